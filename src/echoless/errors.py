@@ -1,0 +1,166 @@
+"""The error tree. Every error a person can meet says what, which id or line, and what to do next.
+
+```
+EcholessError                1   something failed or was refused
+├── UsageError               2   a flag, a threshold, a namespace, an order that does not exist
+├── InputError               3   data that cannot be read as memories
+│   ├── StoreNotFound            no such file
+│   ├── ForeignStore             not a store of ours: not a database, or another program's
+│   ├── BadRecord                one record is broken (which line or id, and why)
+│   └── DuplicateId              two records carry one id
+├── StoreError               4   the store cannot do it now
+│   ├── StoreLocked              another process holds it
+│   ├── StoreReadOnly            the file or folder may not be written
+│   └── StoreFull                no space left
+├── PlanError                5   the plan cannot be carried out
+│   ├── PlanUnreadable           not a plan file, or edited by hand
+│   ├── PlanForeign              made for another store
+│   ├── PlanUsed                 used before
+│   └── PlanRefused              every action was refused, or a run failed and was rolled back
+├── UndoConflict             6   someone edited the records since
+├── MissingExtra             7   an optional library is not installed
+└── EncoderError             8   the embedding model failed
+```
+
+`audit --fail-over` ends with 10 (`TOO_MUCH_REPETITION`) and an interrupted command with 130.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+__all__ = [
+    "INTERRUPTED",
+    "TOO_MUCH_REPETITION",
+    "BadRecord",
+    "DuplicateId",
+    "EcholessError",
+    "EncoderError",
+    "ForeignStore",
+    "InputError",
+    "MissingExtra",
+    "PlanError",
+    "PlanForeign",
+    "PlanRefused",
+    "PlanUnreadable",
+    "PlanUsed",
+    "StoreError",
+    "StoreFull",
+    "StoreLocked",
+    "StoreNotFound",
+    "StoreReadOnly",
+    "UndoConflict",
+    "UsageError",
+]
+
+TOO_MUCH_REPETITION: Final = 10
+"""Exit code of `audit --fail-over` when the share of redundant copies is above the limit."""
+
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C (128 + SIGINT, the shell's convention)."""
+
+
+class EcholessError(Exception):
+    """Root of all errors raised on purpose.
+
+    Attributes:
+        exit_code: What the command line ends with.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(EcholessError):
+    """The call is wrong: an unknown name or a value out of range."""
+
+    exit_code = 2
+
+
+class InputError(EcholessError):
+    """Data that cannot be read as memories."""
+
+    exit_code = 3
+
+
+class StoreNotFound(InputError):
+    """There is no file where the store should be."""
+
+
+class ForeignStore(InputError):
+    """The file is not a store echoless knows: not a database, or another program's."""
+
+
+class BadRecord(InputError):
+    """One record is broken; the message names its line or id, the reason and the way on."""
+
+
+class DuplicateId(InputError):
+    """Two records carry the same id."""
+
+
+class StoreError(EcholessError):
+    """The store cannot do it now."""
+
+    exit_code = 4
+
+
+class StoreLocked(StoreError):
+    """Another process is writing to the store."""
+
+
+class StoreReadOnly(StoreError):
+    """The file or its folder may not be written."""
+
+
+class StoreFull(StoreError):
+    """No space is left; nothing was changed."""
+
+
+class PlanError(EcholessError):
+    """The plan cannot be carried out."""
+
+    exit_code = 5
+
+
+class PlanUnreadable(PlanError):
+    """The file is not a plan, or its text no longer matches its digest."""
+
+
+class PlanForeign(PlanError):
+    """The plan was made for another store."""
+
+
+class PlanUsed(PlanError):
+    """A plan is used once; this one was."""
+
+
+class PlanRefused(PlanError):
+    """Nothing of the plan could be carried out, or the run failed and was rolled back."""
+
+
+class UndoConflict(EcholessError):
+    """A record was edited since the run; undoing would overwrite that edit."""
+
+    exit_code = 6
+
+
+class MissingExtra(EcholessError):
+    """An optional library is not installed."""
+
+    exit_code = 7
+
+    def __init__(self, what: str, extra: str) -> None:
+        """Name the extra.
+
+        Args:
+            what: The thing that needs it, as a subject ("The encoder 'use'").
+            extra: Name of the optional dependency group.
+        """
+        super().__init__(f"{what} needs the extra \"{extra}\": pip install 'echoless[{extra}]'")
+        self.extra = extra
+
+
+class EncoderError(EcholessError):
+    """The embedding model or its server failed; nothing was written."""
+
+    exit_code = 8

@@ -1,0 +1,392 @@
+"""The values of the road: Memory, Candidate, Verdict, Group, Plan, Event, Run.
+
+All are frozen. None of them does input or output. Times are kept as the text the store holds
+(`instant` in `times.py` reads them), vectors as float32 little-endian bytes, so that writing back
+what was read changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Literal, TypeAlias
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+JsonObject: TypeAlias = Mapping[str, Json]
+Side: TypeAlias = Literal["a", "b"]
+
+EMPTY: Final[JsonObject] = {}
+
+
+class Provenance(StrEnum):
+    """Where a memory came from, most trusted first: what a person wrote outranks what was derived."""
+
+    USER_AUTHORED = "user_authored"
+    VERBATIM = "verbatim"
+    EXTRACTED = "extracted"
+    DERIVED = "derived"
+    UNKNOWN = "unknown"
+
+    @property
+    def trust(self) -> int:
+        """4 for `user_authored` down to 0 for `unknown`."""
+        return len(Provenance) - 1 - list(Provenance).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A reference from one memory to another.
+
+    Attributes:
+        target: Id of the other memory. It need not exist in the same store.
+        kind: Free word of the store, for example `similar` or `caused_by`.
+        data: What else the store keeps with the link.
+    """
+
+    target: str
+    kind: str = "related"
+    data: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """An embedding with the identity of the model that made it.
+
+    Attributes:
+        model: Name and version. Vectors of different models never meet.
+        data: float32, little-endian, `4 * dimensions` bytes.
+    """
+
+    model: str
+    data: bytes
+
+    @property
+    def dimensions(self) -> int:
+        """Number of components."""
+        return len(self.data) // 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One thing an agent remembers.
+
+    Attributes:
+        id: Unique in its store, not empty.
+        content: The text.
+        namespace: Scope; memories of two namespaces are never merged. May be empty.
+        type: The store's own word for the kind of memory. May be empty.
+        tags: In the store's order.
+        importance: In the store's own unit, or None if it keeps none.
+        access_count: How often it was recalled, at least 0.
+        created_at: Time as the store writes it, normally ISO 8601; None if unknown.
+        updated_at: As above.
+        last_accessed: As above.
+        provenance: Where it came from.
+        links: References to other memories.
+        pinned: A pinned memory is never hidden, changed or removed.
+        metadata: The store's metadata object.
+        vectors: At most one for a model.
+        extra: Fields of the store that echoless does not interpret; carried along unchanged.
+        native: What the adapter needs to put the record back exactly as it was (its raw line, its
+            place). Opaque to everyone else; not part of equality or of the fingerprint.
+    """
+
+    id: str
+    content: str
+    namespace: str = ""
+    type: str = ""
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    access_count: int = 0
+    created_at: str | None = None
+    updated_at: str | None = None
+    last_accessed: str | None = None
+    provenance: Provenance = Provenance.UNKNOWN
+    links: tuple[Link, ...] = ()
+    pinned: bool = False
+    metadata: JsonObject = field(default_factory=dict)
+    vectors: tuple[Vector, ...] = ()
+    extra: JsonObject = field(default_factory=dict)
+    native: JsonObject = field(default_factory=dict, compare=False, repr=False)
+
+
+def canonical(value: Json) -> str:
+    """The one JSON text of a value: sorted keys, no spaces, ASCII. Input of every digest."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest(value: Json) -> str:
+    """SHA-256 of the canonical text, first 32 hexadecimal digits (128 bits)."""
+    return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()[:32]
+
+
+def fingerprint(memory: Memory) -> str:
+    """Identity of a record's state, for "has anyone edited this since?".
+
+    Covers everything but `access_count`, `last_accessed` and `native`: being recalled is not an
+    edit, and a plan that died of it could never be applied to a store in use.
+
+    Returns:
+        32 hexadecimal digits.
+    """
+    return digest(
+        [
+            memory.id,
+            memory.content,
+            memory.namespace,
+            memory.type,
+            list(memory.tags),
+            memory.importance,
+            memory.created_at,
+            memory.updated_at,
+            memory.provenance.value,
+            [[link.target, link.kind, link.data] for link in memory.links],
+            memory.pinned,
+            memory.metadata,
+            sorted([v.model, hashlib.sha256(v.data).hexdigest()] for v in memory.vectors),
+            memory.extra,
+        ]
+    )
+
+
+# --------------------------------------------------------------------------- look at and decide
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Candidate:
+    """Two memories a detector proposes to look at. Similarity only proposes.
+
+    Attributes:
+        a: The smaller id.
+        b: The larger id.
+        how: Name of the detector.
+        similarity: 0 to 1, higher is closer, in the detector's own measure.
+    """
+
+    a: str
+    b: str
+    how: str
+    similarity: float
+
+    def __post_init__(self) -> None:
+        if not self.a < self.b:
+            raise ValueError(f"a candidate is ordered by id: {self.a!r} is not before {self.b!r}")
+
+
+def candidate(one: str, other: str, how: str, similarity: float) -> Candidate:
+    """A candidate from two ids in any order."""
+    a, b = (one, other) if one < other else (other, one)
+    return Candidate(a, b, how, similarity)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What the judge is given: both memories, and what each detector measured.
+
+    Attributes:
+        a: One memory.
+        b: The other.
+        signals: Similarity by detector name, 0 to 1. Not empty.
+    """
+
+    a: Memory
+    b: Memory
+    signals: Mapping[str, float]
+
+    @property
+    def best(self) -> tuple[str, float]:
+        """The detector that saw them closest, and its similarity; ties by name."""
+        return min(self.signals.items(), key=lambda item: (-item[1], item[0]))
+
+
+class DifferenceKind(StrEnum):
+    """What two texts differ in."""
+
+    NUMBER = "number"
+    DATE = "date"
+    VERSION = "version"
+    IDENTIFIER = "identifier"
+    PATH = "path"
+    NAME = "name"
+    NEGATION = "negation"
+    POLARITY = "polarity"
+    MODALITY = "modality"
+    ORDER = "order"
+    SCOPE = "scope"
+    QUANTIFIER = "quantifier"
+    UNIT = "unit"
+    LANGUAGE = "language"
+    DETAIL = "detail"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One named difference: the tokens that stand on one side only.
+
+    Attributes:
+        kind: What they are.
+        a: Tokens only in a, as written there, in order.
+        b: Tokens only in b.
+    """
+
+    kind: DifferenceKind
+    a: tuple[str, ...] = ()
+    b: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why a verdict was given, as data.
+
+    Attributes:
+        rule: Short name of the rule that decided, for example `same-text` or `number-differs`.
+        how: Detector with the highest similarity.
+        similarity: That similarity, 0 to 1.
+        differences: Named differences, the deciding one first.
+        note: Anything else worth a half sentence.
+    """
+
+    rule: str
+    how: str
+    similarity: float
+    differences: tuple[Difference, ...] = ()
+    note: str = ""
+
+    @property
+    def difference(self) -> DifferenceKind | None:
+        """Kind of the deciding difference, or None where nothing of substance differs."""
+        return self.differences[0].kind if self.differences else None
+
+    def line(self) -> str:
+        """One line a person can read: the rule, then each difference as `kind: a | b`."""
+        parts = [self.rule.replace("-", " ")]
+        for each in self.differences:
+            left = " ".join(each.a) or "(nothing)"
+            right = " ".join(each.b) or "(nothing)"
+            parts.append(f"{each.kind.value}: {left} | {right}")
+        if self.note:
+            parts.append(self.note)
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Both say the same."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Subsumes:
+    """One says all the other says, and more.
+
+    Attributes:
+        superset: The side that says more and has to survive.
+    """
+
+    evidence: Evidence
+    superset: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Same attribute, another value, and one is the newer.
+
+    Attributes:
+        newer: The side that holds now.
+    """
+
+    evidence: Evidence
+    newer: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Both cannot be true and nothing says which one is newer."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Same template, another entity: both are true."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Same topic, other facts."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Nothing in common but words."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """A person (or the opinion of a model) has to look; never acted on by itself."""
+
+    evidence: Evidence
+
+
+Verdict: TypeAlias = (
+    Duplicate | Subsumes | Update | Contradiction | Sibling | Related | Distinct | Unsure
+)
+
+
+def verdict_name(verdict: Verdict) -> str:
+    """`duplicate`, `subsumes`, … as written in plans, reports and JSON."""
+    return type(verdict).__name__.lower()
+
+
+def flipped(verdict: Verdict) -> Verdict:
+    """The same verdict with the two sides exchanged."""
+    old = verdict.evidence
+    evidence = Evidence(
+        rule=old.rule,
+        how=old.how,
+        similarity=old.similarity,
+        differences=tuple(Difference(d.kind, d.b, d.a) for d in old.differences),
+        note=old.note,
+    )
+    match verdict:
+        case Subsumes(superset=side):
+            return Subsumes(evidence, "b" if side == "a" else "a")
+        case Update(newer=side):
+            return Update(evidence, "b" if side == "a" else "a")
+        case _:
+            return type(verdict)(evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A pair of ids with its verdict; `a` is the smaller id and the verdict's side a.
+
+    Attributes:
+        a: The smaller id.
+        b: The larger id.
+        verdict: As judged with a on side a.
+    """
+
+    a: str
+    b: str
+    verdict: Verdict
+
+    def hides(self, member: str, survivor: str) -> bool:
+        """Whether `member` may be hidden behind `survivor` on the strength of this verdict."""
+        match self.verdict:
+            case Duplicate():
+                return {member, survivor} == {self.a, self.b}
+            case Subsumes(superset=side):
+                return survivor == (self.a if side == "a" else self.b) and member != survivor
+            case _:
+                return False

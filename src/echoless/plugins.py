@@ -1,0 +1,36 @@
+"""Plug-ins: detectors, encoders and stores found by entry point."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+
+from echoless.errors import UsageError
+
+
+@lru_cache(maxsize=8)
+def _group(kind: str) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in sorted(entry_points(group=f"echoless.{kind}"))}
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """Names of all plug-ins of a kind, sorted.
+
+    Args:
+        kind: `detectors`, `encoders` or `stores`.
+    """
+    return tuple(sorted(_group(kind)))
+
+
+def load(kind: str, name: str) -> object:
+    """The object an entry point names.
+
+    Raises:
+        UsageError: There is no plug-in of that name; the message lists those there are.
+    """
+    entry = _group(kind).get(name)
+    if entry is None:
+        known = ", ".join(names(kind)) or "none installed"
+        raise UsageError(f"Unknown {kind[:-1]} {name!r}. Known {kind}: {known}.")
+    loaded: object = entry.load()
+    return loaded

@@ -1,0 +1,51 @@
+"""What was skipped, capped or fell back, and why. Law 9: no silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+
+class Tally:
+    """Collects reasons with the ids they concern; every report prints it."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, list[str]] = {}
+        self._notes: dict[str, None] = {}
+
+    def skip(self, reason: str, *ids: str) -> None:
+        """Count `ids` under a reason such as `empty` or `vector not comparable`."""
+        self._ids.setdefault(reason, []).extend(ids)
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence about the run as a whole, such as a fallback that was taken."""
+        self._notes[sentence] = None
+
+    def merge(self, other: Tally) -> None:
+        """Take over everything another tally holds."""
+        for reason, ids in other._ids.items():
+            self.skip(reason, *ids)
+        for sentence in other._notes:
+            self.note(sentence)
+
+    @property
+    def skipped(self) -> Mapping[str, tuple[str, ...]]:
+        """Ids by reason, both sorted, each id once."""
+        return {reason: tuple(sorted(set(self._ids[reason]))) for reason in sorted(self._ids)}
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of ids by reason."""
+        return {reason: len(ids) for reason, ids in self.skipped.items()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The sentences, in the order they came."""
+        return tuple(self._notes)
+
+
+def tally_of(pairs: Iterable[tuple[str, str]]) -> Tally:
+    """A tally from (reason, id) pairs."""
+    made = Tally()
+    for reason, id_ in pairs:
+        made.skip(reason, id_)
+    return made

@@ -1,0 +1,205 @@
+"""Text, read the same way everywhere: normalise, tokenise, shingle, digest.
+
+Pure and versioned: `TEXT_VERSION` is part of every settings digest, so a change here makes old
+caches and plans differ visibly. Works for every script; scripts written without spaces (Chinese,
+Japanese, Thai, Lao, Khmer, Burmese) are cut into runs and single characters instead of words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+TEXT_VERSION: Final = 1
+
+_UNSPACED: Final = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # Japanese syllables and iteration marks
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
+    "\U00020000-\U0003ffff"
+)
+_UNSPACED_RUN: Final = re.compile(f"[{_UNSPACED}]+")
+_WORD: Final = re.compile(r"\w+(?:['’]\w+)*", re.UNICODE)
+_SPACE: Final = re.compile(r"\s+", re.UNICODE)
+_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_SUPERSCRIPT: Final = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_FRACTION: Final = re.compile("(\\d?)([¼-¾⅐-⅞])")
+_QUOTES: Final = str.maketrans(
+    {**dict.fromkeys("‘’‚‛′`´", "'"), **dict.fromkeys("“”„‟″«»", '"'), **dict.fromkeys("‐‑", "-"), "⁄": "/"}
+)
+
+_HEADING: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?)+", re.MULTILINE)
+_BULLET: Final = re.compile(r"^[ \t]*[-*+•‣▪][ \t]+(?!\[[ xX]\])", re.MULTILINE)
+_STRONG: Final = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
+_CODE_SPAN: Final = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_FENCE: Final = re.compile(r"^[ \t]*```[\w+-]*[ \t]*$", re.MULTILINE)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing but white space and invisible characters is there."""
+    return not _INVISIBLE.sub("", text).strip()
+
+
+def unreadable(text: str) -> str | None:
+    """What keeps a text from being stored or compared, or None.
+
+    Lone surrogates have no UTF-8 form; a NUL ends the text for SQLite's own functions.
+
+    Returns:
+        A half sentence such as `a NUL character at position 7`.
+    """
+    nul = text.find("\0")
+    if nul >= 0:
+        return f"a NUL character at position {nul}"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        return f"a lone surrogate at position {problem.start}"
+    return None
+
+
+def undress(text: str) -> str:
+    """Take Markdown dressing off: headings, quote marks, bullets, emphasis, code marks.
+
+    Kept, because they carry meaning: check boxes, strikethrough, underscores (`__init__`,
+    `_private`), numbered lists and everything inside code spans.
+    """
+    text = _FENCE.sub("", text)
+    text = _HEADING.sub("", text)
+    text = _BULLET.sub("", text)
+    text = _STRONG.sub(r"\2", text)
+    return _CODE_SPAN.sub(r"\2", text)
+
+
+@lru_cache(maxsize=65_536)
+def normalise(text: str, *, fold_case: bool = False) -> str:
+    """One form for texts that differ in dressing only.
+
+    Markdown dressing off, Unicode NFKC (exponents become `^n` first, since NFKC would turn `10²`
+    into `102`, and fractions get a space before them), invisible characters removed, typographic
+    quotes and hyphens made plain, white space collapsed, quotes around the whole text and one
+    sentence-ending full stop dropped.
+
+    Args:
+        text: Any text.
+        fold_case: Also fold case (`str.casefold`). `TLS` and `tls` can be different things, so
+            callers try without first.
+
+    Returns:
+        The normal form; empty if nothing is left. Idempotent.
+    """
+    text = undress(text)
+    text = _SUPERSCRIPT.sub(lambda m: "^" + unicodedata.normalize("NFKC", m.group(1)), text)
+    text = _FRACTION.sub(lambda m: (m.group(1) + " " if m.group(1) else "") + m.group(2), text)
+    text = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    text = _INVISIBLE.sub("", text).translate(_QUOTES)
+    text = _SPACE.sub(" ", text).strip()
+    text = _strip_frame(text)
+    return unicodedata.normalize("NFKC", text.casefold()) if fold_case else text
+
+
+def _strip_frame(text: str) -> str:
+    previous = None
+    while text != previous:
+        previous = text
+        if len(text) > 2 and text[0] in "\"'" and text[0] == text[-1] and text[0] not in text[1:-1]:
+            text = text[1:-1].strip()
+        if text.endswith((".", "。")) and not text.endswith(".."):
+            text = text[:-1].rstrip()
+    return text
+
+
+def has_unspaced_script(text: str) -> bool:
+    """Whether some of the text is in a script written without spaces."""
+    return _UNSPACED_RUN.search(text) is not None
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Case-folded words of a normalised text; scripts without spaces give overlapping bigrams.
+
+    Bigrams are the usual stand-in for words where there are no spaces (Lucene's CJKAnalyzer does
+    the same).
+    """
+    found: list[str] = []
+    for match in _WORD.finditer(normalise(text, fold_case=True)):
+        found.extend(_split_scripts(match.group()))
+    return tuple(found)
+
+
+def _split_scripts(word: str) -> Iterator[str]:
+    end = 0
+    for run in _UNSPACED_RUN.finditer(word):
+        if run.start() > end:
+            yield word[end : run.start()]
+        yield from _bigrams(run.group())
+        end = run.end()
+    if end < len(word):
+        yield word[end:]
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    if len(run) < 2:
+        yield run
+    for start in range(len(run) - 1):
+        yield run[start : start + 2]
+
+
+def char_ngrams(text: str, n: int = 3) -> tuple[str, ...]:
+    """Character n-grams of the case-folded normal form, padded with one space at both ends.
+
+    Scripts without spaces carry more in a character: for a text written mostly in one, n is
+    reduced to 2.
+
+    Args:
+        text: Any text.
+        n: Length, at least 2.
+
+    Returns:
+        All n-grams in order, with repeats. Empty for an empty text.
+    """
+    flat = normalise(text, fold_case=True)
+    if not flat:
+        return ()
+    dense = sum(len(run) for run in _UNSPACED_RUN.findall(flat))
+    if 2 * dense > len(flat):
+        n = 2
+    padded = f" {flat} "
+    return tuple(padded[i : i + n] for i in range(max(1, len(padded) - n + 1)))
+
+
+def word_shingles(text: str, n: int = 2) -> frozenset[str]:
+    """Runs of n words; a text of fewer words is one shingle.
+
+    Args:
+        text: Any text.
+        n: Words in a shingle, at least 1.
+
+    Returns:
+        The set of shingles, words joined by one space. Empty for a text without words.
+    """
+    found = words(text)
+    if not found:
+        return frozenset()
+    if len(found) < n:
+        return frozenset({" ".join(found)})
+    return frozenset(" ".join(found[i : i + n]) for i in range(len(found) - n + 1))
+
+
+def content_key(text: str) -> str:
+    """SHA-256 of the UTF-8 bytes, 64 hexadecimal digits: identity of a text in caches."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def token_estimate(text: str) -> int:
+    """Language-model tokens a text costs, estimated.
+
+    Four characters a token for alphabets, one for scripts without spaces: the rule of thumb of
+    OpenAI's tokenizer documentation, and the usual figure for CJK. An estimate for reports only.
+    """
+    dense = sum(len(run) for run in _UNSPACED_RUN.findall(text))
+    return dense + (len(text) - dense + 3) // 4
