@@ -30,7 +30,12 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u
 _SUPERSCRIPT: Final = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _FRACTION: Final = re.compile("(\\d?)([¼-¾⅐-⅞])")
 _QUOTES: Final = str.maketrans(
-    {**dict.fromkeys("‘’‚‛′`´", "'"), **dict.fromkeys("“”„‟″«»", '"'), **dict.fromkeys("‐‑", "-"), "⁄": "/"}
+    {
+        **dict.fromkeys("‘’‚‛′`´", "'"),
+        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("‐‑", "-"),
+        "⁄": "/",
+    }
 )
 
 _HEADING: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?)+", re.MULTILINE)

@@ -1,0 +1,1 @@
+"""Vectors: encoders, the cache of what they made, and the similarity self-join."""

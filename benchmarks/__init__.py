@@ -1,0 +1,1 @@
+"""Measurements: quality of the decisions and speed. Run with `python -m benchmarks.<name>`."""

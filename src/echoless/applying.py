@@ -1,0 +1,337 @@
+"""Carry out a plan: event first, mutation second, nothing removed before its replacement is read.
+
+One code path for every store. A store with transactions takes the whole plan in one step, any other
+takes it action by action.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import assert_never
+
+from echoless.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
+from echoless.ledger import Image, Ledger
+from echoless.merging import Conflict, relinked, united
+from echoless.model import Json, Memory, fingerprint
+from echoless.planning import Action, Delete, Mark, Merge, Plan
+from echoless.recovery import marks_of, recover, same
+from echoless.stores.base import Store, Transaction
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An action that was not carried out, and why."""
+
+    survivor: str
+    ids: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What `apply` did.
+
+    Attributes:
+        id: For `undo` and `history`.
+        plan: Id of the plan.
+        counts: Memories hidden, merged or deleted, and groups, as in `Plan.counts`.
+        refused: Actions left out because a record changed since the plan.
+        recovered: Interrupted runs that were brought to an end first.
+    """
+
+    id: str
+    plan: str
+    counts: dict[str, int]
+    refused: tuple[Refusal, ...]
+    recovered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One action with how its records look and will look."""
+
+    index: int
+    action: Action
+    before: dict[str, Memory]
+    after: dict[str, Memory | None]
+    conflicts: tuple[Conflict, ...]
+
+    @property
+    def event(self) -> dict[str, Json]:
+        return {
+            "action": self.index,
+            "kind": self.action.kind,
+            "survivor": self.action.survivor,
+            "why": self.action.why,
+            "members": [
+                {
+                    "id": m.id,
+                    "verdict": m.verdict,
+                    "similarity": m.similarity,
+                    "evidence": m.evidence,
+                }
+                for m in self.action.members
+            ],
+            "conflicts": [
+                {"id": c.id, "key": c.key, "kept": c.kept, "lost": c.lost} for c in self.conflicts
+            ],
+        }
+
+
+def apply(store: Store, plan: Plan, *, progress: Progress | None = None) -> Run:
+    """Carry out a plan.
+
+    Args:
+        store: The store it was made for.
+        plan: Used once, whatever comes of it.
+        progress: Told (actions done, actions in all).
+
+    Returns:
+        What was done. `refused` lists actions whose records changed since the plan.
+
+    Raises:
+        PlanForeign: It was made for another store.
+        PlanUsed: It was used before.
+        PlanRefused: A record that was written did not read back as written; all was rolled back.
+        StoreError: Locked, read-only or full; nothing was changed.
+    """
+    with store.writing():
+        recovered = tuple(r.run for r in recover(store))
+        _admit(store, plan)
+        run = _new_run()
+        with _one_transaction(store):
+            refused = _carry_out(store, plan, run, progress)
+        return Run(run, plan.id, _counts(plan, refused), tuple(refused), recovered)
+
+
+def _admit(store: Store, plan: Plan) -> None:
+    if plan.store != store.identity:
+        raise PlanForeign(
+            f"The plan was made for {plan.url}, not for {store.url}. Make a plan for this store."
+        )
+    used = store.ledger.run_of_plan(plan.id)
+    if used:
+        raise PlanUsed(
+            f"The plan was used before, by run {used}. A plan is used once: make a new one, or go "
+            f"back with `echoless undo {store.url} {used}`."
+        )
+
+
+def _new_run() -> str:
+    return f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _one_transaction(store: Store) -> AbstractContextManager[None]:
+    """One transaction around everything, where the ledger shares the store's."""
+    if isinstance(store, Transaction) and store.holds_ledger:
+        return store.transaction()
+    return nullcontext()
+
+
+def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) -> list[Refusal]:
+    ledger = store.ledger
+    with ledger.transaction():
+        ledger.use_plan(plan.id, run)
+        ledger.record(
+            "run_started",
+            run,
+            {"plan": plan.id, "profile": plan.profile, "settings": plan.settings},
+        )
+    refused: list[Refusal] = []
+    try:
+        for at, batch in _batches(store, plan.actions):
+            steps = _prepare(store, batch, at, refused)
+            _announce(ledger, run, steps)
+            _mutate(store, steps)
+            _confirm(ledger, run, steps)
+            if progress:
+                progress(at + len(batch), len(plan.actions))
+        with ledger.transaction():
+            _record_refusals(ledger, run, refused)
+            ledger.record("run_finished", run, {"status": "done", "refused": len(refused)})
+    except BaseException:
+        if not (isinstance(store, Transaction) and store.holds_ledger):
+            with suppress(EcholessError):  # what cannot be ended now, `check` ends later
+                recover(store)
+        raise
+    return refused
+
+
+def _batches(store: Store, actions: Sequence[Action]) -> Iterator[tuple[int, Sequence[Action]]]:
+    if not actions:
+        return
+    if isinstance(store, Transaction):
+        yield 0, actions
+        return
+    for at, action in enumerate(actions):
+        yield at, [action]
+
+
+# ------------------------------------------------------------------ prepare
+
+
+def _prepare(
+    store: Store, actions: Sequence[Action], first: int, refused: list[Refusal]
+) -> list[_Step]:
+    """Read every record again, refuse what changed, work out what each will look like."""
+    current = store.get({i for action in actions for i in action.ids})
+    marks = store.ledger.marks()
+    survivors = {mark.survivor for mark in marks.values()}
+    admitted: list[tuple[int, Action]] = []
+    for index, action in enumerate(actions, first):
+        reason = _refusal(action, current, marks.keys(), survivors)
+        if reason:
+            refused.append(Refusal(action.survivor, action.ids, reason))
+        else:
+            admitted.append((index, action))
+    working = dict(current)
+    moved = {m.id: a.survivor for _, a in admitted if isinstance(a, Delete) for m in a.members}
+    referrers = _referrers(store, moved)
+    return [_step(index, action, working, referrers) for index, action in admitted]
+
+
+def _refusal(
+    action: Action,
+    records: Mapping[str, Memory],
+    hidden: AbstractSet[str],
+    survivors: AbstractSet[str],
+) -> str | None:
+    expected = {
+        action.survivor: action.fingerprint,
+        **{m.id: m.fingerprint for m in action.members},
+    }
+    for id_, print_ in expected.items():
+        if id_ not in records:
+            return f"{id_} is gone"
+        if fingerprint(records[id_]) != print_:
+            return f"{id_} changed since the plan was made"
+        if id_ in hidden:
+            return f"{id_} was hidden since the plan was made"
+    for member in action.members:
+        if member.id in survivors:
+            return f"{member.id} became the survivor of others since the plan was made"
+        if records[member.id].pinned:
+            return f"{member.id} is pinned"
+    return None
+
+
+def _referrers(store: Store, moved: dict[str, str]) -> dict[str, list[Memory]]:
+    """Memories outside the groups that link to a memory about to be removed, by that memory."""
+    found: dict[str, list[Memory]] = {}
+    if moved:
+        for memory in store.scan():
+            for target in sorted({k.target for k in memory.links} & moved.keys()):
+                if memory.id not in moved:
+                    found.setdefault(target, []).append(memory)
+    return found
+
+
+def _step(
+    index: int,
+    action: Action,
+    working: dict[str, Memory],
+    referrers: dict[str, list[Memory]],
+) -> _Step:
+    """Work out one action on the state the actions before it leave (`working` is updated)."""
+    if isinstance(action, Mark):
+        return _Step(index, action, {}, {}, ())
+    members = [working[m.id] for m in action.members]
+    before = {action.survivor: working[action.survivor]}
+    survivor, conflicts = united(working[action.survivor], members)
+    after: dict[str, Memory | None] = {action.survivor: survivor}
+    match action:
+        case Merge():
+            pass
+        case Delete():
+            moved = {m.id: action.survivor for m in members}
+            before |= {m.id: m for m in members}
+            after |= dict.fromkeys(moved)
+            pointing = {m.id: m for gone in moved for m in referrers.get(gone, ())}
+            for id_, referrer in pointing.items():
+                old = after.get(id_) or working.get(id_, referrer)
+                before.setdefault(id_, working.get(id_, referrer))
+                after[id_] = relinked(old, moved)
+        case _:
+            assert_never(action)
+    working.update({i: m for i, m in after.items() if m})
+    return _Step(index, action, before, after, conflicts)
+
+
+# ------------------------------------------------------------------ event, mutation, confirmation
+
+
+def _announce(ledger: Ledger, run: str, steps: Sequence[_Step]) -> None:
+    with ledger.transaction():
+        for step in steps:
+            ledger.record("action_started", run, step.event)
+            ledger.save_images(run, _images(step))
+
+
+def _images(step: _Step) -> Iterator[Image]:
+    for id_, memory in step.before.items():
+        yield Image(step.index, id_, "before", memory)
+    for id_, gone_or_new in step.after.items():
+        yield Image(step.index, id_, "after", gone_or_new)
+
+
+def _mutate(store: Store, steps: Sequence[_Step]) -> None:
+    """Write replacements, read them back, and only then remove."""
+    final: dict[str, Memory | None] = {}
+    for step in steps:
+        final.update(step.after)
+    new = [m for m in final.values() if m is not None]
+    gone = [i for i, m in final.items() if m is None]
+    if not final:
+        return
+    transaction = store.transaction() if isinstance(store, Transaction) else nullcontext()
+    with transaction:
+        store.put(new)
+        _verify(store, {m.id: m for m in new})
+        store.remove(gone)
+        _verify(store, dict.fromkeys(gone))
+    _verify(store, final)
+
+
+def _verify(store: Store, expected: Mapping[str, Memory | None]) -> None:
+    found = store.get(expected)
+    for id_, memory in expected.items():
+        there = found.get(id_)
+        if not same(there, memory):
+            raise PlanRefused(
+                f"{store.url} did not keep {id_!r} as written "
+                f"({'it is still there' if memory is None else 'it reads back differently'}). "
+                "Everything was rolled back; nothing was lost."
+            )
+
+
+def _confirm(ledger: Ledger, run: str, steps: Sequence[_Step]) -> None:
+    with ledger.transaction():
+        for step in steps:
+            ledger.mark(marks_of(step.event, run))
+            ledger.record("action_done", run, {"action": step.index})
+
+
+def _record_refusals(ledger: Ledger, run: str, refused: Sequence[Refusal]) -> None:
+    for refusal in refused:
+        ledger.record(
+            "action_refused",
+            run,
+            {"survivor": refusal.survivor, "ids": list(refusal.ids), "reason": refusal.reason},
+        )
+
+
+def _counts(plan: Plan, refused: Sequence[Refusal]) -> dict[str, int]:
+    left_out = {refusal.survivor for refusal in refused}
+    counts = {"groups": 0, "mark": 0, "merge": 0, "delete": 0}
+    for action in plan.actions:
+        if action.survivor not in left_out:
+            counts["groups"] += 1
+            counts[action.kind] += len(action.members)
+    return counts

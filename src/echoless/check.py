@@ -1,0 +1,151 @@
+"""Is everything in order? Ends interrupted runs, compares marks with events, tests the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from echoless.ledger import Ledger, Mark
+from echoless.recovery import marks_of, recover, unfinished
+from echoless.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong.
+
+    Attributes:
+        kind: `interrupted`, `conflict`, `orphan`, `chain`, `ledger` or `file`.
+        ids: Runs or memories concerned.
+        says: What it is, in one sentence.
+        mended: Whether `check` put it right.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    says: str
+    mended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a check found."""
+
+    memories: int
+    marks: int
+    runs: int
+    problems: tuple[Problem, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is left to mend."""
+        return all(problem.mended for problem in self.problems)
+
+
+def check(store: Store, *, mend: bool = True) -> Health:
+    """Check a store and its lineage.
+
+    An interrupted run is finished where its change arrived and rolled back where it did not: that
+    carries out or takes back a plan someone approved, and nothing else. A memory hidden behind a
+    survivor that is no longer there is shown again.
+
+    Args:
+        store: The store.
+        mend: False only reports and writes nothing.
+    """
+    problems = list(_interrupted(store, mend=mend))
+    problems += _marks(store, mend=mend)
+    problems += _projection(store.ledger)
+    problems += _file(store)
+    started = {e.run for e in store.ledger.events(kind="run_started")}
+    return Health(store.count(), len(store.ledger.marks()), len(started), tuple(problems))
+
+
+def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
+    waiting = unfinished(store.ledger)
+    if not waiting:
+        return
+    if not mend:
+        for run in waiting:
+            yield Problem("interrupted", (run,), f"Run {run} was interrupted.", mended=False)
+        return
+    with store.writing():
+        for ended in recover(store):
+            if ended.outcome == "conflict":
+                yield Problem(
+                    "conflict",
+                    ended.ids,
+                    f"Run {ended.run} was interrupted, and {', '.join(ended.ids)} were edited "
+                    "since: left as they are. `echoless history` shows how they were.",
+                    mended=False,
+                )
+            else:
+                says = f"Run {ended.run} was interrupted; it was {ended.outcome}."
+                yield Problem("interrupted", (ended.run,), says, mended=True)
+
+
+def _marks(store: Store, *, mend: bool) -> list[Problem]:
+    """Law 3: every hidden memory has a visible survivor."""
+    marks = store.ledger.marks()
+    present = store.get({i for m in marks.values() for i in (m.duplicate, m.survivor)})
+    problems, release = [], []
+    for mark in marks.values():
+        if mark.duplicate in present and mark.survivor not in present:
+            release.append(mark)
+            says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, which is gone; it is "
+            problems.append(
+                Problem(
+                    "orphan",
+                    (mark.duplicate,),
+                    says + ("shown again." if mend else "not found by searches."),
+                    mended=mend,
+                )
+            )
+        elif mark.duplicate not in present:
+            release.append(mark)
+        if mark.survivor in marks:
+            says = f"{mark.duplicate!r} is hidden behind {mark.survivor!r}, which is hidden itself."
+            problems.append(Problem("chain", (mark.duplicate, mark.survivor), says, mended=False))
+    if release and mend:
+        _release(store, release)
+    return problems
+
+
+def _release(store: Store, marks: Iterable[Mark]) -> None:
+    with store.writing(), store.ledger.transaction():
+        for mark in marks:
+            store.ledger.record("released", mark.run, {"duplicate": mark.duplicate})
+            store.ledger.unmark([mark.duplicate])
+
+
+def _projection(ledger: Ledger) -> list[Problem]:
+    """Marks must be what the events say."""
+    expected: dict[str, str] = {}
+    by_run: dict[str, dict[object, list[Mark]]] = {}
+    for event in ledger.events():
+        if event.kind == "action_started":
+            announced = by_run.setdefault(event.run, {})
+            announced[event.data["action"]] = marks_of(event.data, event.run)
+        elif event.kind == "action_done":
+            for mark in by_run[event.run][event.data["action"]]:
+                expected[mark.duplicate] = mark.survivor
+        elif event.kind == "released":
+            expected.pop(str(event.data["duplicate"]), None)
+        elif event.kind == "run_undone":
+            for marks in by_run.get(event.run, {}).values():
+                for mark in marks:
+                    expected.pop(mark.duplicate, None)
+    found = {m.duplicate: m.survivor for m in ledger.marks().values()}
+    differing = sorted(i for i in expected.keys() | found.keys() if expected.get(i) != found.get(i))
+    if not differing:
+        return []
+    says = f"The marks of {', '.join(differing[:5])} are not what the events of the ledger say."
+    return [Problem("ledger", tuple(differing), says, mended=False)]
+
+
+def _file(store: Store) -> list[Problem]:
+    """What the store itself can tell of its files."""
+    integrity = getattr(store, "integrity", None)
+    if integrity is None:
+        return []
+    return [Problem("file", (), says, mended=False) for says in integrity()]

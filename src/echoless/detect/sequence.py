@@ -1,0 +1,171 @@
+"""Sequence: the classic `difflib` ratio, made fast by a bound that cannot lose a pair."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+from rapidfuzz.distance import Indel
+from rapidfuzz.process import cdist
+
+from echoless.detect.base import Card, DetectorOptions
+from echoless.detect.classes import by_id
+from echoless.detect.gate import Gate, flag_setting, gate_for, refuse_unknown
+from echoless.model import Candidate, Memory, candidate
+from echoless.tally import Tally
+from echoless.text import is_blank
+
+try:
+    from cydifflib import SequenceMatcher
+
+    COMPILED = True
+except ImportError:  # no wheel for this platform
+    from difflib import SequenceMatcher
+
+    COMPILED = False
+
+__all__ = ["SequenceDetector", "ratio"]
+
+NAME: Final = "sequence"
+DEFAULT_THRESHOLD: Final = 0.75
+
+SLACK: Final = 1e-9
+"""Float64 rounding of the screen: a bound this little below the threshold is still computed."""
+
+CUTOFF_SLACK: Final = 1e-4
+"""What rapidfuzz is told to cut off lies this far below the threshold. Its scores are exact, but
+3.14 rounds the cutoff to float32: of pairs exactly at it, or 1e-8 above it, many come back as 0
+(measured; none from 5e-8 on)."""
+
+BLOCK_ROWS: Final = 256
+BLOCK_CELLS: Final = 1 << 20
+"""Cells of one screening block: 8 MiB of float64."""
+
+
+def ratio(a: str, b: str) -> float:
+    """The larger of the two directions of `SequenceMatcher(autojunk=False).ratio()`.
+
+    `SequenceMatcher` is not symmetric: `dbcba` and `bcdba` give 0.6 one way and 0.8 the other.
+
+    Returns:
+        0 to 1; 1.0 for equal texts.
+    """
+    return 1.0 if a == b else max(_one_way(a, b), _one_way(b, a))
+
+
+def _one_way(a: str, b: str) -> float:
+    return float(SequenceMatcher(None, a, b, autojunk=False).ratio())
+
+
+def _ratio_below(a: str, b: str, bound: float) -> float:
+    """`ratio`, given an upper bound of it.
+
+    Ratios of one pair are whole multiples of 2 / (len(a) + len(b)); a direction less than one step
+    below the bound has reached it, and the other need not be computed.
+    """
+    first = _one_way(a, b)
+    if (bound - first) * (len(a) + len(b)) < 1.0:
+        return first
+    return max(first, _one_way(b, a))
+
+
+class SequenceDetector:
+    """Proposes memories whose raw contents have a high `difflib` ratio (see `ratio`).
+
+    Contents are compared as they are: case and white space count. The default threshold 0.75 is
+    the usual one of programs built on `difflib`; inclusive unless the options say otherwise.
+
+    Screen: matching blocks form a common subsequence, so the Indel similarity (twice the longest
+    common subsequence over both lengths) is an upper bound of either direction, and
+    `2 * min / (len(a) + len(b))` an upper bound of that. Only pairs a bound cannot rule out are
+    computed. The setting `screen: false` computes all pairs; the answers are the same.
+    """
+
+    name = NAME
+    card = Card(
+        finds="small edits: typos, punctuation, an added or a changed word",
+        misses="other word order, paraphrases, short texts inside long ones",
+        cost="n^2 / 2 bit-parallel comparisons of texts of similar length, in blocks of 8 MiB",
+        threshold=DEFAULT_THRESHOLD,
+    )
+
+    def __init__(self, options: DetectorOptions) -> None:
+        refuse_unknown(NAME, options, "screen")
+        self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
+        self._screen = flag_setting(NAME, options, "screen", default=True)
+
+    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
+        """Propose pairs whose ratio passes the threshold; empty texts are no candidates."""
+        told = []
+        for memory in by_id(memories):
+            if is_blank(memory.content):
+                tally.skip("empty", memory.id)
+            else:
+                told.append(memory)
+        if not COMPILED and len(told) > 1:
+            tally.note(
+                "sequence: cydifflib is not installed, difflib is used (slower, same result)"
+            )
+        yield from self._screened(told) if self._screen else self._plain(told)
+
+    def _plain(self, told: Sequence[Memory]) -> Iterator[Candidate]:
+        for one, other in combinations(told, 2):
+            similarity = ratio(one.content, other.content)
+            if self._gate.passes(similarity):
+                yield candidate(one.id, other.id, NAME, similarity)
+
+    def _screened(self, told: Sequence[Memory]) -> Iterator[Candidate]:
+        told = sorted(told, key=lambda memory: (len(memory.content), memory.id))
+        texts = [memory.content for memory in told]
+        for row, column, bound in bounded_pairs(texts, self._gate):
+            similarity = _ratio_below(texts[row], texts[column], bound)
+            if self._gate.passes(similarity):
+                yield candidate(told[row].id, told[column].id, NAME, similarity)
+
+
+def bounded_pairs(texts: Sequence[str], gate: Gate) -> Iterator[tuple[int, int, float]]:
+    """Pairs of texts whose ratio may pass the gate.
+
+    Args:
+        texts: Ordered by length.
+        gate: The threshold; strictness is left to the exact comparison.
+
+    Yields:
+        Positions (row < column) and the Indel similarity, an upper bound of the ratio.
+    """
+    lengths = [len(text) for text in texts]
+    cutoff = max(0.0, gate.threshold - SLACK)
+    for start in range(0, len(texts), BLOCK_ROWS):
+        stop = min(start + BLOCK_ROWS, len(texts))
+        reach = _longest_partner(lengths[stop - 1], gate.threshold)
+        end = len(texts) if reach is None else bisect_right(lengths, reach)
+        width = max(1, BLOCK_CELLS // (stop - start))
+        for left in range(start, end, width):
+            right = min(left + width, end)
+            yield from _block(texts, (start, stop), (left, right), cutoff)
+
+
+def _longest_partner(length: int, threshold: float) -> int | None:
+    """Longest text that `2 * length / (length + longer) >= threshold` admits; None: any."""
+    if threshold <= 0.0:
+        return None
+    return int(length * (2.0 - threshold) / threshold) + 1
+
+
+def _block(
+    texts: Sequence[str], rows: tuple[int, int], columns: tuple[int, int], cutoff: float
+) -> Iterator[tuple[int, int, float]]:
+    bounds = cdist(
+        texts[slice(*rows)],
+        texts[slice(*columns)],
+        scorer=Indel.normalized_similarity,
+        score_cutoff=max(0.0, cutoff - CUTOFF_SLACK),
+        dtype=np.float64,
+        workers=1,
+    )
+    for row, column in zip(*(hits.tolist() for hits in np.nonzero(bounds >= cutoff)), strict=True):
+        if rows[0] + row < columns[0] + column:
+            yield rows[0] + row, columns[0] + column, float(bounds[row, column])

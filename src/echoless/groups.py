@@ -1,0 +1,189 @@
+"""From verdicts to groups. Pure: the same verdicts and order give the same groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from echoless.errors import UsageError
+from echoless.model import Duplicate, Evidence, Judged, Subsumes, flipped
+
+_SAME_BYTES = Duplicate(Evidence(rule="same-bytes", how="exact", similarity=1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """One memory that may stand behind a survivor.
+
+    Attributes:
+        id: The memory.
+        judged: Its direct verdict with the survivor; None only in a transitive group, for members
+            that never matched the survivor itself.
+    """
+
+    id: str
+    judged: Judged | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Memories that say the same.
+
+    Attributes:
+        survivor: The one that stays visible.
+        members: The others, by id.
+    """
+
+    survivor: str
+    members: tuple[Membership, ...]
+
+
+class Bonds:
+    """Merge verdicts among memories, with identical texts folded.
+
+    A class of byte-identical memories is judged once, through its representative: a verdict is a
+    function of the contents, so it holds for every copy.
+    """
+
+    def __init__(
+        self,
+        judged: Iterable[Judged],
+        copies: Mapping[str, Sequence[str]],
+        apart: AbstractSet[tuple[str, str]] = frozenset(),
+    ) -> None:
+        """Collect.
+
+        Args:
+            judged: Verdicts between representatives; those that are no merge are ignored.
+            copies: All members by representative (itself included).
+            apart: Pairs of ids (smaller first) a person decided to keep both of; no bond, ever.
+        """
+        self._apart = apart
+        self._copies = {rep: tuple(ids) for rep, ids in copies.items()}
+        self._rep = {id_: rep for rep, ids in self._copies.items() for id_ in ids}
+        self._judged: dict[tuple[str, str], Judged] = {}
+        self._near: dict[str, set[str]] = {}
+        for each in judged:
+            if isinstance(each.verdict, Duplicate | Subsumes):
+                self._judged[each.a, each.b] = each
+                self._near.setdefault(each.a, set()).add(each.b)
+                self._near.setdefault(each.b, set()).add(each.a)
+
+    def ids(self) -> list[str]:
+        """Every memory with at least one bond, sorted."""
+        bonded = [i for rep in self._near for i in self._class(rep)]
+        copied = [i for ids in self._copies.values() if len(ids) > 1 for i in ids]
+        return sorted({*bonded, *copied})
+
+    def _class(self, rep: str) -> tuple[str, ...]:
+        return self._copies.get(rep, (rep,))
+
+    def neighbours(self, id_: str) -> list[str]:
+        """Memories with a merge verdict with this one, sorted."""
+        rep = self._rep.get(id_, id_)
+        near = [i for other in self._near.get(rep, ()) for i in self._class(other)]
+        return sorted(i for i in (*self._class(rep), *near) if i != id_ and not self._kept(i, id_))
+
+    def _kept(self, one: str, other: str) -> bool:
+        return bool(self._apart) and (min(one, other), max(one, other)) in self._apart
+
+    def between(self, one: str, other: str) -> Judged | None:
+        """The merge verdict on two memories, or None."""
+        if self._kept(one, other):
+            return None
+        a, b = sorted((one, other))
+        rep_a, rep_b = self._rep.get(a, a), self._rep.get(b, b)
+        if rep_a == rep_b:
+            return Judged(a, b, _SAME_BYTES)
+        found = self._judged.get((min(rep_a, rep_b), max(rep_a, rep_b)))
+        if found is None:
+            return None
+        return Judged(a, b, found.verdict if rep_a < rep_b else flipped(found.verdict))
+
+    def hides(self, member: str, survivor: str) -> bool:
+        """Whether a direct verdict lets `member` stand behind `survivor`."""
+        judged = self.between(member, survivor)
+        return judged is not None and judged.hides(member, survivor)
+
+    def is_subset(self, id_: str) -> bool:
+        """Whether another memory says all this one says, and more."""
+        return any(
+            not self.hides(other, id_) and self.hides(id_, other) for other in self.neighbours(id_)
+        )
+
+
+def gather(
+    grouping: str, bonds: Bonds, order: Sequence[str], protected: AbstractSet[str]
+) -> list[Group]:
+    """Groups of at least two, by size (largest first), then by survivor.
+
+    Args:
+        grouping: `star`: the best-ranked memory takes everything it matches directly, then the next
+            of those left. `clique`: as star, but all members must match each other. `transitive`:
+            connected components, chains included.
+        bonds: The merge verdicts.
+        order: Ids, best survivor first; must hold every id of `bonds`.
+        protected: Never hidden (pinned, survivors of earlier runs).
+
+    Raises:
+        UsageError: Unknown grouping.
+    """
+    rank = {id_: place for place, id_ in enumerate(order)}
+    queue = sorted(bonds.ids(), key=lambda i: (i not in protected and bonds.is_subset(i), rank[i]))
+    match grouping:
+        case "star" | "clique":
+            found = _stars(bonds, queue, protected, complete=grouping == "clique")
+        case "transitive":
+            found = _components(bonds, queue, protected)
+        case _:
+            raise UsageError(f"Unknown grouping {grouping!r}. Known: star, clique, transitive.")
+    return sorted(found, key=lambda g: (-len(g.members), g.survivor))
+
+
+def _stars(
+    bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str], *, complete: bool
+) -> list[Group]:
+    place = {id_: at for at, id_ in enumerate(queue)}
+    free = set(queue)
+    found: list[Group] = []
+    for centre in queue:
+        if centre not in free:
+            continue
+        free.discard(centre)
+        members: list[str] = []
+        for near in sorted(bonds.neighbours(centre), key=place.__getitem__):
+            fits = near in free and near not in protected and bonds.hides(near, centre)
+            if fits and complete:
+                fits = all(bonds.between(near, other) for other in members)
+            if fits:
+                members.append(near)
+        free.difference_update(members)
+        if members:
+            found.append(_group(bonds, centre, members))
+    return found
+
+
+def _components(bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str]) -> list[Group]:
+    seen: set[str] = set()
+    found: list[Group] = []
+    for start in queue:
+        if start in seen:
+            continue
+        reached, open_ = {start}, [start]
+        while open_:
+            for near in bonds.neighbours(open_.pop()):
+                if near not in reached:
+                    reached.add(near)
+                    open_.append(near)
+        seen |= reached
+        members = [id_ for id_ in reached if id_ != start and id_ not in protected]
+        if members:
+            found.append(_group(bonds, start, members))
+    return found
+
+
+def _group(bonds: Bonds, survivor: str, members: Iterable[str]) -> Group:
+    return Group(
+        survivor, tuple(Membership(m, bonds.between(m, survivor)) for m in sorted(members))
+    )

@@ -1,0 +1,292 @@
+"""The ledger: what was done to a store, with the images to undo it. Append-only; event first.
+
+Events are the truth; `marks` and `kept` are projections of them for fast look-up (`check` compares
+the two). A store that is an SQLite file of ours holds the ledger in itself, so that a change and
+its record share one transaction; any other store has it beside it, in a sidecar file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from echoless.codec import memory_from_json, memory_to_json
+from echoless.database import Database, Migrations
+from echoless.model import Json, JsonObject, Memory, canonical
+from echoless.times import now
+
+Moment = Literal["before", "after"]
+
+migrations: Final = Migrations("ledger")
+
+
+@migrations.add("0001_events")
+def _events(db: sqlite3.Connection) -> None:
+    db.execute(
+        "CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL,"
+        " run TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL)"
+    )
+    db.execute("CREATE INDEX events_run ON events(run, kind)")
+    for verb in ("UPDATE", "DELETE"):
+        db.execute(
+            f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events"
+            " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+        )
+    db.execute(
+        "CREATE TABLE images (run TEXT NOT NULL, action INTEGER NOT NULL, id TEXT NOT NULL,"
+        " moment TEXT NOT NULL CHECK (moment IN ('before', 'after')), body TEXT,"
+        " PRIMARY KEY (run, action, id, moment)) WITHOUT ROWID"
+    )
+    db.execute("CREATE INDEX images_id ON images(id)")
+
+
+@migrations.add("0002_projections")
+def _projections(db: sqlite3.Connection) -> None:
+    db.execute(
+        "CREATE TABLE marks (duplicate TEXT PRIMARY KEY, survivor TEXT NOT NULL, run TEXT NOT NULL,"
+        " verdict TEXT NOT NULL, similarity REAL, evidence TEXT NOT NULL) WITHOUT ROWID"
+    )
+    db.execute("CREATE INDEX marks_survivor ON marks(survivor)")
+    db.execute("CREATE INDEX marks_run ON marks(run)")
+    db.execute(
+        "CREATE TABLE kept (a TEXT NOT NULL, b TEXT NOT NULL, print_a TEXT NOT NULL,"
+        " print_b TEXT NOT NULL, PRIMARY KEY (a, b)) WITHOUT ROWID"
+    )
+    db.execute("CREATE TABLE used_plans (plan TEXT PRIMARY KEY, run TEXT NOT NULL) WITHOUT ROWID")
+    db.execute("CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the ledger.
+
+    Attributes:
+        seq: Place in the ledger, from 1.
+        at: When, ISO 8601 UTC.
+        run: The run it belongs to; empty for events outside a run.
+        kind: `run_started`, `action_started`, `action_done`, `action_refused`, `action_failed`,
+            `action_rolled_back`, `run_finished`, `undo_started`, `run_undone`, `released`,
+            `kept_both`, `kept_both_taken_back`, `purged`, `imported`.
+        data: Details of that kind.
+    """
+
+    seq: int
+    at: str
+    run: str
+    kind: str
+    data: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One hidden memory and the visible one it stands behind."""
+
+    duplicate: str
+    survivor: str
+    run: str
+    verdict: str
+    similarity: float | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Two memories a person wants to keep apart, and how they looked then."""
+
+    a: str
+    b: str
+    print_a: str
+    print_b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """How one record looked before or after an action; `memory` is None where it did not exist."""
+
+    action: int
+    id: str
+    moment: Moment
+    memory: Memory | None
+
+
+class Ledger:
+    """Events, images, marks and kept pairs over one database."""
+
+    def __init__(self, database: Database) -> None:
+        """Wrap a database whose ledger schema is up to date (see `migrations`)."""
+        self.database = database
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self.database.connection
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All or nothing; joins a transaction already open on the same database."""
+        return self.database.transaction()
+
+    # ------------------------------------------------------------------ events and images
+
+    def record(self, kind: str, run: str = "", data: JsonObject | None = None) -> None:
+        """Append one event."""
+        self._db.execute(
+            "INSERT INTO events (at, run, kind, data) VALUES (?, ?, ?, ?)",
+            (now(), run, kind, canonical(data or {})),
+        )
+
+    def events(self, run: str | None = None, kind: str | None = None) -> Iterator[Event]:
+        """Events in order, of one run or kind if given."""
+        rows = self._db.execute(
+            "SELECT seq, at, run, kind, data FROM events"
+            " WHERE (:run IS NULL OR run = :run) AND (:kind IS NULL OR kind = :kind) ORDER BY seq",
+            {"run": run, "kind": kind},
+        )
+        for seq, at, in_run, of_kind, data in rows.fetchall():
+            yield Event(seq, at, in_run, of_kind, json.loads(data))
+
+    def save_images(self, run: str, images: Iterable[Image]) -> None:
+        """Keep how records looked; needed to undo and to recover."""
+        self._db.executemany(
+            "INSERT INTO images (run, action, id, moment, body) VALUES (?, ?, ?, ?, ?)",
+            (
+                (run, i.action, i.id, i.moment, None if i.memory is None else _body(i.memory))
+                for i in images
+            ),
+        )
+
+    def done_actions(self, run: str) -> set[Json]:
+        """Numbers of the actions of a run that were carried out."""
+        return {event.data["action"] for event in self.events(run, "action_done")}
+
+    def images(self, run: str) -> list[Image]:
+        """All images of a run, by action and id; actions that were rolled back included."""
+        rows = self._db.execute(
+            "SELECT action, id, moment, body FROM images WHERE run = ?"
+            " ORDER BY action, id, moment DESC",
+            (run,),
+        )
+        return [
+            Image(action, id_, moment, None if body is None else memory_from_json(json.loads(body)))
+            for action, id_, moment, body in rows.fetchall()
+        ]
+
+    def drop_images(self, run: str) -> int:
+        """Destroy the images of a run (only `purge` does this).
+
+        Returns:
+            How many there were.
+        """
+        return self._db.execute("DELETE FROM images WHERE run = ?", (run,)).rowcount
+
+    def runs_touching(self, id_: str) -> list[str]:
+        """Runs that hold an image of a record, oldest first."""
+        rows = self._db.execute(
+            "SELECT i.run, min(e.seq) AS first FROM images i JOIN events e ON e.run = i.run"
+            " WHERE i.id = ? GROUP BY i.run ORDER BY first",
+            (id_,),
+        )
+        return [run for run, _ in rows.fetchall()]
+
+    # ------------------------------------------------------------------ marks
+
+    def mark(self, marks: Iterable[Mark]) -> None:
+        """Hide memories. A memory hidden already is an error of the caller (primary key)."""
+        self._db.executemany(
+            "INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?)",
+            ((m.duplicate, m.survivor, m.run, m.verdict, m.similarity, m.evidence) for m in marks),
+        )
+
+    def unmark(self, duplicates: Iterable[str]) -> None:
+        """Make memories visible again."""
+        self._db.executemany("DELETE FROM marks WHERE duplicate = ?", ((d,) for d in duplicates))
+
+    def marks(self, run: str | None = None) -> dict[str, Mark]:
+        """Marks by hidden id, of one run if given."""
+        rows = self._db.execute(
+            "SELECT duplicate, survivor, run, verdict, similarity, evidence FROM marks"
+            " WHERE ?1 IS NULL OR run = ?1 ORDER BY duplicate",
+            (run,),
+        )
+        return {row[0]: Mark(*row) for row in rows.fetchall()}
+
+    # ------------------------------------------------------------------ kept both, plans, facts
+
+    def keep(self, pairs: Iterable[Kept]) -> None:
+        """Remember pairs as different; asked again only when one of them changes."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)",
+            ((k.a, k.b, k.print_a, k.print_b) for k in pairs),
+        )
+
+    def unkeep(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Take `keep` back."""
+        self._db.executemany("DELETE FROM kept WHERE a = ? AND b = ?", pairs)
+
+    def kept(self) -> list[Kept]:
+        """All pairs kept apart, by ids."""
+        rows = self._db.execute("SELECT a, b, print_a, print_b FROM kept ORDER BY a, b")
+        return [Kept(*row) for row in rows.fetchall()]
+
+    def use_plan(self, plan: str, run: str) -> None:
+        """Record that a plan was used."""
+        self._db.execute("INSERT INTO used_plans VALUES (?, ?)", (plan, run))
+
+    def run_of_plan(self, plan: str) -> str | None:
+        """The run that used a plan, or None."""
+        row = self._db.execute("SELECT run FROM used_plans WHERE plan = ?", (plan,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def fact(self, key: str) -> str | None:
+        """A named value kept with the ledger, such as the identity of the store."""
+        row = self._db.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_fact(self, key: str, value: str) -> None:
+        """Set a named value."""
+        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, value))
+
+    # ------------------------------------------------------------------ carrying over
+
+    TABLES: Final[Mapping[str, str]] = {
+        "events": "seq, at, run, kind, data",
+        "images": "run, action, id, moment, body",
+        "marks": "duplicate, survivor, run, verdict, similarity, evidence",
+        "kept": "a, b, print_a, print_b",
+        "used_plans": "plan, run",
+    }
+    """Tables that make up the lineage, with their columns; what `import` and `export` carry."""
+
+    def dump(self) -> Iterator[tuple[str, JsonObject]]:
+        """Every row of the lineage as (table, row)."""
+        for table, columns in self.TABLES.items():
+            names = columns.split(", ")
+            for row in self._db.execute(f"SELECT {columns} FROM {table} ORDER BY 1, 2"):
+                yield table, dict(zip(names, row, strict=True))
+
+    def load(self, rows: Iterable[tuple[str, JsonObject]]) -> int:
+        """Take over rows of another ledger into this one, which must be empty of lineage.
+
+        Returns:
+            How many rows were written.
+        """
+        count = 0
+        for table, row in rows:
+            columns = self.TABLES[table].split(", ")
+            places = ", ".join("?" * len(columns))
+            self._db.execute(
+                f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})",
+                [row[c] for c in columns],
+            )
+            count += 1
+        return count
+
+    def is_empty(self) -> bool:
+        """Whether nothing was ever recorded."""
+        return self._db.execute("SELECT 1 FROM events LIMIT 1").fetchone() is None
+
+
+def _body(memory: Memory) -> str:
+    return canonical(memory_to_json(memory, with_native=True))

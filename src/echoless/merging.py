@@ -1,0 +1,109 @@
+"""What a survivor takes over from its duplicates. Law 8: metadata is never lost in a merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from echoless.codec import field_to_json
+from echoless.model import Json, JsonObject, Link, Memory, Vector, canonical
+from echoless.times import instant
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A key on which a survivor and a duplicate disagree; the survivor's value stays.
+
+    Attributes:
+        id: The duplicate.
+        key: Field, or `metadata.KEY` or `extra.KEY`.
+        kept: The survivor's value.
+        lost: The duplicate's value, kept in the ledger.
+    """
+
+    id: str
+    key: str
+    kept: Json
+    lost: Json
+
+
+def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[Conflict, ...]]:
+    """The survivor with everything its duplicates know besides their text.
+
+    Tags and links are united (the survivor's first), links among the group dropped as they would
+    point at the survivor itself, access counts summed, importance at its maximum, the earliest
+    creation and the latest access and update kept, missing metadata, extra fields and vectors filled
+    in. Content, namespace, type and provenance stay the survivor's.
+
+    Returns:
+        The new survivor and the conflicts, in the order of the members.
+    """
+    everyone = (survivor, *members)
+    group = {m.id for m in everyone}
+    conflicts: list[Conflict] = []
+    metadata, extra = dict(survivor.metadata), dict(survivor.extra)
+    for member in members:
+        conflicts += _fill(metadata, member.metadata, member.id, "metadata")
+        conflicts += _fill(extra, member.extra, member.id, "extra")
+        for name in ("type", "provenance"):
+            kept, lost = field_to_json(survivor, name), field_to_json(member, name)
+            if kept != lost:
+                conflicts.append(Conflict(member.id, name, kept, lost))
+    new = replace(
+        survivor,
+        tags=tuple(dict.fromkeys(tag for m in everyone for tag in m.tags)),
+        links=_links((link for m in everyone for link in m.links), group),
+        access_count=sum(m.access_count for m in everyone),
+        importance=max((m.importance for m in everyone if m.importance is not None), default=None),
+        created_at=_extreme([m.created_at for m in everyone], latest=False),
+        updated_at=_extreme([m.updated_at for m in everyone], latest=True),
+        last_accessed=_extreme([m.last_accessed for m in everyone], latest=True),
+        metadata=metadata,
+        extra=extra,
+        vectors=survivor.vectors or _same_text_vectors(survivor, members),
+    )
+    return new, tuple(conflicts)
+
+
+def _fill(into: dict[str, Json], source: JsonObject, id_: str, where: str) -> list[Conflict]:
+    found = []
+    for key, value in source.items():
+        if key not in into:
+            into[key] = value
+        elif canonical(into[key]) != canonical(value):
+            found.append(Conflict(id_, f"{where}.{key}", into[key], value))
+    return found
+
+
+def _links(links: Iterable[Link], group: set[str]) -> tuple[Link, ...]:
+    unique = {canonical([k.target, k.kind, k.data]): k for k in links if k.target not in group}
+    return tuple(unique.values())
+
+
+def _extreme(times: Sequence[str | None], *, latest: bool) -> str | None:
+    """The earliest or latest readable time; without any, the first that is there."""
+    known = [(moment, text) for text in times if text and (moment := instant(text)) is not None]
+    if not known:
+        return next((text for text in times if text), None)
+    pick = max if latest else min
+    best = pick(moment for moment, _ in known)
+    return next(text for moment, text in known if moment == best)
+
+
+def _same_text_vectors(survivor: Memory, members: Sequence[Memory]) -> tuple[Vector, ...]:
+    """A vector belongs to its text: only a member with the same text may lend its own."""
+    for member in members:
+        if member.content == survivor.content and member.vectors:
+            return member.vectors
+    return ()
+
+
+def relinked(memory: Memory, moved: dict[str, str]) -> Memory:
+    """A memory whose links to removed memories point at their survivors.
+
+    Args:
+        memory: Any memory.
+        moved: Survivor by removed id.
+    """
+    links = [replace(link, target=moved.get(link.target, link.target)) for link in memory.links]
+    return replace(memory, links=_links(links, {memory.id}))

@@ -1,0 +1,388 @@
+"""The whole road on one page: store -> candidates -> verdicts -> groups -> plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from echoless import survivor as survivors
+from echoless.detect import DetectorOptions, open_detector
+from echoless.errors import UsageError
+from echoless.groups import Bonds, Group, gather
+from echoless.judge import judge_named
+from echoless.ledger import Ledger
+from echoless.model import (
+    Contradiction,
+    Json,
+    Judged,
+    Memory,
+    Pair,
+    Sibling,
+    Unsure,
+    Update,
+    verdict_name,
+)
+from echoless.planning import Plan, make_plan
+from echoless.profiles import ActionKind, Profile
+from echoless.settings import Choices, Settings, resolve
+from echoless.stores.base import Scope, Store
+from echoless.tally import Tally
+from echoless.text import content_key, is_blank, unreadable
+from echoless.vectors.base import Vectoriser
+from echoless.vectors.opening import open_vectoriser
+
+Progress = Callable[[str, int, int], None]
+"""Told (stage, done, in all); in all is 0 where it is not known."""
+
+MAX_LENGTH: Final = 1_000_000
+"""Characters; longer memories are counted as skipped. Far above any memory, far below what would
+stall a comparison."""
+
+HELD: Final = (Update, Contradiction, Sibling, Unsure)
+"""Verdicts worth a person's eye though nothing is merged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was found; nothing was written.
+
+    Attributes:
+        store: Identity of the store.
+        url: Its URL.
+        settings: What it was found with.
+        memories: Every memory in scope by id, marked ones included.
+        groups: Memories that say the same, largest group first.
+        reasons: Why each survivor survives, by survivor id.
+        held: Pairs that look alike and stay apart: updates, contradictions, siblings, unsure.
+        verdicts: How many candidate pairs got which verdict.
+        marked: Survivor by hidden memory, from earlier runs.
+        tally: What was skipped, and why.
+    """
+
+    store: str
+    url: str
+    settings: Settings
+    memories: Mapping[str, Memory]
+    groups: tuple[Group, ...]
+    reasons: Mapping[str, str]
+    held: tuple[Judged, ...]
+    verdicts: Mapping[str, int]
+    marked: Mapping[str, str]
+    tally: Tally
+
+    @property
+    def redundant(self) -> int:
+        """Copies beyond the first: the sum of (size - 1) over groups."""
+        return sum(len(group.members) for group in self.groups)
+
+    @property
+    def participants(self) -> int:
+        """Memories in any group, survivors included."""
+        return self.redundant + len(self.groups)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Totals as in `--json`."""
+        held = Counter(verdict_name(j.verdict) for j in self.held)
+        return {
+            "total": len(self.memories),
+            "groups": len(self.groups),
+            "redundant": self.redundant,
+            "participants": self.participants,
+            "unique": len(self.memories) - self.redundant - len(self.marked),
+            "candidates": sum(self.verdicts.values()),
+            "held": len(self.held),
+            "updates": held["update"],
+            "contradictions": held["contradiction"],
+            "siblings": held["sibling"],
+            "unsure": held["unsure"],
+        }
+
+    @property
+    def ratio(self) -> float:
+        """Redundant copies over all visible memories, 0 to 1."""
+        visible = len(self.memories) - len(self.marked)
+        return self.redundant / visible if visible else 0.0
+
+
+def find(
+    store: Store,
+    settings: Settings | None = None,
+    *,
+    profile: str | None = None,
+    threshold: float | None = None,
+    encoder: str | None = None,
+    namespace: str | None = None,
+    progress: Progress | None = None,
+) -> Findings:
+    """Find what a store says twice. Reads only.
+
+    Args:
+        store: Any open store.
+        settings: Complete settings; the keyword arguments after it are a shorter way to them.
+        profile: Name of a profile; the store's own by default.
+        threshold: Above 0 and up to 1, for every similarity detector; each one's own by default.
+        encoder: `auto`, `stored`, `none` or `name:argument`.
+        namespace: Only this one.
+        progress: Told how far each stage is.
+
+    Raises:
+        UsageError: A setting is unknown or out of range, or the namespace does not exist.
+        InputError: The store holds records that cannot be read.
+        EncoderError: The embedding model failed.
+    """
+    chosen = settings or resolve(
+        Choices(
+            profile=profile,
+            threshold=None if threshold is None else (str(threshold),),
+            encoder=encoder,
+            namespace=namespace,
+        ),
+        proposed=store.profile,
+    )
+    tell = progress or (lambda _stage, _done, _all: None)
+    tally = Tally()
+    memories = _scan(store, chosen, tell)
+    marked = {d: m.survivor for d, m in store.ledger.marks().items() if d in memories}
+    told = _eligible(memories, marked, tally)
+    copies = _folded(told, chosen.profile)
+    apart = _kept_apart(store.ledger, memories)
+    judged = _judge(
+        memories, _candidates(memories, copies, chosen, tally, tell), apart, chosen, tell
+    )
+    groups, reasons = _group(store.ledger, memories, judged, copies, apart, chosen, tally)
+    return Findings(
+        store=store.identity,
+        url=store.url,
+        settings=chosen,
+        memories=memories,
+        groups=groups,
+        reasons=reasons,
+        held=tuple(j for j in judged if isinstance(j.verdict, HELD)),
+        verdicts=Counter(verdict_name(j.verdict) for j in judged),
+        marked=marked,
+        tally=tally,
+    )
+
+
+def plan(findings: Findings, *, action: ActionKind | None = None) -> Plan:
+    """A plan from findings; writes nothing.
+
+    Args:
+        findings: From `find`.
+        action: `mark` (default of the safe profile), `merge` or `delete`.
+    """
+    return plan_groups(findings, findings.groups, action=action)
+
+
+def plan_groups(
+    findings: Findings, groups: Sequence[Group], *, action: ActionKind | None = None
+) -> Plan:
+    """A plan for some of the groups found, as a review leaves them."""
+    memories = findings.memories
+    return make_plan(
+        groups,
+        memories.__getitem__,
+        action=action or findings.settings.profile.action,
+        reasons=findings.reasons,
+        store=findings.store,
+        url=findings.url,
+        profile=findings.settings.profile.name,
+        settings=findings.settings.digest,
+        measure=measure(findings),
+    )
+
+
+def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
+    """Similarity of two ids by the profile's own measure, for members joined by a chain."""
+    if not any(d.name == "sequence" for d in findings.settings.profile.detectors):
+        return None
+    from echoless.detect.sequence import ratio  # noqa: PLC0415 - brings in rapidfuzz
+
+    texts = findings.memories
+    return lambda a, b: ratio(texts[a].content, texts[b].content)
+
+
+# ------------------------------------------------------------------ scan
+
+
+def _scan(store: Store, settings: Settings, tell: Progress) -> dict[str, Memory]:
+    if settings.namespace is not None and settings.namespace not in (known := store.namespaces()):
+        raise UsageError(
+            f"There is no namespace {settings.namespace!r} in {store.url}. "
+            f"It has: {', '.join(repr(n) for n in known) or 'none'}."
+        )
+    scope = Scope(settings.namespace, settings.since, settings.limit)
+    found: dict[str, Memory] = {}
+    for memory in store.scan(scope):
+        found[memory.id] = memory
+        if len(found) % 1000 == 0:
+            tell("reading", len(found), 0)
+    tell("reading", len(found), len(found))
+    return {id_: found[id_] for id_ in sorted(found)}
+
+
+def _eligible(
+    memories: Mapping[str, Memory], marked: Mapping[str, str], tally: Tally
+) -> list[Memory]:
+    kept = []
+    for memory in memories.values():
+        reason = "already marked" if memory.id in marked else _unfit(memory.content)
+        if reason:
+            tally.skip(reason, memory.id)
+        else:
+            kept.append(memory)
+    return kept
+
+
+def _unfit(text: str) -> str | None:
+    if len(text) > MAX_LENGTH:
+        return "too long"
+    if is_blank(text):
+        return "empty"
+    return "unreadable text" if unreadable(text) else None
+
+
+def _folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str, ...]]:
+    """Identical texts of one partition, by the smallest id: judged once, whatever their number."""
+    classes: dict[tuple[object, ...], list[str]] = {}
+    for memory in memories:
+        key = (*(getattr(memory, name) for name in profile.partition), memory.content)
+        classes.setdefault(key, []).append(memory.id)
+    return {min(ids): tuple(sorted(ids)) for ids in classes.values()}
+
+
+# ------------------------------------------------------------------ look at
+
+
+def _candidates(
+    memories: Mapping[str, Memory],
+    copies: Mapping[str, Sequence[str]],
+    settings: Settings,
+    tally: Tally,
+    tell: Progress,
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Similarity by detector for every pair any detector proposes."""
+    signals: dict[tuple[str, str], dict[str, float]] = {}
+    vectoriser = _vectoriser(settings, tally, tell)
+    partitions = list(_partitions(memories, copies, settings.profile))
+    for use in settings.profile.detectors:
+        detector = open_detector(
+            use.name,
+            DetectorOptions(
+                threshold=use.threshold,
+                inclusive=use.inclusive,
+                settings=use.settings,
+                vectoriser=vectoriser,
+            ),
+        )
+        for at, partition in enumerate(partitions):
+            tell(f"looking ({use.name})", at, len(partitions))
+            for found in detector.detect(partition, tally):
+                signals.setdefault((found.a, found.b), {})[use.name] = found.similarity
+        tell(f"looking ({use.name})", len(partitions), len(partitions))
+    return signals
+
+
+def _vectoriser(settings: Settings, tally: Tally, tell: Progress) -> Vectoriser | None:
+    if not any(use.name == "semantic" for use in settings.profile.detectors):
+        return None
+    return open_vectoriser(
+        settings.encoder,
+        cache=settings.cache,
+        tally=tally,
+        progress=lambda done, whole: tell("encoding", done, whole),
+    )
+
+
+def _partitions(
+    memories: Mapping[str, Memory], copies: Mapping[str, Sequence[str]], profile: Profile
+) -> Iterator[list[Memory]]:
+    parts: dict[tuple[Json, ...], list[Memory]] = {}
+    for rep in sorted(copies):
+        memory = memories[rep]
+        parts.setdefault(tuple(getattr(memory, n) for n in profile.partition), []).append(memory)
+    for key in sorted(parts, key=repr):
+        if len(parts[key]) > 1:
+            yield parts[key]
+
+
+# ------------------------------------------------------------------ decide
+
+
+def _judge(
+    memories: Mapping[str, Memory],
+    signals: Mapping[tuple[str, str], Mapping[str, float]],
+    apart: set[tuple[str, str]],
+    settings: Settings,
+    tell: Progress,
+) -> list[Judged]:
+    judge = judge_named(settings.profile.judge)
+    judged: list[Judged] = []
+    for at, (a, b) in enumerate(sorted(signals)):
+        if at % 2000 == 0:
+            tell("judging", at, len(signals))
+        if (a, b) not in apart:
+            verdict = judge.judge(Pair(memories[a], memories[b], signals[a, b]))
+            judged.append(Judged(a, b, verdict))
+    tell("judging", len(signals), len(signals))
+    return judged
+
+
+def _kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str, str]]:
+    """Pairs a person wants to keep both of, as long as neither text changed."""
+    return {
+        (kept.a, kept.b)
+        for kept in ledger.kept()
+        if kept.a in memories
+        and kept.b in memories
+        and content_key(memories[kept.a].content) == kept.print_a
+        and content_key(memories[kept.b].content) == kept.print_b
+    }
+
+
+# ------------------------------------------------------------------ gather and choose
+
+
+def _group(
+    ledger: Ledger,
+    memories: Mapping[str, Memory],
+    judged: Sequence[Judged],
+    copies: Mapping[str, Sequence[str]],
+    apart: set[tuple[str, str]],
+    settings: Settings,
+    tally: Tally,
+) -> tuple[tuple[Group, ...], dict[str, str]]:
+    profile = settings.profile
+    bonds = Bonds(judged, copies, apart)
+    prior = {mark.survivor for mark in ledger.marks().values()}
+    ids = bonds.ids()
+    order = survivors.rank((memories[i] for i in ids), profile.survivor, prior)
+    protected = {i for i in ids if memories[i].pinned or i in prior}
+    groups = tuple(gather(profile.grouping, bonds, order, protected))
+    for a, b in apart:
+        tally.skip("kept both", a, b)
+    _note_protected(groups, bonds, memories, prior, tally)
+    return groups, {
+        g.survivor: survivors.why(g, memories.__getitem__, profile.survivor, prior) for g in groups
+    }
+
+
+def _note_protected(
+    groups: Iterable[Group],
+    bonds: Bonds,
+    memories: Mapping[str, Memory],
+    prior: set[str],
+    tally: Tally,
+) -> None:
+    """Count memories that stay visible only because they are protected."""
+    for group in groups:
+        for near in bonds.neighbours(group.survivor):
+            if not bonds.hides(near, group.survivor):
+                continue
+            if memories[near].pinned:
+                tally.skip("pinned, kept visible", near)
+            elif near in prior:
+                tally.skip("survivor of an earlier run, kept visible", near)

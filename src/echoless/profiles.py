@@ -1,0 +1,96 @@
+"""Profiles: a way of deduplicating, as data. Which detectors, which judge, how to group, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from echoless.errors import UsageError
+from echoless.model import JsonObject
+
+ActionKind = Literal["mark", "merge", "delete"]
+Grouping = Literal["star", "clique", "transitive"]
+
+ACTIONS: Final[tuple[ActionKind, ...]] = ("mark", "merge", "delete")
+GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive")
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorUse:
+    """A detector as a profile uses it.
+
+    Attributes:
+        name: Entry point name.
+        threshold: Similarity to propose a pair, or None for the detector's own.
+        inclusive: Whether the threshold itself counts.
+        settings: The detector's own options.
+    """
+
+    name: str
+    threshold: float | None = None
+    inclusive: bool = True
+    settings: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One way of deduplicating.
+
+    Attributes:
+        name: The word for `--profile`.
+        summary: One line on what it is for.
+        detectors: What looks for candidates.
+        judge: `full`, `guards` (similarity decides unless a number or a negation differs) or `bare`.
+        grouping: How pairs become groups.
+        survivor: Order of survivors, see `survivor.py`.
+        action: What a plan does with the others.
+        partition: Fields of a memory that must agree; scopes never mix.
+    """
+
+    name: str
+    summary: str
+    detectors: tuple[DetectorUse, ...]
+    judge: str = "full"
+    grouping: Grouping = "star"
+    survivor: str = "safe"
+    action: ActionKind = "mark"
+    partition: tuple[str, ...] = ("namespace",)
+
+
+SAFE: Final = Profile(
+    name="safe",
+    summary="All detectors propose, the full judge decides, duplicates are marked, nothing is lost.",
+    detectors=(
+        DetectorUse("exact"),
+        DetectorUse("normalised"),
+        DetectorUse("lexical"),
+        DetectorUse("minhash"),
+        DetectorUse("semantic"),
+    ),
+)
+
+WT_MEMORY: Final = Profile(
+    name="wt-memory",
+    summary="Sequence ratio above 0.75 with number and negation guards, clusters by transitivity.",
+    detectors=(DetectorUse("exact"), DetectorUse("sequence", 0.75, inclusive=False)),
+    judge="guards",
+    grouping="transitive",
+    survivor="composite",
+)
+
+PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY)}
+
+
+def profile_named(name: str) -> Profile:
+    """The profile of that name.
+
+    Raises:
+        UsageError: There is none; the message lists those there are.
+    """
+    try:
+        return PROFILES[name]
+    except KeyError:
+        raise UsageError(
+            f"Unknown profile {name!r}. Known profiles: {', '.join(PROFILES)}."
+        ) from None

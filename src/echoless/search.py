@@ -1,0 +1,226 @@
+"""Search by words, by vector or both; duplicates fold under their survivor and free their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from echoless.errors import UsageError
+from echoless.model import Memory
+from echoless.stores import full_text
+from echoless.stores.base import Scope, Store, TextSearch
+from echoless.tally import Tally
+from echoless.text import is_blank
+from echoless.vectors.opening import open_vectoriser
+
+Mode = Literal["text", "vector", "hybrid"]
+MODES: Final[tuple[Mode, ...]] = ("text", "vector", "hybrid")
+
+FUSION: Final = 60
+"""The constant of reciprocal rank fusion, `1 / (60 + rank)`. Source: Cormack, Clarke and Büttcher,
+Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods, SIGIR 2009."""
+
+_QUERY: Final = "\0query"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer.
+
+    Attributes:
+        memory: The memory.
+        score: Higher is better; BM25, cosine or fused ranks by the mode.
+        hidden: Ids of duplicates that matched too and stand behind this one.
+        survivor: For a duplicate shown on request, the memory it stands behind.
+    """
+
+    memory: Memory
+    score: float
+    hidden: tuple[str, ...] = ()
+    survivor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hits, and how many duplicates were hidden to make room for them."""
+
+    query: str
+    mode: Mode
+    hits: tuple[Hit, ...]
+    hidden: int
+    tally: Tally
+
+
+def search(
+    store: Store,
+    query: str,
+    *,
+    mode: Mode = "text",
+    limit: int = 10,
+    namespace: str | None = None,
+    include_duplicates: bool = False,
+    encoder: str = "auto",
+    cache: bool = True,
+) -> Answer:
+    """Search a store. Reads only; access counts do not change.
+
+    Args:
+        store: Any store; one without text search of its own is indexed in memory.
+        query: Words, or any text.
+        mode: `text`, `vector`, or `hybrid` (both, by reciprocal rank fusion).
+        limit: At most so many hits, from 1. Places freed by hidden duplicates are filled up.
+        namespace: Only this one.
+        include_duplicates: Show marked duplicates as hits of their own.
+        encoder: For vectors, as in `find`.
+        cache: Whether to use the vector cache.
+
+    Raises:
+        UsageError: Empty query, unknown mode or namespace, limit below 1, or no encoder for vectors.
+    """
+    _check(store, query, mode, limit, namespace)
+    tally = Tally()
+    rank = _ranker(store, query, Scope(namespace), mode, _Vectors(encoder, cache), tally)
+    marks = {d: m.survivor for d, m in store.ledger.marks().items()}
+    wanted = limit
+    while True:
+        ranked = rank(wanted)
+        hits = _fold(store, ranked, marks, limit, include=include_duplicates)
+        if len(hits) == limit or len(ranked) < wanted:
+            return Answer(query, mode, tuple(hits), sum(len(h.hidden) for h in hits), tally)
+        wanted *= 4
+
+
+def _check(store: Store, query: str, mode: str, limit: int, namespace: str | None) -> None:
+    if not query.strip():
+        raise UsageError("The query is empty. Give some words to search for.")
+    if mode not in MODES:
+        raise UsageError(f"Unknown search mode {mode!r}. Known: {', '.join(MODES)}.")
+    if limit < 1:
+        raise UsageError(f"--limit must be a whole number from 1, not {limit}.")
+    if namespace is not None and namespace not in (known := store.namespaces()):
+        raise UsageError(
+            f"There is no namespace {namespace!r} in {store.url}. "
+            f"It has: {', '.join(repr(n) for n in known) or 'none'}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    encoder: str
+    cache: bool
+
+
+Ranked: TypeAlias = Sequence[tuple[str, float]]
+
+
+def _ranker(
+    store: Store, query: str, scope: Scope, mode: Mode, vectors: _Vectors, tally: Tally
+) -> Callable[[int], Ranked]:
+    """A function from a number to so many ids with scores, best first."""
+    if mode == "text":
+        return _by_words(store, query, scope)
+    nearest = _by_vector(store, query, scope, vectors, tally)
+    if mode == "vector":
+        return lambda limit: nearest[:limit]
+    by_words = _by_words(store, query, scope)
+    return lambda limit: fused([by_words(limit), nearest[:limit]])[:limit]
+
+
+def _by_words(store: Store, query: str, scope: Scope) -> Callable[[int], Ranked]:
+    if isinstance(store, TextSearch):
+        return lambda limit: store.search_text(query, scope, limit)
+    database = full_text.index(store.scan(scope))
+    return lambda limit: full_text.search(database.connection, query, None, limit)
+
+
+def fused(rankings: Sequence[Ranked]) -> Ranked:
+    """Reciprocal rank fusion, best first, ties by id."""
+    scores: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, (id_, _) in enumerate(ranking, 1):
+            scores[id_] = scores.get(id_, 0.0) + 1 / (FUSION + rank)
+    return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
+def _by_vector(store: Store, query: str, scope: Scope, vectors: _Vectors, tally: Tally) -> Ranked:
+    """Every memory that has a vector of a model the query can be encoded with, closest first."""
+    seen = Tally()
+    vectoriser = open_vectoriser(
+        vectors.encoder, cache=vectors.cache, tally=seen, prefer_stored=False
+    )
+    question = Memory(id=_QUERY, content=query)
+    memories = [m for m in store.scan(scope) if not is_blank(m.content)]
+    scores: dict[str, float] = {}
+    for matrix in vectoriser.matrices([question, *memories], seen):
+        mine = matrix.owners == 0
+        if mine.any():
+            cosines = (matrix.rows @ matrix.rows[mine].mean(axis=0)).tolist()
+            for owner, cosine in zip(matrix.owners.tolist(), cosines, strict=True):
+                if owner:
+                    id_ = memories[owner - 1].id
+                    scores[id_] = max(scores.get(id_, -1.0), round(cosine, 6))
+    if memories and not scores:
+        raise UsageError(
+            "Searching by vector needs an encoder for the query. Install one with "
+            "pip install 'echoless[use]', name one with --encoder, or use --mode text."
+        )
+    for reason, ids in seen.skipped.items():
+        tally.skip(reason, *(i for i in ids if i != _QUERY))
+    return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
+def _fold(
+    store: Store,
+    ranked: Ranked,
+    marks: Mapping[str, str],
+    limit: int,
+    *,
+    include: bool,
+) -> list[Hit]:
+    """Put each duplicate behind its survivor, at the place of whichever came first."""
+    memories = store.get({i for hit, _ in ranked for i in (hit, marks.get(hit, hit))})
+    behind: dict[str, list[str]] = {}
+    places: dict[str, float] = {}
+    for id_, score in ranked:
+        survivor = marks.get(id_)
+        folded = survivor is not None and survivor in memories and not include
+        shown = survivor if folded and survivor is not None else id_
+        if shown not in places and len(places) == limit:
+            break
+        places.setdefault(shown, score)
+        if folded:
+            behind.setdefault(shown, []).append(id_)
+    return [
+        Hit(memories[id_], score, tuple(behind.get(id_, ())), marks.get(id_))
+        for id_, score in places.items()
+        if id_ in memories
+    ]
+
+
+def similar(
+    store: Store,
+    text: str,
+    *,
+    limit: int = 10,
+    namespace: str | None = None,
+    encoder: str = "auto",
+    cache: bool = True,
+) -> Answer:
+    """Memories most like a text, by vector where there is an encoder, else by words."""
+    try:
+        return search(
+            store,
+            text,
+            mode="hybrid",
+            limit=limit,
+            namespace=namespace,
+            encoder=encoder,
+            cache=cache,
+        )
+    except UsageError as problem:
+        if "needs an encoder" not in str(problem):
+            raise
+        answer = search(store, text, mode="text", limit=limit, namespace=namespace)
+        answer.tally.note("No encoder is at hand, so only words were compared.")
+        return answer

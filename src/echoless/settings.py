@@ -1,0 +1,235 @@
+"""One frozen Settings, made once from defaults, a file, the environment and flags, in that order."""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Final, cast
+
+from echoless.errors import InputError, UsageError
+from echoless.model import Json, digest
+from echoless.profiles import ACTIONS, GROUPINGS, ActionKind, Grouping, Profile, profile_named
+from echoless.text import TEXT_VERSION
+from echoless.times import instant
+
+ORDERS: Final = ("safe", "composite", "provenance", "newest", "oldest", "most_accessed")
+CONFIG_FILE: Final = "echoless.toml"
+_UNTHRESHOLDED: Final = frozenset({"exact", "normalised"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What a person chose in one place; None where nothing was chosen.
+
+    Attributes:
+        profile: Name of a profile.
+        threshold: `0.9` for every similarity detector, or `semantic=0.9` for one; several allowed.
+        semantic: False leaves the semantic detector out.
+        encoder: `auto`, `stored`, `none`, or `name:argument`.
+        survivor: Order of survivors.
+        grouping: `star`, `clique` or `transitive`.
+        action: `mark`, `merge` or `delete`.
+        namespace: Only this one.
+        since: Only memories created from this time on.
+        limit: Only the most recently created.
+        cache: False leaves the vector cache alone.
+    """
+
+    profile: str | None = None
+    threshold: tuple[str, ...] | None = None
+    semantic: bool | None = None
+    encoder: str | None = None
+    survivor: str | None = None
+    grouping: str | None = None
+    action: str | None = None
+    namespace: str | None = None
+    since: str | None = None
+    limit: int | None = None
+    cache: bool | None = None
+
+    def over(self, lower: Choices) -> Choices:
+        """These choices, filled up from a weaker layer."""
+        return Choices(
+            **{
+                f.name: getattr(lower if getattr(self, f.name) is None else self, f.name)
+                for f in fields(self)
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a run is made of. `digest` travels in its plan."""
+
+    profile: Profile
+    encoder: str = "auto"
+    namespace: str | None = None
+    since: str | None = None
+    limit: int | None = None
+    cache: bool = True
+
+    @property
+    def digest(self) -> str:
+        """32 hexadecimal digits over everything that can change a result."""
+        data = cast("dict[str, Json]", asdict(self))
+        del data["cache"]
+        return digest({**data, "text": TEXT_VERSION})
+
+
+def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
+    """Settings from choices.
+
+    Args:
+        choices: All layers folded together, see `layered`.
+        proposed: The profile the store proposes.
+
+    Raises:
+        UsageError: A name is unknown or a number out of range.
+    """
+    profile = profile_named(choices.profile or proposed)
+    if choices.semantic is False:
+        kept = tuple(d for d in profile.detectors if d.name != "semantic")
+        profile = replace(profile, detectors=kept)
+    for written in choices.threshold or ():
+        profile = _with_threshold(profile, written)
+    profile = replace(
+        profile,
+        survivor=_known("survivor order", choices.survivor or profile.survivor, ORDERS),
+        grouping=cast(
+            "Grouping", _known("grouping", choices.grouping or profile.grouping, GROUPINGS)
+        ),
+        action=cast("ActionKind", _known("action", choices.action or profile.action, ACTIONS)),
+    )
+    if choices.limit is not None and choices.limit < 1:
+        raise UsageError(f"--limit must be a whole number from 1, not {choices.limit}.")
+    if choices.since is not None and instant(choices.since) is None:
+        raise UsageError(f"--since {choices.since!r} is not a time. Write it like 2026-01-31.")
+    return Settings(
+        profile=profile,
+        encoder=choices.encoder or "auto",
+        namespace=choices.namespace,
+        since=choices.since,
+        limit=choices.limit,
+        cache=choices.cache is not False,
+    )
+
+
+def _known(what: str, name: str, known: tuple[str, ...]) -> str:
+    if name not in known:
+        raise UsageError(f"Unknown {what} {name!r}. Known: {', '.join(known)}.")
+    return name
+
+
+def _with_threshold(profile: Profile, written: str) -> Profile:
+    name, separator, number = written.rpartition("=")
+    value = read_threshold(number)
+    names = {d.name for d in profile.detectors} - _UNTHRESHOLDED
+    if separator and name not in names:
+        raise UsageError(
+            f"Profile {profile.name!r} has no threshold for {name!r}. It has: "
+            f"{', '.join(sorted(names)) or 'none'}."
+        )
+    chosen = {name} if separator else names
+    return replace(
+        profile,
+        detectors=tuple(
+            replace(d, threshold=value) if d.name in chosen else d for d in profile.detectors
+        ),
+    )
+
+
+def read_threshold(text: str) -> float:
+    """A similarity from what a person typed: a number above 0 and up to 1.
+
+    Raises:
+        UsageError: It is not; the message quotes it as typed.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= 1:
+        raise UsageError(
+            f"The threshold {text!r} is not a similarity. Expected a number above 0 and up to 1."
+        )
+    return value
+
+
+def layered(
+    flags: Choices, *, folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Choices:
+    """Flags over environment (`ECHOLESS_PROFILE`, `ECHOLESS_ENCODER`, …) over `echoless.toml`.
+
+    Args:
+        flags: The strongest layer.
+        folder: Where to look for `echoless.toml`; the current folder by default.
+        environment: The process environment by default.
+
+    Raises:
+        InputError: The file is not valid TOML or holds an unknown key.
+        UsageError: A value in the environment is not of its kind.
+    """
+    from_environment = _from_environment(os.environ if environment is None else environment)
+    return flags.over(from_environment).over(_from_file((folder or Path()) / CONFIG_FILE))
+
+
+def _from_environment(environment: Mapping[str, str]) -> Choices:
+    found: dict[str, Json] = {}
+    for field in fields(Choices):
+        value = environment.get(f"ECHOLESS_{field.name.upper()}")
+        if value is not None:
+            found[field.name] = _typed(field.name, value)
+    return _choices(found, "the environment")
+
+
+def _typed(name: str, value: str) -> Json:
+    match name:
+        case "threshold":
+            return value.split(",")
+        case "limit":
+            if not value.isdecimal():
+                raise UsageError(f"ECHOLESS_LIMIT must be a whole number, not {value!r}.")
+            return int(value)
+        case "semantic" | "cache":
+            return value.lower() not in {"0", "no", "off", "false"}
+        case _:
+            return value
+
+
+def _from_file(path: Path) -> Choices:
+    if not path.is_file():
+        return Choices()
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise InputError(
+            f"{path} is not valid TOML ({problem}). Mend it or remove it."
+        ) from problem
+    return _choices(data, str(path))
+
+
+def _choices(data: Mapping[str, Json], source: str) -> Choices:
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "threshold": (list, str, int, float),
+        "limit": int,
+        "semantic": bool,
+        "cache": bool,
+    }
+    known = {field.name for field in fields(Choices)}
+    made: dict[str, Json] = {}
+    for key, value in data.items():
+        if key not in known:
+            raise InputError(
+                f"{source} has the unknown key {key!r}. Known: {', '.join(sorted(known))}."
+            )
+        if not isinstance(value, kinds.get(key, str)):
+            raise InputError(f"{source}: {key!r} has the wrong kind of value {value!r}.")
+        made[key] = value
+    written = made.pop("threshold", None)
+    listed = written if isinstance(written, list) else [] if written is None else [written]
+    thresholds = tuple(str(each) for each in listed) or None
+    return Choices(threshold=thresholds, **made)  # type: ignore[arg-type]

@@ -1,0 +1,193 @@
+"""The contract of a store, and the capabilities it may declare.
+
+A store is registered as an entry point of the group `echoless.stores` under the scheme of its URL:
+a class with the class methods of `StoreKind`. `echoless.testing.stores` holds the conformance suite
+every adapter passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Self, runtime_checkable
+
+from echoless.ledger import Ledger
+from echoless.model import Memory
+from echoless.times import instant
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which memories of a store to look at.
+
+    Attributes:
+        namespace: Only this one; None for all.
+        since: Only memories created at or after this time (any form `times.instant` reads).
+        limit: Only the most recently created, at least 1; None for all.
+    """
+
+    namespace: str | None = None
+    since: str | None = None
+    limit: int | None = None
+
+    def narrow(self, memories: Iterable[Memory]) -> Iterator[Memory]:
+        """Apply the scope in Python, for stores that cannot select by themselves.
+
+        The order of the input is kept.
+        """
+        start = instant(self.since)
+        chosen = (
+            m
+            for m in memories
+            if (self.namespace is None or m.namespace == self.namespace)
+            and (start is None or (instant(m.created_at) or -(2**63)) >= start)
+        )
+        if self.limit is None:
+            yield from chosen
+            return
+        kept = list(chosen)
+        newest = sorted(kept, key=lambda m: (-(instant(m.created_at) or -(2**63)), m.id))
+        ids = {m.id for m in newest[: self.limit]}
+        yield from (m for m in kept if m.id in ids)
+
+
+ALL = Scope()
+
+
+class Store(Protocol):
+    """Memories behind one URL.
+
+    Reading never changes a byte. Writing happens inside `writing()`, which takes the one writer's
+    lock; `put` and `remove` outside of it raise. Every method raises the errors of `errors.py`
+    only.
+    """
+
+    @property
+    def url(self) -> str:
+        """Where it is, in the canonical form `open_store` takes."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Stays the same for the life of the store; what a plan is bound to."""
+        ...
+
+    @property
+    def profile(self) -> str:
+        """Name of the profile it proposes."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger:
+        """Lineage: in the store itself or in a sidecar. Empty and in memory before the first
+        write to a store that has none yet."""
+        ...
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """All memories in the scope, in the store's own order."""
+        ...
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Fresh copies by id; ids that are not there are left out."""
+        ...
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Write memories: replace those whose id is there, add the others.
+
+        A memory whose `native` came from this store goes back to its old place.
+        """
+        ...
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take memories out; unknown ids are ignored (callers verify by reading)."""
+        ...
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Number of memories in the scope."""
+        ...
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Number of memories by namespace, names sorted."""
+        ...
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Hold the writer's lock.
+
+        Raises:
+            StoreLocked: Another writer holds it.
+            StoreReadOnly: The store may not be written.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release everything. May be called twice."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *failure: object) -> None: ...
+
+
+class StoreKind(Protocol):
+    """What an entry point of `echoless.stores` offers besides the store itself."""
+
+    summary: str
+    """One line for `echoless stores`."""
+
+    @classmethod
+    def open(cls, location: str) -> Store:
+        """Open what stands after `scheme://`; it must exist.
+
+        Raises:
+            StoreNotFound: Nothing is there.
+            ForeignStore: Something else is there.
+        """
+        ...
+
+    @classmethod
+    def create(cls, location: str) -> Store:
+        """Open, or make an empty store where there is none."""
+        ...
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """Whether a file or folder looks, by its content, like one of its stores."""
+        ...
+
+
+@runtime_checkable
+class Transaction(Protocol):
+    """The store can change many records at once, all or nothing."""
+
+    @property
+    def holds_ledger(self) -> bool:
+        """Whether the ledger takes part in the same transaction."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Changes inside the block become visible together, or not at all."""
+        ...
+
+
+@runtime_checkable
+class TextSearch(Protocol):
+    """The store can find memories by words."""
+
+    def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
+        """Ids with a score, best first (higher is better), ties by id; at most `limit`."""
+        ...
+
+
+@runtime_checkable
+class HidesMarked(Protocol):
+    """The store's own clients stop seeing a marked memory too."""
+
+    def hide(self, ids: Iterable[str]) -> None:
+        """Hide memories in the store's own way."""
+        ...
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Take `hide` back."""
+        ...

@@ -1,0 +1,134 @@
+"""Whole-file reading, atomic replacement and the writer's lock, for stores that are text files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from echoless.database import BUSY_TIMEOUT_SECONDS
+from echoless.errors import EcholessError, StoreError, StoreFull, StoreLocked, StoreReadOnly
+
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How a file looked when it was read: enough to notice that someone replaced or edited it."""
+
+    size: int
+    modified: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> Snapshot | None:
+        """The present state, or None if there is no file."""
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            return None
+        return cls(stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file."""
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise translated(problem, path) from problem
+
+
+def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
+    """Replace a file atomically: written beside it, synchronised, renamed over it.
+
+    Args:
+        path: The file; its permissions are kept.
+        data: New content.
+        expected: How the file must look for the replacement to go ahead.
+
+    Raises:
+        StoreError: Someone changed the file since it was read.
+        StoreFull: No space; the old file stands.
+        StoreReadOnly: The file or folder may not be written.
+    """
+    try:
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, "file is read-only", str(path))
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    except OSError as problem:
+        raise translated(problem, path) from problem
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if expected is not None:
+            os.chmod(name, path.stat().st_mode & 0o7777)  # noqa: PTH101 - a plain name is at hand
+        if Snapshot.of(path) != expected:
+            raise StoreError(
+                f"{path} was changed by another program while it was being written. "
+                "Nothing was changed; try again."
+            )
+        os.replace(name, path)  # noqa: PTH105
+    except BaseException as problem:
+        with suppress(FileNotFoundError):
+            os.unlink(name)  # noqa: PTH108
+        if isinstance(problem, OSError):
+            raise translated(problem, path) from problem
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """The advisory lock of the one writer of a file, `.NAME.lock` beside it.
+
+    Raises:
+        StoreLocked: Another writer holds it for longer than the busy timeout.
+        StoreReadOnly: The folder may not be written.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - only writers need it
+
+    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=BUSY_TIMEOUT_SECONDS)
+    try:
+        lock.acquire()
+    except Timeout as problem:
+        raise StoreLocked(
+            f"{path} is locked by another process that writes to it. Wait for it to end and try "
+            "again; nothing was changed."
+        ) from problem
+    except OSError as problem:
+        raise translated(problem, path) from problem
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def translated(problem: OSError, path: Path) -> EcholessError:
+    """The error of ours that says what an operating-system error means and what to do."""
+    if problem.errno in _FULL:
+        return StoreFull(
+            f"No space is left to write {path}. Free some space and try again; nothing was changed."
+        )
+    if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
+        return StoreReadOnly(
+            f"{path} may not be read or written ({problem.strerror}). Check the permissions of the "
+            "file and its folder; nothing was changed."
+        )
+    return StoreError(f"{path}: {problem.strerror or problem}. Nothing was changed.")

@@ -1,0 +1,86 @@
+"""Full-text search in SQLite FTS5: words, and trigrams for scripts written without spaces."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from typing import Final
+
+from echoless.codec import json_text
+from echoless.database import Database, in_memory
+from echoless.model import Memory
+from echoless.stores import schema
+from echoless.text import has_unspaced_script, normalise
+
+_TOKEN: Final = re.compile(r"\w+", re.UNICODE)
+
+
+def search(
+    db: sqlite3.Connection, query: str, namespace: str | None, limit: int
+) -> list[tuple[str, float]]:
+    """Memories that match, best first.
+
+    Words are joined by OR, so one missing word does not hide everything; BM25 ranks those with
+    more and rarer words first. A query in a script without spaces goes to the trigram index; parts
+    of fewer than three characters, which trigrams cannot find, are looked for as substrings.
+
+    Args:
+        db: Holds the tables of `schema.py`.
+        query: What a person typed; never read as FTS5 syntax.
+        namespace: Only this one, or all.
+        limit: At most so many.
+
+    Returns:
+        (id, score), higher is better, ties by id.
+    """
+    tokens = list(dict.fromkeys(_TOKEN.findall(normalise(query, fold_case=True))))
+    if not tokens:
+        return []
+    if has_unspaced_script(query):
+        found = _trigrams(db, tokens, namespace, limit)
+    else:
+        found = _match(db, schema.WORDS, tokens, namespace, limit)
+    return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
+
+
+def _match(
+    db: sqlite3.Connection, table: str, tokens: Iterable[str], namespace: str | None, limit: int
+) -> dict[str, float]:
+    expression = " OR ".join('"' + token.replace('"', '""') + '"' for token in tokens)
+    rows = db.execute(
+        f"SELECT m.id, -bm25({table}) AS score FROM {table} JOIN memories m ON m.seq = {table}.rowid"
+        f" WHERE {table} MATCH ?1 AND (?2 IS NULL OR m.namespace = ?2)"
+        " ORDER BY score DESC, m.id LIMIT ?3",
+        (expression, namespace, limit),
+    )
+    return {id_: float(score) for id_, score in rows}
+
+
+def _trigrams(
+    db: sqlite3.Connection, tokens: list[str], namespace: str | None, limit: int
+) -> dict[str, float]:
+    pieces = [token[i : i + 3] for token in tokens for i in range(max(1, len(token) - 2))]
+    long = [piece for piece in pieces if len(piece) == 3]
+    found = _match(db, schema.TRIGRAMS, long, namespace, limit) if long else {}
+    for piece in (p for p in pieces if len(p) < 3):
+        rows = db.execute(
+            "SELECT id FROM memories WHERE instr(lower(content), ?1) > 0"
+            " AND (?2 IS NULL OR namespace = ?2) ORDER BY id LIMIT ?3",
+            (piece, namespace, limit),
+        )
+        for (id_,) in rows:
+            found[id_] = found.get(id_, 0.0) + 1.0
+    return found
+
+
+def index(memories: Iterable[Memory]) -> Database:
+    """The same index in memory, so that a store that cannot search can be searched."""
+    database = in_memory()
+    schema.migrations.apply(database)
+    with database.transaction():
+        database.connection.executemany(
+            "INSERT INTO memories (id, content, namespace, tags) VALUES (?, ?, ?, ?)",
+            ((m.id, m.content, m.namespace, json_text(list(m.tags))) for m in memories),
+        )
+    return database

@@ -1,0 +1,92 @@
+"""Change single fields of a JSON object in its own text, leaving every other character alone.
+
+Unknown fields, the order of keys, number formats (`1.00`) and spacing stay as they were written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_DECODER: Final = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    key: str
+    start: int  # of the key
+    value: int  # start of the value
+    end: int  # behind the value
+
+
+def splice(text: str, changes: Mapping[str, str | None]) -> str:
+    """Replace, add or drop members of the object a text holds.
+
+    Args:
+        text: One JSON object.
+        changes: JSON text of the new value by key, or None to drop the key. A key that stands
+            twice is changed in its last place, the one parsers read.
+
+    Returns:
+        The changed text; equal to `text` when nothing changes.
+
+    Raises:
+        ValueError: The text is not a JSON object.
+    """
+    members = {member.key: member for member in _members(text)}
+    edits: list[tuple[int, int, str]] = []
+    added = ""
+    style = ": " if re.search(r'"\s*:\s', text) else ":"
+    comma = ", " if re.search(r",\s", text) or len(members) < 2 else ","
+    for key, value in changes.items():
+        member = members.get(key)
+        if member and value is not None:
+            edits.append((member.value, member.end, value))
+        elif member:
+            edits.append((*_with_comma(text, member), ""))
+        elif value is not None:
+            added += f"{comma}{json.dumps(key, ensure_ascii=False)}{style}{value}"
+    if added:
+        last = max((member.end for member in members.values()), default=None)
+        place = last if last is not None else text.index("{") + 1
+        edits.append((place, place, added if members else added.removeprefix(comma)))
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _members(text: str) -> list[_Member]:
+    at = _skip(text, 0)
+    if text[at : at + 1] != "{":
+        raise ValueError("not a JSON object")
+    at = _skip(text, at + 1)
+    found: list[_Member] = []
+    while text[at] != "}":
+        start = at
+        key, at = _DECODER.raw_decode(text, at)
+        at = _skip(text, _skip(text, at) + 1)  # over the colon
+        value = at
+        _, at = _DECODER.raw_decode(text, at)
+        found.append(_Member(key, start, value, at))
+        at = _skip(text, at)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return found
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _with_comma(text: str, member: _Member) -> tuple[int, int]:
+    """The span of a member with the comma behind it, or before it if it is the last."""
+    after = _skip(text, member.end)
+    if text[after] == ",":
+        return member.start, _skip(text, after + 1)
+    before = text.rfind(",", 0, member.start)
+    return (before if before >= 0 else member.start), member.end

@@ -1,0 +1,200 @@
+"""One line of a JSON Lines store as a memory, and a memory back into its line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from echoless import codec
+from echoless.errors import BadRecord
+from echoless.model import EMPTY, Json, JsonObject, Memory, Vector
+from echoless.stores.json_splice import splice
+from echoless.text import content_key
+
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "content": ("content", "text", "memory"),
+    "namespace": ("namespace", "project", "entity"),
+    "type": ("type",),
+    "tags": ("tags",),
+    "importance": ("importance",),
+    "access_count": ("access_count",),
+    "created_at": ("created_at", "timestamp", "ts"),
+    "updated_at": ("updated_at",),
+    "last_accessed": ("last_accessed",),
+    "provenance": ("provenance",),
+    "links": ("links",),
+    "pinned": ("pinned",),
+    "metadata": ("metadata",),
+    "vectors": ("vectors", "embedding"),
+}
+"""Keys a field is read from, first found wins; all others are carried along as `extra`."""
+
+_MODEL_KEY: Final = "embedding_model"
+
+
+def parse(line: str, path: Path, number: int) -> JsonObject:
+    """The object on a line.
+
+    Raises:
+        BadRecord: It is not a JSON object; the message names the line.
+    """
+    try:
+        data = json.loads(line)
+    except json.JSONDecodeError as problem:
+        raise BadRecord(
+            f"Line {number} of {path} is not valid JSON ({problem.msg} at column {problem.colno}). "
+            "Mend or remove the line; nothing was read or changed."
+        ) from problem
+    except (RecursionError, ValueError) as problem:
+        raise BadRecord(
+            f"Line {number} of {path} cannot be read ({problem}). Mend or remove the line."
+        ) from problem
+    if not isinstance(data, dict):
+        raise BadRecord(
+            f"Line {number} of {path} is not a JSON object. Each line must be one memory, such as "
+            '{"id": "m-1", "content": "…"}.'
+        )
+    return data
+
+
+def given_id(data: JsonObject, path: Path, number: int) -> str | None:
+    """The record's own id, or None if it has none.
+
+    Raises:
+        BadRecord: The id is empty, or neither text nor whole number.
+    """
+    value = data.get("id")
+    if value is None:
+        return None
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise BadRecord(
+        f"Line {number} of {path} has the unusable id {value!r}. An id is a text or a whole number."
+    )
+
+
+def derived_id(text: str) -> str:
+    """An id for a record without one: from its content, so it survives other lines' changes."""
+    return "h-" + content_key(text)[:16]
+
+
+def content(data: JsonObject, path: Path, number: int) -> str:
+    """The text of a record.
+
+    Raises:
+        BadRecord: It has none; the message names the line.
+    """
+    for key in KEYS["content"]:
+        value = data.get(key)
+        if isinstance(value, str):
+            return value
+    raise BadRecord(
+        f'Line {number} of {path} has no text: none of "content", "text" and "memory" is a string. '
+        "Mend or remove the line."
+    )
+
+
+def memory(line: str, id_: str, path: Path, place: int) -> Memory:
+    """The memory on a line.
+
+    Args:
+        line: Raw text with its line end.
+        id_: Its id, given or derived.
+        path: For messages.
+        place: Index of the line, from 0.
+
+    Raises:
+        BadRecord: A field has the wrong form; the message names line, id and field.
+    """
+    data = parse(line, path, place + 1)
+    used = {name: _key(data, name) for name in KEYS}
+    consumed = {*used.values(), "id"} | ({_MODEL_KEY} if used["vectors"] == "embedding" else set())
+    fields: dict[str, Json] = {
+        name: data.get(key) for name, key in used.items() if name not in {"content", "vectors"}
+    }
+    namespace = fields["namespace"]
+    if isinstance(namespace, int | float) and not isinstance(namespace, bool):
+        fields["namespace"] = str(namespace)
+    try:
+        return codec.memory_from_json(
+            {
+                **fields,
+                "id": id_,
+                "content": content(data, path, place + 1),
+                "vectors": _vectors(data, used["vectors"]),
+                "extra": {k: v for k, v in data.items() if k not in consumed},
+                "native": {"line": line, "at": place},
+            }
+        )
+    except BadRecord as problem:
+        raise BadRecord(
+            f"Line {place + 1} of {path} (id {id_!r}): {problem}. Mend or remove the line."
+        ) from problem
+
+
+def _key(data: JsonObject, name: str) -> str:
+    """The key that holds a field in this record, or the first choice if none does."""
+    return next((key for key in KEYS[name] if key in data), KEYS[name][0])
+
+
+def _vectors(data: JsonObject, key: str) -> Json:
+    value = data.get(key)
+    if key == "vectors" or value is None:
+        return value
+    model = data.get(_MODEL_KEY)
+    return {model if isinstance(model, str) and model else "unnamed": value}
+
+
+def written(new: Memory) -> str:
+    """A line for a memory that has none yet; fields at their defaults are left out."""
+    blank = Memory(id=new.id, content="")
+    made: dict[str, Json] = {"id": new.id, "content": new.content}
+    for name in codec.FIELDS[2:]:
+        value = _json_field(new, name)
+        shadowed = any(key in new.extra for key in KEYS.get(name, ()))
+        if shadowed or value != _json_field(blank, name):
+            made[name] = value
+    made.update(new.extra)
+    return codec.json_text(made)
+
+
+def _json_field(value: Memory, name: str) -> Json:
+    if name == "vectors":
+        return {v.model: _numbers(v) for v in value.vectors}
+    return codec.field_to_json(value, name)
+
+
+def _numbers(vector: Vector) -> Json:
+    return codec.bytes_to_floats(vector.data)
+
+
+def changed(line: str, old: Memory, new: Memory) -> str:
+    """A line with only the fields changed in which two states of its memory differ."""
+    data = json.loads(line)
+    changes: dict[str, str | None] = {}
+    for name in codec.FIELDS[1:]:
+        if codec.field_to_json(old, name) != codec.field_to_json(new, name):
+            changes |= _change(data, name, new)
+    for key in [*old.extra, *(k for k in new.extra if k not in old.extra)]:
+        if key not in new.extra:
+            changes[key] = None
+        elif key not in old.extra or old.extra[key] != new.extra[key]:
+            changes[key] = codec.json_text(new.extra[key])
+    return splice(line, changes)
+
+
+def _change(data: JsonObject, name: str, new: Memory) -> dict[str, str | None]:
+    if name == "vectors":
+        drop = dict.fromkeys((k for k in ("embedding", _MODEL_KEY) if k in data), None)
+        return {**drop, "vectors": codec.json_text(_json_field(new, name))}
+    return {_key(data, name): codec.json_text(codec.field_to_json(new, name))}
+
+
+def native_line(memory_: Memory) -> str | None:
+    """The raw line a memory was read from, if it came from a JSON Lines file."""
+    line = memory_.native.get("line", EMPTY)
+    return line if isinstance(line, str) else None

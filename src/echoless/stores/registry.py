@@ -1,0 +1,82 @@
+"""From a URL or a bare path to an open store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from echoless import plugins
+from echoless.errors import ForeignStore, StoreNotFound, UsageError
+from echoless.stores.base import Store, StoreKind
+
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".db": "sqlite",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+}
+
+
+def kinds() -> dict[str, StoreKind]:
+    """All kinds of store by scheme."""
+    return {name: _kind(name) for name in plugins.names("stores")}
+
+
+def _kind(scheme: str) -> StoreKind:
+    return cast("StoreKind", plugins.load("stores", scheme))
+
+
+def open_store(url: str | Path, *, create: bool = False) -> Store:
+    """Open a store.
+
+    Args:
+        url: `scheme:///path` (three slashes and an absolute or relative path, so
+            `sqlite:///agent.db` lies in the current folder and `sqlite:////srv/agent.db` does not),
+            or a bare path, which is recognised by its content.
+        create: Make an empty store where there is none; a bare path is then recognised by its
+            suffix (`.jsonl`, `.ndjson`, `.db`, `.sqlite`, `.sqlite3`).
+
+    Returns:
+        The store; close it, or use it in a `with` block.
+
+    Raises:
+        UsageError: The scheme is unknown.
+        StoreNotFound: Nothing is there and `create` is false.
+        ForeignStore: What is there is no store echoless knows.
+    """
+    scheme, location = _parse(str(url), create=create)
+    kind = _kind(scheme)
+    return kind.create(location) if create else kind.open(location)
+
+
+def _parse(url: str, *, create: bool) -> tuple[str, str]:
+    if not url.strip():
+        raise UsageError("No store was named. Give a path or a URL such as sqlite:///agent.db.")
+    scheme, separator, rest = url.partition("://")
+    if separator:
+        return scheme, rest.removeprefix("/")
+    path = Path(url)
+    if path.exists():
+        return _recognise(path), url
+    if not create:
+        raise StoreNotFound(
+            f"There is no store at {url}. Check the path; `echoless import` makes a new store."
+        )
+    try:
+        return _SUFFIXES[path.suffix.lower()], url
+    except KeyError:
+        raise UsageError(
+            f"What kind of store should {url} be? Use a suffix ({', '.join(_SUFFIXES)}) or a URL "
+            "such as sqlite:///NAME."
+        ) from None
+
+
+def _recognise(path: Path) -> str:
+    matches = [name for name, kind in kinds().items() if kind.recognises(path)]
+    if not matches:
+        raise ForeignStore(
+            f"{path} is not a store echoless knows ({', '.join(plugins.names('stores'))}). "
+            "`echoless stores` lists what can be opened."
+        )
+    return matches[0]

@@ -1,0 +1,60 @@
+"""Tables of the embedded store, as decorated migrations."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from echoless.database import Migrations
+
+APPLICATION_ID: Final = 0x4563686F
+"""`PRAGMA application_id` of our files: "Echo" in ASCII; tells them from other programs' files."""
+
+migrations: Final = Migrations("store")
+
+WORDS: Final = "memories_words"
+TRIGRAMS: Final = "memories_trigrams"
+
+
+@migrations.add("0001_memories")
+def _memories(db: sqlite3.Connection) -> None:
+    db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    db.execute(
+        "CREATE TABLE memories (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
+        " content TEXT NOT NULL, namespace TEXT NOT NULL DEFAULT '',"
+        " type TEXT NOT NULL DEFAULT '', tags TEXT NOT NULL DEFAULT '[]', importance,"
+        " access_count INTEGER NOT NULL DEFAULT 0, created_at TEXT, updated_at TEXT,"
+        " last_accessed TEXT, provenance TEXT NOT NULL DEFAULT 'unknown',"
+        " links TEXT NOT NULL DEFAULT '[]', pinned INTEGER NOT NULL DEFAULT 0,"
+        " metadata TEXT NOT NULL DEFAULT '{}', extra TEXT NOT NULL DEFAULT '{}')"
+    )
+    db.execute("CREATE INDEX memories_namespace ON memories(namespace)")
+    db.execute(
+        "CREATE TABLE vectors (seq INTEGER NOT NULL REFERENCES memories(seq) ON DELETE CASCADE,"
+        " model TEXT NOT NULL, dimensions INTEGER NOT NULL, data BLOB NOT NULL,"
+        " PRIMARY KEY (seq, model)) WITHOUT ROWID"
+    )
+
+
+@migrations.add("0002_full_text")
+def _full_text(db: sqlite3.Connection) -> None:
+    for table, tokenizer in ((WORDS, "unicode61 remove_diacritics 2"), (TRIGRAMS, "trigram")):
+        db.execute(
+            f"CREATE VIRTUAL TABLE {table} USING fts5(content, tags, content='memories',"
+            f" content_rowid='seq', tokenize='{tokenizer}')"
+        )
+    add = "".join(
+        f"INSERT INTO {t}(rowid, content, tags) VALUES (new.seq, new.content, new.tags);"
+        for t in (WORDS, TRIGRAMS)
+    )
+    drop = "".join(
+        f"INSERT INTO {t}({t}, rowid, content, tags)"
+        " VALUES ('delete', old.seq, old.content, old.tags);"
+        for t in (WORDS, TRIGRAMS)
+    )
+    db.execute(f"CREATE TRIGGER memories_ai AFTER INSERT ON memories BEGIN {add} END")
+    db.execute(f"CREATE TRIGGER memories_ad AFTER DELETE ON memories BEGIN {drop} END")
+    db.execute(
+        "CREATE TRIGGER memories_au AFTER UPDATE OF content, tags ON memories"
+        f" BEGIN {drop}{add} END"
+    )

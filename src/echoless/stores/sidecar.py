@@ -1,0 +1,71 @@
+"""The ledger beside a store that cannot hold one: `NAME.echoless`, an SQLite file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from echoless import ledger as ledgers
+from echoless.database import Database, in_memory, open_for_reading, open_for_writing
+from echoless.ledger import Ledger
+
+SUFFIX: Final = ".echoless"
+
+
+class Sidecar:
+    """The lineage of one file; made by the first write, never by a reader."""
+
+    def __init__(self, store: Path) -> None:
+        """Open the sidecar of a store's file if there is one."""
+        self.path = store.with_name(store.name + SUFFIX)
+        self._store = store
+        self._database = self._open_reader()
+
+    def _open_reader(self) -> Database:
+        if self.path.exists() and self.path.stat().st_size > 0:
+            database = open_for_reading(self.path)
+            with database.speaking():
+                ledgers.migrations.pending(database.connection)
+            return database
+        database = in_memory()
+        ledgers.migrations.apply(database)
+        return database
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger as it is now."""
+        return Ledger(self._database)
+
+    @property
+    def identity(self) -> str:
+        """Written when the sidecar is made, so it survives moving both files; until then derived
+        from where the store lies."""
+        known = self.ledger.fact("store")
+        if known:
+            return known
+        return hashlib.sha256(str(self._store.resolve()).encode()).hexdigest()[:32]
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Open for writing, made if missing."""
+        identity = self.identity
+        reader = self._database
+        writer = open_for_writing(self.path, create=True)
+        reader.close()
+        try:
+            ledgers.migrations.apply(writer)
+            self._database = writer
+            with writer.transaction():
+                if self.ledger.fact("store") is None:
+                    self.ledger.set_fact("store", identity)
+            yield
+        finally:
+            writer.close()
+            self._database = self._open_reader()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()

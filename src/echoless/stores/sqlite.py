@@ -1,0 +1,301 @@
+"""The embedded default: one SQLite file with memories, vectors, full text and lineage.
+
+`sqlite:///agent.db`. WAL mode, foreign keys, FTS5 over words with a trigram index beside it for
+scripts without spaces. Changes and their lineage share one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import ClassVar, Final, Self
+
+from echoless import ledger as ledgers
+from echoless.codec import field_to_json, json_text, read_links, read_provenance
+from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
+from echoless.errors import BadRecord, ForeignStore, StoreError, StoreNotFound
+from echoless.ledger import Ledger
+from echoless.model import Json, Memory, Vector
+from echoless.stores import full_text, schema
+from echoless.stores.base import ALL, Scope
+from echoless.text import unreadable
+from echoless.times import instant
+
+_PLAIN: Final = (
+    "id",
+    "content",
+    "namespace",
+    "type",
+    "importance",
+    "access_count",
+    "created_at",
+    "updated_at",
+    "last_accessed",
+)
+_CODED: Final = ("tags", "links", "metadata", "extra")
+_COLUMNS: Final = (*_PLAIN, "provenance", "pinned", *_CODED)
+_BATCH: Final = 500
+
+
+class SqliteStore:
+    """Memories in an SQLite file of ours."""
+
+    summary: ClassVar[str] = "one SQLite file: memories, vectors, full text and lineage (default)"
+    holds_ledger: Final = True
+    profile: Final = "safe"
+
+    def __init__(self, path: Path, database: Database) -> None:
+        """Wrap an open database that holds our schema; use `open` or `create`."""
+        self._path = path
+        self._database = database
+        self._writing = False
+        self.url = f"sqlite:///{path}"
+
+    @classmethod
+    def open(cls, location: str) -> Self:
+        """Open an existing file for reading; `writing()` opens it for writing."""
+        path = Path(location)
+        if not path.is_file():
+            raise StoreNotFound(
+                f"There is no file {path}. Check the path; `echoless import SOURCE sqlite:///{path}`"
+                " makes a new store."
+            )
+        return cls(path, _checked(path, open_for_reading(path)))
+
+    @classmethod
+    def create(cls, location: str) -> Self:
+        """Open a file, or make an empty store where there is none (or an empty file)."""
+        path = Path(location)
+        if not path.exists() or path.stat().st_size == 0:
+            database = open_for_writing(path, create=True)
+            _migrate(database)
+            database.close()
+        return cls.open(location)
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """An SQLite file, of ours or not: opening says what is wrong with another program's."""
+        return path.is_file() and is_sqlite(path)
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def identity(self) -> str:
+        """A UUID written when the store was made."""
+        return self.ledger.fact("store") or ""
+
+    @property
+    def ledger(self) -> Ledger:
+        """In the same file."""
+        return Ledger(self._database)
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._database.connection
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """All memories in the scope, in the order they were added."""
+        rows = self._select("WHERE (?1 IS NULL OR m.namespace = ?1)", (scope.namespace,))
+        yield from Scope(None, scope.since, scope.limit).narrow(rows)
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Fresh copies by id."""
+        wanted = sorted(set(ids))
+        found: dict[str, Memory] = {}
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            places = ",".join("?" * len(batch))
+            found.update((m.id, m) for m in self._select(f"WHERE m.id IN ({places})", batch))
+        return found
+
+    def _select(self, where: str, values: Sequence[Json]) -> Iterator[Memory]:
+        columns = ", ".join(f"m.{name}" for name in _COLUMNS)
+        with self._database.speaking():
+            rows = self._db.execute(
+                f"SELECT m.seq, v.model, v.data, {columns} FROM memories m"
+                f" LEFT JOIN vectors v USING (seq) {where} ORDER BY m.seq, v.model",
+                values,
+            )
+            pending: tuple[sqlite3.Row, list[Vector]] | None = None
+            for row in rows:
+                if pending and pending[0][0] == row[0]:
+                    pending[1].append(Vector(row[1], row[2]))
+                    continue
+                if pending:
+                    yield self._memory(*pending)
+                pending = (row, [] if row[1] is None else [Vector(row[1], row[2])])
+            if pending:
+                yield self._memory(*pending)
+
+    def _memory(self, row: Sequence[Json], vectors: list[Vector]) -> Memory:
+        data = dict(zip(_COLUMNS, row[3:], strict=True))
+        try:
+            coded = {name: json.loads(str(data[name])) for name in _CODED}
+            return Memory(
+                **{name: data[name] for name in _PLAIN},  # type: ignore[arg-type]
+                provenance=read_provenance(data["provenance"]),
+                pinned=bool(data["pinned"]),
+                tags=tuple(coded["tags"]),
+                links=read_links(coded["links"]),
+                metadata=coded["metadata"],
+                extra=coded["extra"],
+                vectors=tuple(vectors),
+                native={"seq": row[0]},
+            )
+        except (ValueError, TypeError, BadRecord) as problem:
+            raise BadRecord(
+                f"Memory {data['id']!r} in {self._path} is damaged ({problem}). "
+                "Restore it from a backup or remove it."
+            ) from problem
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Number of memories in the scope."""
+        if scope.since is not None or scope.limit is not None:
+            return sum(1 for _ in self.scan(scope))
+        with self._database.speaking():
+            row = self._db.execute(
+                "SELECT count(*) FROM memories WHERE (?1 IS NULL OR namespace = ?1)",
+                (scope.namespace,),
+            ).fetchone()
+        return int(row[0])
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Number of memories by namespace."""
+        with self._database.speaking():
+            return dict(
+                self._db.execute("SELECT namespace, count(*) FROM memories GROUP BY 1 ORDER BY 1")
+            )
+
+    def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
+        """BM25 over words, and over trigrams where the query has a script without spaces."""
+        start = instant(scope.since)
+        with self._database.speaking():
+            hits = full_text.search(self._db, query, scope.namespace, limit)
+            if start is None:
+                return hits
+            times = self.get(id_ for id_, _ in hits)
+            return [h for h in hits if (instant(times[h[0]].created_at) or -(2**63)) >= start]
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Open the file for writing; SQLite's own write lock is taken by the transaction."""
+        if self._writing:
+            yield
+            return
+        reader = self._database
+        writer = open_for_writing(self._path)
+        try:
+            _migrate(writer)
+            self._database, self._writing = writer, True
+            yield
+        finally:
+            self._database, self._writing = reader, False
+            writer.close()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All or nothing, lineage included."""
+        self._must_write()
+        return self._database.transaction()
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Replace or add; a memory taken out earlier goes back to its old place if it is free."""
+        self._must_write()
+        for memory in memories:
+            problem = unreadable(memory.content) or unreadable(memory.id)
+            if problem:
+                raise BadRecord(
+                    f"Memory {memory.id!r} has {problem} and cannot be stored in SQLite."
+                )
+        with self._database.transaction(), self._database.speaking():
+            for memory in memories:
+                self._put(memory)
+
+    def _put(self, memory: Memory) -> None:
+        values = [getattr(memory, name) for name in _PLAIN]
+        values += [memory.provenance.value, int(memory.pinned)]
+        values += [json_text(field_to_json(memory, name)) for name in _CODED]
+        row = self._db.execute("SELECT seq FROM memories WHERE id = ?", (memory.id,)).fetchone()
+        if row:
+            seq = row[0]
+            setters = ", ".join(f"{name} = ?" for name in _COLUMNS)
+            self._db.execute(f"UPDATE memories SET {setters} WHERE seq = ?", [*values, seq])
+            self._db.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
+        else:
+            places = ", ".join("?" * (len(_COLUMNS) + 1))
+            cursor = self._db.execute(
+                f"INSERT INTO memories (seq, {', '.join(_COLUMNS)}) VALUES ({places})",
+                [self._free_place(memory), *values],
+            )
+            seq = cursor.lastrowid
+        self._db.executemany(
+            "INSERT INTO vectors VALUES (?, ?, ?, ?)",
+            ((seq, v.model, v.dimensions, v.data) for v in memory.vectors),
+        )
+
+    def _free_place(self, memory: Memory) -> int | None:
+        seq = memory.native.get("seq")
+        if not isinstance(seq, int):
+            return None
+        taken = self._db.execute("SELECT 1 FROM memories WHERE seq = ?", (seq,)).fetchone()
+        return None if taken else seq
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take memories out, their vectors with them."""
+        self._must_write()
+        with self._database.transaction(), self._database.speaking():
+            self._db.executemany("DELETE FROM memories WHERE id = ?", ((i,) for i in ids))
+
+    def _must_write(self) -> None:
+        if not self._writing:
+            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+
+    def integrity(self) -> list[str]:
+        """What is wrong with the file, one sentence each; empty if nothing is."""
+        with self._database.speaking():
+            rows = self._db.execute("PRAGMA integrity_check(5)").fetchall()
+            broken = self._db.execute("PRAGMA foreign_key_check").fetchall()
+        found = [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
+        return found + [f"{self._path}: a vector belongs to no memory." for _ in broken[:1]]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+def _migrate(database: Database) -> None:
+    schema.migrations.apply(database)
+    ledgers.migrations.apply(database)
+    ledger = Ledger(database)
+    if ledger.fact("store") is None:
+        with database.transaction():
+            ledger.set_fact("store", str(uuid.uuid4()))
+
+
+def _checked(path: Path, database: Database) -> Database:
+    """Refuse other programs' files and files of a newer version; read older ones as they are."""
+    with database.speaking():
+        application = database.connection.execute("PRAGMA application_id").fetchone()[0]
+        ours = application == schema.APPLICATION_ID and table_exists(
+            database.connection, "memories"
+        )
+    if not ours:
+        database.close()
+        raise ForeignStore(
+            f"{path} is an SQLite database of another program. echoless reads the stores listed by "
+            "`echoless stores`; export the memories as JSONL and import that."
+        )
+    for migrations in (schema.migrations, ledgers.migrations):
+        migrations.pending(database.connection)
+    return database

@@ -1,0 +1,83 @@
+"""Kill a process at its n-th write, for real, and look at what is left.
+
+A child process does the work and is killed with SIGKILL right before the n-th statement SQLite
+executes or the n-th change to the file system; the parent then opens the store as the next user
+would. POSIX only (`os.fork`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from typing import Final
+
+_FILE_CALLS: Final = ("replace", "unlink", "fsync", "open", "chmod", "fdopen")
+
+
+class _Countdown:
+    """Kills its own process when it reaches zero."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def step(self, *_: object) -> None:
+        self.left -= 1
+        if self.left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_at(step: int, work: Callable[[], object]) -> bool:
+    """Do `work` in a child that is killed before its write number `step` (from 0).
+
+    Returns:
+        True if the child was killed, False if it finished first: there are no more steps.
+
+    Raises:
+        AssertionError: The child failed by itself.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork beside pytest-xdist's threads
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            _instrument(_Countdown(step))
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return True
+    assert os.WEXITSTATUS(status) == 0, f"the work itself failed before write {step}"
+    return False
+
+
+def _instrument(countdown: _Countdown) -> None:
+    """Count SQLite statements and changes to the file system in this (child) process."""
+    connect = sqlite3.connect
+
+    def counted(*arguments: object, **options: object) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*arguments, **options)  # type: ignore[call-overload]
+        connection.set_trace_callback(countdown.step)
+        return connection
+
+    sqlite3.connect = counted  # type: ignore[assignment]
+    for name in _FILE_CALLS:
+        setattr(os, name, _counted_call(getattr(os, name), countdown))
+    tempfile.mkstemp = _counted_call(tempfile.mkstemp, countdown)
+
+
+def _counted_call(call: Callable[..., object], countdown: _Countdown) -> Callable[..., object]:
+    def counted(*arguments: object, **options: object) -> object:
+        countdown.step()
+        return call(*arguments, **options)
+
+    return counted

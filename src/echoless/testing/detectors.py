@@ -1,0 +1,176 @@
+"""The conformance suite for detectors: inherit it, say how yours is made, and run pytest.
+
+```python
+from echoless.detect import Detector, DetectorOptions
+from echoless.testing.detectors import DetectorConformance
+from mypackage import SoundexDetector
+
+
+class TestSoundex(DetectorConformance):
+    example = ("The cat sat on the mat.", "The kat satt on the mat.")
+
+    def make(self) -> Detector:
+        return SoundexDetector(DetectorOptions())
+```
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from echoless.detect.base import Detector
+from echoless.model import Candidate, Memory
+from echoless.tally import Tally
+
+__all__ = ["ODD_TEXTS", "PLAIN_TEXTS", "DetectorConformance", "memories_of"]
+
+PLAIN_TEXTS: Final = (
+    "The nightly backup of the tracker database runs at 02:00 UTC.",
+    "The nightly backup of the tracker database runs at 03:00 UTC.",
+    "the nightly backup of the tracker database runs at 02:00 utc",
+    "**The nightly backup** of the tracker database runs at 02:00 UTC.",
+    "At 02:00 UTC the backup of the tracker database runs every night.",
+    "User prefers tabs over spaces in every Go file.",
+    "User prefers tabs over spaces in each Go file.",
+    "User prefers spaces over tabs in every Go file.",
+    "Der Schlüssel für den Keller hängt neben der Tür.",
+    "Der Schlüssel zum Keller hängt links neben der Tür.",
+    "決済サーバーを止める前に、加盟店へ停止の通知を送る。",
+    "決済サーバーを止めた後に、加盟店へ停止の通知を送る。",
+    "Never restart the queue while a migration runs.",
+)
+
+ODD_TEXTS: Final = (
+    "",
+    " \t\n\u3000",
+    "\u200b\ufeff",
+    "***",
+    ".",
+    "\0",
+    "\ud800",
+    "a lone \udfff surrogate in a sentence of words",
+    "e\u0301\u0301\u0301\u0301",
+    "\u202eright to left\u202c",
+    "👩‍👩‍👧‍👦 👩‍👩‍👧‍👦",
+    "𠮷野家で𝒎𝒂𝒕𝒉",
+    "ﬁﬂﬀ Ⅷ ½ ①",
+    "İıſẞß",
+    "สวัสดีครับ ภาษาไทย",
+    "مرحبا بالعالم",
+    "a",
+    "a" * 3_000,
+    "word " * 700,
+    "\r\n" * 40 + "x",
+)
+
+
+def memories_of(texts: Sequence[str]) -> list[Memory]:
+    """One memory for each text, ids in the order of the texts."""
+    return [Memory(id=f"m{number:05d}", content=text) for number, text in enumerate(texts)]
+
+
+class DetectorConformance(ABC):
+    """What holds for every detector.
+
+    Attributes:
+        example: Two texts the detector has to propose when they stand among `PLAIN_TEXTS`.
+        threshold: The threshold `make` uses, if it should be checked on every pair.
+    """
+
+    example: ClassVar[tuple[str, str]]
+    threshold: ClassVar[float | None] = None
+
+    @abstractmethod
+    def make(self) -> Detector:
+        """A new detector."""
+
+    def propose(self, memories: Sequence[Memory]) -> list[Candidate]:
+        """All pairs a new detector proposes."""
+        return list(self.make().detect(memories, Tally()))
+
+    def corpus(self) -> list[Memory]:
+        """Plain and odd texts without empty ones or repeats, and the example."""
+        odd = [text for text in ODD_TEXTS if text.strip()]
+        return memories_of(list(dict.fromkeys([*PLAIN_TEXTS, *self.example, *odd])))
+
+    def test_it_has_a_name_and_a_card(self) -> None:
+        """Name and card are there for the listing."""
+        detector = self.make()
+        assert detector.name
+        assert detector.card.finds
+        assert detector.card.misses
+        assert detector.card.cost
+
+    def test_the_example_is_found(self) -> None:
+        """The texts it says it finds are found."""
+        memories = self.corpus()
+        ids = {memory.content: memory.id for memory in memories}
+        wanted = tuple(sorted(ids[text] for text in self.example))
+        assert wanted in {(pair.a, pair.b) for pair in self.propose(memories)}
+
+    def test_pairs_are_ordered_and_carry_its_name(self) -> None:
+        """The smaller id first, ids of the input only, and the detector's own name."""
+        memories = self.corpus()
+        ids = {memory.id for memory in memories}
+        name = self.make().name
+        for pair in self.propose(memories):
+            assert pair.a < pair.b
+            assert {pair.a, pair.b} <= ids
+            assert pair.how == name
+
+    def test_each_pair_comes_once(self) -> None:
+        """No pair is proposed twice."""
+        pairs = [(pair.a, pair.b) for pair in self.propose(self.corpus())]
+        assert len(pairs) == len(set(pairs))
+
+    def test_similarity_lies_between_0_and_1(self) -> None:
+        """Similarities are 0 to 1, and none lies below the threshold given."""
+        for pair in self.propose(self.corpus()):
+            assert 0.0 <= pair.similarity <= 1.0
+            assert self.threshold is None or pair.similarity >= self.threshold
+
+    def test_order_of_input_does_not_matter(self) -> None:
+        """The same memories in any order give the same pairs and similarities."""
+        memories = self.corpus()
+        expected = sorted(self.propose(memories))
+        for seed in range(4):
+            shuffled = list(memories)
+            random.Random(seed).shuffle(shuffled)  # noqa: S311 - repeatable, not secret
+            assert sorted(self.propose(shuffled)) == expected
+
+    def test_one_detector_can_be_used_twice(self) -> None:
+        """Nothing of one run is left over in the next."""
+        memories = self.corpus()
+        detector = self.make()
+        first = list(detector.detect(memories, Tally()))
+        list(detector.detect(memories[:5], Tally()))
+        assert list(detector.detect(memories, Tally())) == first
+
+    def test_what_is_skipped_is_told(self) -> None:
+        """Ids in the tally are ids of the input, and none of them is in a pair."""
+        memories = self.corpus()
+        tally = Tally()
+        paired = {id_ for p in self.make().detect(memories, tally) for id_ in (p.a, p.b)}
+        skipped = {id_ for ids in tally.skipped.values() for id_ in ids}
+        assert skipped <= {memory.id for memory in memories} - paired
+
+    def test_odd_unicode_is_no_error(self) -> None:
+        """Empty texts, NUL, lone surrogates, rare scripts and long runs do not raise."""
+        self.propose(memories_of(ODD_TEXTS))
+        for text in ODD_TEXTS:
+            self.propose(memories_of([text, PLAIN_TEXTS[0]]))
+
+    def test_nothing_gives_nothing(self) -> None:
+        """No memories and a single one are fine and give no pair."""
+        assert self.propose([]) == []
+        assert self.propose(memories_of(PLAIN_TEXTS[:1])) == []
+
+    def test_memories_are_left_as_they_were(self) -> None:
+        """The sequence handed in is not reordered or changed."""
+        memories = self.corpus()[::-1]
+        before = list(memories)
+        self.propose(memories)
+        assert memories == before

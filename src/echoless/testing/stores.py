@@ -1,0 +1,237 @@
+"""The conformance suite every store passes: subclass it in a test file and name your URL.
+
+```
+class TestMyStore(StoreConformance):
+    def url(self, folder: Path) -> str:
+        return f"mystore:///{folder}/memories"
+```
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from echoless.applying import apply
+from echoless.errors import EcholessError, StoreError, StoreNotFound
+from echoless.groups import Group, Membership
+from echoless.model import Duplicate, Evidence, Judged, Link, Memory, Provenance, Vector, fingerprint
+from echoless.planning import Plan, make_plan
+from echoless.profiles import ActionKind
+from echoless.stores.base import Scope, Store, Transaction
+from echoless.stores.registry import open_store
+from echoless.undoing import undo
+
+FULL = Memory(
+    id="m-full",
+    content='Line one\n„Zitat“ "quoted" 東京 \U0001f600 \u2028 end',
+    namespace="work/東京",
+    type="decision",
+    tags=("b", "a", "ä"),
+    importance=0.7,
+    access_count=3,
+    created_at="2026-01-02T03:04:05.000000001+02:00",
+    updated_at="2026-02-01 00:00:00",
+    last_accessed="1750000000",
+    provenance=Provenance.USER_AUTHORED,
+    links=(Link("m-1", "similar", {"confidence": 0.5}), Link("gone")),
+    pinned=True,
+    metadata={"z": [1, 2.5, None, {"k": "v"}], "a": True},
+    vectors=(Vector("model@1", struct.pack("<3f", 0.1, -1.5, 3e-8)),),
+    extra={"cluster": "c1", "näme": {"deep": []}},
+)
+"""A memory that uses every field."""
+
+
+def simple(number: int, content: str | None = None, **fields: object) -> Memory:
+    """A small memory, ids `m-1`, `m-2`, …"""
+    memory = Memory(
+        id=f"m-{number}",
+        content=content or f"Fact number {number} of the store.",
+        created_at=f"2026-01-{number:02d}T00:00:00Z",
+    )
+    return replace(memory, **fields)  # type: ignore[arg-type]
+
+
+def fill(url: str, memories: Iterable[Memory]) -> None:
+    """Make a store and put memories in."""
+    with open_store(url, create=True) as store, store.writing():
+        store.put(list(memories))
+
+
+def state(store: Store) -> list[tuple[Memory, object]]:
+    """Everything a store holds, in its order, with what only the adapter understands."""
+    return [(memory, dict(memory.native)) for memory in store.scan()]
+
+
+def plan_by_hand(store: Store, groups: Iterable[tuple[str, ...]], action: ActionKind) -> Plan:
+    """A plan whose groups are given: the first id survives."""
+    memories = {m.id: m for m in store.scan()}
+    same = Duplicate(Evidence("by-hand", "exact", 1.0))
+    made = [
+        Group(ids[0], tuple(_member(ids[0], other, same) for other in sorted(ids[1:])))
+        for ids in groups
+    ]
+    return make_plan(
+        made,
+        memories.__getitem__,
+        action=action,
+        reasons={g.survivor: "by hand" for g in made},
+        store=store.identity,
+        url=store.url,
+        profile="safe",
+        settings="-",
+    )
+
+
+def _member(survivor: str, other: str, verdict: Duplicate) -> Membership:
+    a, b = sorted((survivor, other))
+    return Membership(other, Judged(a, b, verdict))
+
+
+class StoreConformance:
+    """What every store must do."""
+
+    def url(self, folder: Path) -> str:
+        """A URL for a new store inside an empty folder."""
+        raise NotImplementedError
+
+    def test_a_new_store_is_empty(self, tmp_path: Path) -> None:
+        with open_store(self.url(tmp_path), create=True) as store:
+            assert list(store.scan()) == []
+            assert store.count() == 0
+            assert store.get(["m-1"]) == {}
+            assert store.ledger.is_empty()
+
+    def test_a_missing_store_is_not_made_by_reading(self, tmp_path: Path) -> None:
+        with pytest.raises(StoreNotFound):
+            open_store(self.url(tmp_path))
+        assert list(tmp_path.iterdir()) == []
+
+    def test_every_field_comes_back_as_it_was(self, tmp_path: Path) -> None:
+        fill(self.url(tmp_path), [FULL, simple(1)])
+        with open_store(self.url(tmp_path)) as store:
+            found = store.get([FULL.id, "m-1", "no such id"])
+            assert found == {FULL.id: FULL, "m-1": simple(1)}
+            assert [m.id for m in store.scan()] == [FULL.id, "m-1"]
+            assert fingerprint(found[FULL.id]) == fingerprint(FULL)
+
+    def test_put_replaces_and_keeps_the_place(self, tmp_path: Path) -> None:
+        fill(self.url(tmp_path), [simple(1), simple(2), simple(3)])
+        changed = simple(2, "Another fact.", tags=("new",))
+        with open_store(self.url(tmp_path)) as store, store.writing():
+            store.put([changed])
+            assert [m.id for m in store.scan()] == ["m-1", "m-2", "m-3"]
+            assert store.get(["m-2"])["m-2"] == changed
+
+    def test_removed_memories_go_back_to_their_place(self, tmp_path: Path) -> None:
+        fill(self.url(tmp_path), [simple(n) for n in range(1, 6)])
+        with open_store(self.url(tmp_path)) as store, store.writing():
+            before = state(store)
+            gone = list(store.get(["m-1", "m-3", "m-5"]).values())
+            store.remove([m.id for m in gone])
+            assert [m.id for m in store.scan()] == ["m-2", "m-4"]
+            store.put(gone)
+            assert state(store) == before
+
+    def test_scope_narrows_by_namespace_time_and_number(self, tmp_path: Path) -> None:
+        told = [simple(n, namespace="even" if n % 2 == 0 else "odd") for n in range(1, 7)]
+        fill(self.url(tmp_path), told)
+        with open_store(self.url(tmp_path)) as store:
+            assert store.namespaces() == {"even": 3, "odd": 3}
+            for scope, expected in (
+                (Scope(namespace="even"), ["m-2", "m-4", "m-6"]),
+                (Scope(since="2026-01-05"), ["m-5", "m-6"]),
+                (Scope(limit=2), ["m-5", "m-6"]),
+                (Scope(namespace="odd", limit=1), ["m-5"]),
+            ):
+                assert [m.id for m in store.scan(scope)] == expected
+                assert store.count(scope) == len(expected)
+
+    def test_writing_outside_of_the_writers_lock_is_refused(self, tmp_path: Path) -> None:
+        fill(self.url(tmp_path), [simple(1)])
+        with open_store(self.url(tmp_path)) as store:
+            with pytest.raises(StoreError):
+                store.put([simple(2)])
+            with pytest.raises(StoreError):
+                store.remove(["m-1"])
+            assert store.count() == 1
+
+    def test_reading_changes_not_one_byte_and_leaves_no_file(self, tmp_path: Path) -> None:
+        fill(self.url(tmp_path), [FULL, simple(1)])
+        before = contents(tmp_path)
+        with open_store(self.url(tmp_path)) as store:
+            list(store.scan())
+            store.get(["m-1"])
+            store.count(Scope(namespace="x"))
+            list(store.ledger.events())
+        assert contents(tmp_path) == before
+
+    def test_a_failed_transaction_leaves_nothing(self, tmp_path: Path) -> None:
+        fill(self.url(tmp_path), [simple(1), simple(2)])
+        with open_store(self.url(tmp_path)) as store, store.writing():
+            if not isinstance(store, Transaction):
+                return
+            before = state(store)
+
+            def fail() -> None:
+                with store.transaction():
+                    store.put([simple(3)])
+                    store.remove(["m-1"])
+                    raise KeyboardInterrupt
+
+            with pytest.raises(KeyboardInterrupt):
+                fail()
+            assert state(store) == before
+
+    @pytest.mark.parametrize("action", ["mark", "merge", "delete"])
+    def test_apply_then_undo_restores_everything(self, tmp_path: Path, action: ActionKind) -> None:
+        told = [
+            simple(1, tags=("a",), metadata={"k": 1}),
+            simple(2, tags=("b",), links=(Link("m-4"),), metadata={"k": 2, "n": 3}),
+            simple(3, links=(Link("m-2"),)),
+            simple(4, access_count=4, extra={"x": 1}),
+            FULL,
+        ]
+        fill(self.url(tmp_path), told)
+        with open_store(self.url(tmp_path)) as store:
+            before = state(store)
+            plan = plan_by_hand(store, [("m-1", "m-2", "m-4")], action)
+            run = apply(store, plan)
+            assert run.counts[action] == 2
+            assert not run.refused
+            assert store.ledger.marks().keys() == (
+                set() if action == "delete" else {"m-2", "m-4"}
+            )
+            expected = {"m-1", "m-3", FULL.id} | (set() if action == "delete" else {"m-2", "m-4"})
+            assert {m.id for m in store.scan()} == expected
+            undo(store, run.id)
+            assert state(store) == before
+            assert store.ledger.marks() == {}
+
+    def test_a_text_that_cannot_be_stored_is_refused_or_kept(self, tmp_path: Path) -> None:
+        for text in ("nul \0 inside", "lone \ud800 surrogate"):
+            url = self.url(tmp_path)
+            fill(url, [simple(1)])
+            with open_store(url) as store, store.writing():
+                try:
+                    store.put([simple(2, text)])
+                except EcholessError as problem:
+                    assert "m-2" in str(problem)  # noqa: PT017 - refusing is one of two right ways
+                    assert [m.id for m in store.scan()] == ["m-1"]
+                else:
+                    assert store.get(["m-2"])["m-2"].content == text
+                    store.remove(["m-2"])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its bytes."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

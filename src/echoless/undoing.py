@@ -1,0 +1,278 @@
+"""Go back: the records of a run as they were, byte for byte, or a refusal that names the conflict."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from echoless.errors import InputError, UndoConflict, UsageError
+from echoless.ledger import Event, Image, Kept, Ledger
+from echoless.model import Memory
+from echoless.recovery import done_images, first_images, last_images, recover, same
+from echoless.stores.base import Store, Transaction
+from echoless.text import content_key
+from echoless.times import instant
+
+Status = Literal["done", "nothing done", "undone", "purged", "interrupted"]
+"""`nothing done`: every action was refused, or an interrupted run was rolled back whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What `undo` did.
+
+    Attributes:
+        run: The run that was undone.
+        shown: Memories that are visible again.
+        restored: Records put back as they were.
+        kept: Pairs remembered as different (`keep_both`).
+    """
+
+    run: str
+    shown: tuple[str, ...]
+    restored: tuple[str, ...]
+    kept: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """One line of the history."""
+
+    id: str
+    started_at: str
+    status: Status
+    profile: str
+    plan: str
+    marked: int
+    merged: int
+    deleted: int
+    refused: int
+
+
+def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
+    """Undo a run.
+
+    Marks are taken back; merged survivors and removed memories are put back as they were. If a
+    record was recalled since, its access count keeps what was added.
+
+    Args:
+        store: The store of the run.
+        run: Its id, or `last` for the latest run that stands.
+        keep_both: Also remember its pairs as different, so that they are not proposed again.
+
+    Raises:
+        InputError: There is no such run.
+        UsageError: It was undone before.
+        UndoConflict: A record was edited since, or the images were purged; nothing was changed.
+    """
+    with store.writing():
+        recover(store)
+        run = _resolve(store.ledger, run)
+        images = done_images(store.ledger, run)
+        restore = _restoration(store, run, images)
+        with _one_transaction(store):
+            return _carry_out(store, run, restore, keep_both=keep_both)
+
+
+def _one_transaction(store: Store) -> AbstractContextManager[None]:
+    if isinstance(store, Transaction) and store.holds_ledger:
+        return store.transaction()
+    return nullcontext()
+
+
+def _resolve(ledger: Ledger, run: str) -> str:
+    runs = history(ledger)
+    if run == "last":
+        standing = [r.id for r in runs if r.status == "done"]
+        if not standing:
+            raise InputError("There is no run to undo. `echoless history` lists all runs.")
+        return standing[-1]
+    found = next((r for r in runs if r.id == run), None)
+    if found is None:
+        raise InputError(f"There is no run {run!r} in this store. `echoless history` lists them.")
+    if found.status == "undone":
+        raise UsageError(f"Run {run} was undone before. `echoless history` shows when.")
+    if found.status == "nothing done":
+        raise UsageError(f"Run {run} changed nothing, so there is nothing to undo.")
+    if found.status == "purged":
+        raise UndoConflict(f"Run {run} was purged: its images are destroyed, it cannot be undone.")
+    return run
+
+
+def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
+    """The records to put back.
+
+    Raises:
+        UndoConflict: Some were edited since.
+    """
+    before = first_images(images)
+    after = last_images(images)
+    current = store.get(before)
+    problems = [
+        _problem(store.ledger, run, id_)
+        for id_ in sorted(before)
+        if not same(current.get(id_), after[id_])
+    ]
+    if problems:
+        raise UndoConflict(
+            f"Run {run} cannot be undone, nothing was changed: {'; '.join(problems)}. "
+            "Undo the later run first, or set the record back, and try again."
+        )
+    return [
+        _with_recalls(old, after[id_], current.get(id_))
+        for id_, old in sorted(before.items())
+        if old is not None
+    ]
+
+
+def _problem(ledger: Ledger, run: str, id_: str) -> str:
+    touched = ledger.runs_touching(id_)
+    later = touched[touched.index(run) + 1 :]
+    return f"{id_!r} was changed since" + (f" by {later[-1]}" if later else "")
+
+
+def _with_recalls(old: Memory, after: Memory | None, current: Memory | None) -> Memory:
+    """The old record, with what being recalled since added to its counters."""
+    if after is None or current is None:
+        return old
+    added = current.access_count - after.access_count
+    last = (
+        old.last_accessed if current.last_accessed == after.last_accessed else current.last_accessed
+    )
+    return replace(old, access_count=max(0, old.access_count + added), last_accessed=last)
+
+
+def _carry_out(store: Store, run: str, restore: list[Memory], *, keep_both: bool) -> Undone:
+    ledger = store.ledger
+    shown = tuple(ledger.marks(run))
+    kept = _kept_pairs(store, run) if keep_both else []
+    with ledger.transaction():
+        ledger.record("undo_started", run)
+    transaction = store.transaction() if isinstance(store, Transaction) else nullcontext()
+    if restore:
+        with transaction:
+            store.put(restore)
+    with ledger.transaction():
+        ledger.unmark(shown)
+        ledger.keep(kept)
+        ledger.record("run_undone", run, {"kept_both": len(kept)})
+    return Undone(run, shown, tuple(m.id for m in restore), len(kept))
+
+
+def _kept_pairs(store: Store, run: str) -> list[Kept]:
+    pairs = []
+    done = store.ledger.done_actions(run)
+    for event in store.ledger.events(run, "action_started"):
+        if event.data["action"] not in done:
+            continue
+        members = event.data["members"]
+        assert isinstance(members, list)
+        pairs += [(str(event.data["survivor"]), str(m["id"])) for m in members]
+    before = first_images(store.ledger.images(run))
+    current = {
+        **store.get({i for pair in pairs for i in pair}),
+        **{i: m for i, m in before.items() if m},
+    }
+    return [kept_pair(current[a], current[b]) for a, b in pairs if a in current and b in current]
+
+
+def kept_pair(one: Memory, other: Memory) -> Kept:
+    """The record that two memories, as they are, are different."""
+    a, b = sorted((one, other), key=lambda m: m.id)
+    return Kept(a.id, b.id, content_key(a.content), content_key(b.content))
+
+
+def keep_both(store: Store, pairs: list[tuple[str, str]]) -> int:
+    """Remember pairs of ids as different (law 13).
+
+    Returns:
+        How many were remembered; pairs with a missing memory are not.
+    """
+    with store.writing():
+        memories = store.get({i for pair in pairs for i in pair})
+        kept = [kept_pair(memories[a], memories[b]) for a, b in pairs if {a, b} <= memories.keys()]
+        with store.ledger.transaction():
+            store.ledger.keep(kept)
+            for each in kept:
+                store.ledger.record("kept_both", data={"a": each.a, "b": each.b})
+    return len(kept)
+
+
+def history(ledger: Ledger) -> list[PastRun]:
+    """All runs, oldest first. Counts are of what was carried out."""
+    runs: dict[str, list[Event]] = {}
+    for event in ledger.events():
+        if event.run:
+            runs.setdefault(event.run, []).append(event)
+    return [_past_run(run, events) for run, events in runs.items()]
+
+
+def _past_run(run: str, events: list[Event]) -> PastRun:
+    start = next(e for e in events if e.kind == "run_started")
+    done = {e.data["action"] for e in events if e.kind == "action_done"}
+    count = {"mark": 0, "merge": 0, "delete": 0}
+    for event in events:
+        if event.kind == "action_started" and event.data["action"] in done:
+            members = event.data["members"]
+            count[str(event.data["kind"])] += len(members) if isinstance(members, list) else 0
+    return PastRun(
+        run,
+        start.at,
+        _status({e.kind for e in events}, acted=bool(done)),
+        str(start.data.get("profile", "")),
+        str(start.data.get("plan", "")),
+        count["mark"],
+        count["merge"],
+        count["delete"],
+        sum(e.kind == "action_refused" for e in events),
+    )
+
+
+def _status(kinds: set[str], *, acted: bool) -> Status:
+    if "run_undone" in kinds:
+        return "undone"
+    if "purged" in kinds:
+        return "purged"
+    if "run_finished" not in kinds:
+        return "interrupted"
+    return "done" if acted else "nothing done"
+
+
+def purge(store: Store, runs: list[str] | None = None, *, before: str | None = None) -> list[str]:
+    """Destroy the images of runs: the only step that cannot be undone.
+
+    Args:
+        store: The store.
+        runs: Run ids, or None for all runs.
+        before: Only runs that started before this time.
+
+    Returns:
+        The runs purged; one that only marked has no images and stays undoable.
+
+    Raises:
+        InputError: A run is unknown.
+        UsageError: `before` is not a time.
+    """
+    limit = instant(before)
+    if before is not None and limit is None:
+        raise UsageError(f"{before!r} is not a time. Write it like 2026-01-31.")
+    with store.writing():
+        recover(store)
+        known = {r.id: r for r in history(store.ledger)}
+        chosen = list(known) if runs is None else [_known(run, known) for run in runs]
+        old = [r for r in chosen if limit is None or (instant(known[r].started_at) or 0) < limit]
+        purged = []
+        with store.ledger.transaction():
+            for run in old:
+                dropped = store.ledger.drop_images(run)
+                if dropped:
+                    store.ledger.record("purged", run, {"images": dropped})
+                    purged.append(run)
+    return purged
+
+
+def _known(run: str, known: dict[str, PastRun]) -> str:
+    if run not in known:
+        raise InputError(f"There is no run {run!r} in this store. `echoless history` lists them.")
+    return run

@@ -1,0 +1,140 @@
+"""The similarity self-join: all pairs of rows whose cosine reaches a threshold, exactly.
+
+numpy, blocked, in bounded memory. 32-bit products only screen; whatever they let through is
+computed again in 64 bits, and that is what is compared and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isqrt
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Hits: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Three arrays of one length: i, j (i < j), and the cosine rounded to `DECIMALS`."""
+
+DECIMALS: Final = 6
+"""Cosines are rounded before they are compared or shown, so that what is shown explains what was
+decided."""
+
+BUDGET: Final = 64 << 20
+"""Bytes the join may use over its input and one 8-byte norm a row."""
+
+_CELL: Final = 4 + 1 + 16
+"""Bytes for a cell of a tile: product, mask, and two indexes should every cell be a hit."""
+
+_UNIT_ROUNDOFF: Final = 2.0**-24
+"""Of float32."""
+
+
+def pairs_above(
+    rows: NDArray[np.float32], threshold: float, *, inclusive: bool = True, budget: int = BUDGET
+) -> Iterator[Hits]:
+    """All pairs i < j with cosine at or above a threshold, each once.
+
+    The cosine is `a·b / (|a||b|)` in float64 from the rows as given, rounded to six decimals before
+    it is compared. Nothing is missed: the screen's slack covers the worst rounding error of a
+    32-bit product (the bound `n·u / (1 - n·u)` of Higham, Accuracy and Stability of Numerical
+    Algorithms, 2nd ed., section 3.1, which holds for any order of summation).
+
+    Args:
+        rows: Shape (n, dimensions), float32, finite, none zero; any length.
+        threshold: -1 to 1.
+        inclusive: False asks for cosines above the threshold.
+        budget: Bytes of working memory, roughly; at least 1 MiB is used.
+
+    Yields:
+        Hits in a fixed order (by tile, then i, then j); arrays are never empty.
+
+    Raises:
+        ValueError: A row is zero or not finite.
+    """
+    budget = max(budget, 1 << 20)
+    side = _side(budget, rows.shape[1])
+    join = _Join(rows, _norms(rows, side), threshold, inclusive, budget)
+    floor = _screen(threshold, rows.shape[1])
+    for top in range(0, len(rows), side):
+        upper = join.unit(top, side)
+        for left in range(top, len(rows), side):
+            product = upper @ (upper if left == top else join.unit(left, side)).T
+            mask = product >= floor
+            if left == top:
+                mask = np.triu(mask, k=1)
+            i, j = np.nonzero(mask)
+            yield from join.confirmed(i + top, j + left)
+
+
+def cosines(
+    rows: NDArray[np.float32],
+    norms: NDArray[np.float64],
+    i: NDArray[np.int64],
+    j: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Cosines of the pairs (i, j), in float64, rounded to six decimals; no `-0.0`."""
+    left, right = rows[i].astype(np.float64), rows[j].astype(np.float64)
+    exact = np.einsum("ij,ij->i", left, right) / (norms[i] * norms[j])
+    rounded: NDArray[np.float64] = np.round(np.clip(exact, -1.0, 1.0), DECIMALS) + 0.0
+    return rounded
+
+
+def row_norms(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Lengths of the rows, shape (n,), float64.
+
+    Raises:
+        ValueError: A row is zero or not finite.
+    """
+    return _norms(rows, 4096)
+
+
+def _norms(rows: NDArray[np.float32], block: int) -> NDArray[np.float64]:
+    norms = np.empty(len(rows), dtype=np.float64)
+    for start in range(0, len(rows), block):
+        wide = rows[start : start + block].astype(np.float64)
+        norms[start : start + block] = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    if not (np.isfinite(norms) & (norms > 0)).all():
+        raise ValueError("a row is zero or not finite; such vectors are not comparable")
+    return norms
+
+
+def _side(budget: int, dimensions: int) -> int:
+    """Rows of a square tile: cells, two blocks of unit rows and one 64-bit copy fit the budget."""
+    linear = 16 * dimensions
+    return max(1, (isqrt(linear * linear + 4 * _CELL * budget) - linear) // (2 * _CELL))
+
+
+@dataclass(frozen=True, slots=True)
+class _Join:
+    rows: NDArray[np.float32]
+    norms: NDArray[np.float64]
+    threshold: float
+    inclusive: bool
+    budget: int
+
+    def unit(self, start: int, side: int) -> NDArray[np.float32]:
+        """Some rows at unit length."""
+        block = self.rows[start : start + side] / self.norms[start : start + side, None]
+        return np.ascontiguousarray(block, dtype=np.float32)
+
+    def confirmed(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Iterator[Hits]:
+        """Those of the screened pairs that hold in 64 bits."""
+        step = max(1, self.budget // (24 * max(1, self.rows.shape[1])))
+        for start in range(0, len(i), step):
+            some_i, some_j = i[start : start + step], j[start : start + step]
+            cosine = cosines(self.rows, self.norms, some_i, some_j)
+            kept = cosine >= self.threshold if self.inclusive else cosine > self.threshold
+            if kept.any():
+                yield some_i[kept], some_j[kept], cosine[kept]
+
+
+def _screen(threshold: float, dimensions: int) -> np.float32:
+    """A 32-bit product below this has a cosine that rounds to less than the threshold.
+
+    Half a unit of the last decimal for the rounding; `dimensions * u` for the product, 4 more for
+    the rounding of both factors to float32, of this limit, and the rest; 1 % for the denominator.
+    """
+    slack = 1.01 * (dimensions + 4) * _UNIT_ROUNDOFF
+    return np.float32(threshold - 0.51 * 10.0**-DECIMALS - slack)

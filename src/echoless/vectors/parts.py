@@ -1,0 +1,91 @@
+"""Cut a long text into parts that a vector can stand for.
+
+A mean-pooled vector forgets what it averages over. Measured with `use` on texts of N words that
+differ in one whole sentence (40 pairs each, `docs/adr/0002-default-encoder.md`), the median cosine
+is 0.41 at 15 words, 0.70 at 30, 0.85 at 45, 0.94 at 90, 0.99 at 200. Other models read only the
+first 256 (MiniLM) or 512 tokens (e5, model2vec): texts that differ after that get 1.0. Parts of 40
+words keep both harms away and leave 97 of 100 memories of the development store in one piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import ceil
+from typing import Final
+
+from echoless.text import has_unspaced_script, is_blank, words
+
+PART_WORDS: Final = 40
+"""Most words in one part. A word of 10 characters or fewer; longer ones count as several."""
+
+_UNSPACED_WEIGHT: Final = 0.5
+"""Chinese, Japanese, Thai: two characters count as a word, so a part holds about 80 of them."""
+
+_CHARACTERS_A_WORD: Final = 10
+_SENTENCE: Final = re.compile(
+    r"\S.*?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[」』）]*|(?=\n)|\Z)", re.DOTALL
+)
+_TOKEN: Final = re.compile(r"\S+")
+
+
+def split_parts(text: str, *, limit: int = PART_WORDS) -> tuple[str, ...]:
+    """Cut a text at sentence and line ends into parts of about equal size.
+
+    Args:
+        text: Any text.
+        limit: Most words in a part, at least 1.
+
+    Returns:
+        Slices of the text in order, none blank, together holding every character that is not white
+        space. A text of at most `limit` words is one part, stripped. Empty for a blank text.
+    """
+    if is_blank(text):
+        return ()
+    total = _size(text)
+    if total <= limit:
+        return (text.strip(),)
+    spans = [piece for sentence in _sentences(text) for piece in _pieces(text, sentence, limit)]
+    sizes = [_size(text[start:end]) for start, end in spans]
+    target = sum(sizes) / ceil(sum(sizes) / limit)
+    return tuple(part for part in _packed(text, spans, sizes, target, limit) if not is_blank(part))
+
+
+def _size(text: str) -> float:
+    """Words, weighted as the constants say."""
+    counted = sum(_UNSPACED_WEIGHT if has_unspaced_script(word) else 1.0 for word in words(text))
+    return max(counted, len(text.strip()) / _CHARACTERS_A_WORD)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    for match in _SENTENCE.finditer(text):
+        yield match.span()
+
+
+def _pieces(text: str, span: tuple[int, int], limit: int) -> Iterator[tuple[int, int]]:
+    """The span itself, or its tokens if it is too long, or slices of tokens that are too long."""
+    start, end = span
+    if _size(text[start:end]) <= limit:
+        yield span
+        return
+    step = ceil(limit / _UNSPACED_WEIGHT)
+    for token in _TOKEN.finditer(text, start, end):
+        if _size(token.group()) <= limit:
+            yield token.span()
+        else:
+            for cut in range(token.start(), token.end(), step):
+                yield cut, min(cut + step, token.end())
+
+
+def _packed(
+    text: str, spans: list[tuple[int, int]], sizes: list[float], target: float, limit: int
+) -> Iterator[str]:
+    start, held = spans[0][0], 0.0
+    last = start
+    for (begin, end), size in zip(spans, sizes, strict=True):
+        if held and (held >= target or held + size > limit):
+            yield text[start:last]
+            start, held = begin, 0.0
+        held += size
+        last = end
+    yield text[start:last]

@@ -1,0 +1,121 @@
+"""Law 4: event first, mutation second; a crash at any point leaves a store that `check` mends."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from echoless import apply, check, history, open_store, undo
+from echoless.model import Link, Memory
+from echoless.planning import Plan
+from echoless.testing.crash import killed_at
+from echoless.testing.stores import plan_by_hand, simple
+from tests.laws.worlds import KINDS, SUFFIX, open_world, picture
+
+ACTIONS = ("mark", "merge", "delete")
+
+
+def told() -> list[Memory]:
+    return [
+        simple(1, tags=("a",)),
+        simple(2, tags=("b",), metadata={"only": "here"}, access_count=2),
+        simple(3, links=(Link("m-2"), Link("m-5"))),
+        simple(4, extra={"cluster": "c"}),
+        simple(5, tags=("e",)),
+        simple(6, tags=("f", "a")),
+    ]
+
+
+GROUPS = [("m-1", "m-2"), ("m-4", "m-5", "m-6")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("action", ACTIONS)
+def test_killed_at_every_write_of_apply_no_memory_is_lost_and_undo_is_exact(
+    tmp_path: Path, kind: str, action: str
+) -> None:
+    original = tmp_path / "original"
+    original.mkdir()
+    with open_world(kind, told(), original) as store:
+        before = picture(store)
+    points = 0
+    for step in range(100_000):
+        place = tmp_path / "crash"
+        shutil.copytree(original, place)
+        url = f"{kind}:///{place}/memories.{SUFFIX[kind]}"
+        with open_store(url) as store:
+            plan = plan_by_hand(store, GROUPS, action)
+        killed = killed_at(step, lambda plan=plan, url=url: _apply(url, plan))
+        _recovers(url, before, action, expected_done=None if killed else True)
+        shutil.rmtree(place)
+        if not killed:
+            break
+        points += 1
+    assert points >= 30
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("action", ACTIONS)
+def test_killed_at_every_write_of_undo_it_can_be_brought_to_its_end(
+    tmp_path: Path, kind: str, action: str
+) -> None:
+    original = tmp_path / "original"
+    original.mkdir()
+    with open_world(kind, told(), original) as store:
+        before = picture(store)
+        run = apply(store, plan_by_hand(store, GROUPS, action)).id
+    for step in range(100_000):
+        place = tmp_path / "crash"
+        shutil.copytree(original, place)
+        url = f"{kind}:///{place}/memories.{SUFFIX[kind]}"
+        killed = killed_at(step, lambda url=url: _undo(url, run))
+        _recovers(url, before, action, expected_done=None)
+        shutil.rmtree(place)
+        if not killed:
+            break
+
+
+def _apply(url: str, plan: Plan) -> None:
+    with open_store(url) as store:
+        apply(store, plan)
+
+
+def _undo(url: str, run: str) -> None:
+    with open_store(url) as store:
+        undo(store, run)
+
+
+def _recovers(url: str, before: object, action: str, *, expected_done: bool | None) -> None:
+    """After `check`, every action stands whole or not at all, and undo gives back the beginning."""
+    with open_store(url) as store:
+        health = check(store)
+        assert health.sound, health.problems
+        assert check(store).problems == ()
+        standing = [run for run in history(store.ledger) if run.status == "done"]
+        if expected_done:
+            assert len(standing) == 1
+        _nothing_is_lost(store, action)
+        for run in standing:
+            undo(store, run.id)
+        assert picture(store) == before
+        assert store.ledger.marks() == {}
+
+
+def _nothing_is_lost(store: object, action: str) -> None:
+    """Each memory is there, or its survivor stands with all it knew."""
+    memories = {m.id: m for m in store.scan()}
+    marks = store.ledger.marks()
+    for group in GROUPS:
+        survivor = memories[group[0]]
+        for member in group[1:]:
+            original = next(m for m in told() if m.id == member)
+            if member in memories:
+                assert memories[member].content == original.content
+                assert member not in marks or action != "delete"
+            else:
+                assert action == "delete"
+            if member not in memories or (member in marks and action == "merge"):
+                assert set(original.tags) <= set(survivor.tags)
+                assert original.metadata.items() <= survivor.metadata.items()

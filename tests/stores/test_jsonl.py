@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from echoless import apply, open_store, undo
+from echoless.errors import BadRecord, DuplicateId, ForeignStore, StoreFull, StoreReadOnly
+from echoless.errors import StoreError, StoreLocked
+from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
+
+MESSY = (
+    b'\xef\xbb\xbf{"id":"m-1",  "content" : "one \\u00e9", "n": 1.00, "keep":{"b":1,"a":2}}\r\n'
+    b"\r\n"
+    b'{"text": "two", "id": 7, "tags": ["x","y"], "ts": 1750000000, "unknown": null}\n'
+    b'{"id":"m-3","content":"three \xe2\x80\xa8 line separator","created_at":"2026-01-01"}'
+)
+
+
+class TestJsonl(StoreConformance):
+    def url(self, folder: Path) -> str:
+        return f"jsonl:///{folder}/memories.jsonl"
+
+
+@pytest.fixture
+def messy(tmp_path: Path) -> Path:
+    path = tmp_path / "messy.jsonl"
+    path.write_bytes(MESSY)
+    return path
+
+
+def test_messy_lines_are_read_as_memories(messy: Path) -> None:
+    with open_store(messy) as store:
+        found = {m.id: m for m in store.scan()}
+    assert list(found) == ["m-1", "7", "m-3"]
+    assert found["m-1"].content == "one é"
+    assert found["m-1"].extra == {"n": 1.0, "keep": {"b": 1, "a": 2}}
+    assert found["7"].content == "two"
+    assert found["7"].tags == ("x", "y")
+    assert found["7"].created_at == "1750000000"
+    assert found["m-3"].content == "three \u2028 line separator"
+
+
+def test_a_change_touches_only_its_own_fields(messy: Path) -> None:
+    with open_store(messy) as store, store.writing():
+        old = store.get(["m-1"])["m-1"]
+        store.put([replace(old, tags=("t",), access_count=2)])
+    lines = messy.read_bytes().split(b"\n")
+    assert lines[0] == (
+        b'\xef\xbb\xbf{"id":"m-1",  "content" : "one \\u00e9", "n": 1.00, "keep":{"b":1,"a":2}, '
+        b'"tags": ["t"], "access_count": 2}\r'
+    )
+    assert lines[1:] == MESSY.split(b"\n")[1:]
+
+
+@pytest.mark.parametrize("action", ["mark", "merge", "delete"])
+def test_undo_brings_back_the_very_bytes(messy: Path, action: str) -> None:
+    with open_store(messy) as store:
+        run = apply(store, plan_by_hand(store, [("7", "m-1", "m-3")], action))
+        assert (messy.read_bytes() == MESSY) == (action == "mark")
+        undo(store, run.id)
+    assert messy.read_bytes() == MESSY
+
+
+def test_marks_live_in_a_sidecar_made_by_the_first_write(messy: Path) -> None:
+    with open_store(messy) as store:
+        assert sorted(p.name for p in messy.parent.iterdir()) == ["messy.jsonl"]
+        identity = store.identity
+        apply(store, plan_by_hand(store, [("7", "m-1")], "mark"))
+        assert store.identity == identity
+    assert messy.read_bytes() == MESSY
+    with open_store(messy) as store:
+        assert store.identity == identity
+        assert store.ledger.marks()["m-1"].survivor == "7"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"id": "m-2", "content": ', "Line 2 of .* is not valid JSON"),
+        ('["a"]', "Line 2 of .* is not a JSON object"),
+        ('{"id": "m-2"}', "Line 2 of .* has no text"),
+        ('{"id": "", "content": "x"}', "Line 2 of .* has the unusable id ''"),
+        ('{"id": true, "content": "x"}', "Line 2 of .* has the unusable id True"),
+        ("[" * 100_000, "Line 2 of .* (cannot be read|is not valid JSON)"),
+    ],
+)
+def test_a_broken_line_is_named_and_nothing_changes(tmp_path: Path, line: str, says: str) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"id": "m-1", "content": "fine"}\n' + line + "\n")
+    before = contents(tmp_path)
+    with pytest.raises(BadRecord, match=says):
+        open_store(path)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ('"tags": 5', "'tags' must be a list of texts"),
+        ('"importance": "high"', "'importance' must be a finite number"),
+        ('"importance": NaN', "'importance' must be a finite number"),
+        ('"access_count": -1', "'access_count' must be a whole number from 0"),
+        ('"links": [1]', "a link must be an id"),
+        ('"metadata": []', "'metadata' must be an object"),
+        ('"vectors": [1, 2]', "'vectors' must be an object"),
+        ('"embedding": [1, "x"]', "must hold numbers only"),
+        ('"embedding": [1e300]', "too large for float32"),
+    ],
+)
+def test_a_field_of_the_wrong_form_is_named_with_line_and_id(
+    tmp_path: Path, fields: str, says: str
+) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"id": "m-1", "content": "x", ' + fields + "}\n")
+    with open_store(path) as store, pytest.raises(BadRecord, match=f"Line 1 of .*'m-1'.*{says}"):
+        list(store.scan())
+
+
+def test_two_records_with_one_id_are_refused_with_both_lines(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"id": "a", "content": "x"}\n{"id": "a", "content": "y"}\n')
+    with pytest.raises(DuplicateId, match="'a' twice, on lines 1 and 2"):
+        open_store(path)
+
+
+def test_a_file_that_is_not_utf8_is_refused_with_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_bytes(b'{"id": "a", "content": "x"}\n{"id": "b", "content": "\xff"}\n')
+    with pytest.raises(ForeignStore, match="Line 2 of .* is not UTF-8"):
+        open_store(path)
+
+
+def test_records_without_id_can_be_marked_but_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"text": "same"}\n{"text": "same"}\n{"text": "other"}\n')
+    with open_store(path) as store:
+        ids = [m.id for m in store.scan()]
+        assert ids[1] == ids[0] + "-2"
+        apply(store, plan_by_hand(store, [(ids[0], ids[1])], "mark"))
+        with pytest.raises(StoreReadOnly, match='has no "id"'):
+            apply(store, plan_by_hand(store, [(ids[0], ids[2])], "delete"))
+        assert path.read_text().count("\n") == 3
+
+
+def test_an_edit_by_another_program_is_not_overwritten(messy: Path) -> None:
+    with open_store(messy) as store, store.writing(), pytest.raises(StoreError, match="changed by"):
+        with store.transaction():
+            store.put([simple(9)])
+            messy.write_bytes(MESSY + b'\n{"id": "new", "content": "mine"}\n')
+    assert messy.read_bytes().endswith(b'"mine"}\n')
+    assert not list(messy.parent.glob(".messy.jsonl.*.new"))
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(
+    messy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with open_store(messy) as store:
+        plan = plan_by_hand(store, [("7", "m-1")], "delete")
+        monkeypatch.setattr("echoless.stores.files.os.fsync", full)
+        with pytest.raises(StoreFull, match="No space is left"):
+            apply(store, plan)
+    assert messy.read_bytes() == MESSY
+    assert not list(messy.parent.glob(".messy.jsonl.*.new"))
+
+
+def test_a_second_writer_is_told_that_the_store_is_locked(
+    messy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("echoless.stores.files.BUSY_TIMEOUT_SECONDS", 0.05)
+    with open_store(messy) as one, open_store(messy) as two, one.writing():
+        with pytest.raises(StoreLocked, match="locked by another process"), two.writing():
+            pass
+
+
+def test_an_embedding_with_its_model_is_a_vector(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"id":"a","content":"x","embedding":[0.5,1],"embedding_model":"m@1"}\n')
+    with open_store(path) as store:
+        (memory,) = store.scan()
+    assert [(v.model, v.dimensions) for v in memory.vectors] == [("m@1", 2)]
+    assert memory.extra == {}
+
+
+def test_new_lines_are_json_with_defaults_left_out(tmp_path: Path) -> None:
+    fill(f"jsonl:///{tmp_path}/m.jsonl", [simple(1)])
+    assert json.loads((tmp_path / "m.jsonl").read_text()) == {
+        "id": "m-1",
+        "content": "Fact number 1 of the store.",
+        "created_at": "2026-01-01T00:00:00Z",
+    }
