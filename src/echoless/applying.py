@@ -6,7 +6,7 @@ takes it action by action.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -125,7 +125,7 @@ def _admit(store: Store, plan: Plan) -> None:
 
 
 def _new_run() -> str:
-    return f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    return f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
 
 
 def _one_transaction(store: Store) -> AbstractContextManager[None]:

@@ -11,7 +11,6 @@ from echoless import survivor as survivors
 from echoless.detect import DetectorOptions, open_detector
 from echoless.errors import UsageError
 from echoless.groups import Bonds, Group, gather
-from echoless.judge import judge_named
 from echoless.ledger import Ledger
 from echoless.model import (
     Contradiction,
@@ -31,7 +30,6 @@ from echoless.stores.base import Scope, Store
 from echoless.tally import Tally
 from echoless.text import content_key, is_blank, unreadable
 from echoless.vectors.base import Vectoriser
-from echoless.vectors.opening import open_vectoriser
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, in all); in all is 0 where it is not known."""
@@ -289,6 +287,8 @@ def _candidates(
 def _vectoriser(settings: Settings, tally: Tally, tell: Progress) -> Vectoriser | None:
     if not any(use.name == "semantic" for use in settings.profile.detectors):
         return None
+    from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415 - only where it is used
+
     return open_vectoriser(
         settings.encoder,
         cache=settings.cache,
@@ -319,6 +319,8 @@ def _judge(
     settings: Settings,
     tell: Progress,
 ) -> list[Judged]:
+    from echoless.judge import judge_named  # noqa: PLC0415 - brings in lexicons and rapidfuzz
+
     judge = judge_named(settings.profile.judge)
     judged: list[Judged] = []
     for at, (a, b) in enumerate(sorted(signals)):

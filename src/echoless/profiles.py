@@ -65,7 +65,6 @@ SAFE: Final = Profile(
         DetectorUse("exact"),
         DetectorUse("normalised"),
         DetectorUse("lexical"),
-        DetectorUse("minhash"),
         DetectorUse("semantic"),
     ),
 )

@@ -12,7 +12,6 @@ from echoless.stores import full_text
 from echoless.stores.base import Scope, Store, TextSearch
 from echoless.tally import Tally
 from echoless.text import is_blank
-from echoless.vectors.opening import open_vectoriser
 
 Mode = Literal["text", "vector", "hybrid"]
 MODES: Final[tuple[Mode, ...]] = ("text", "vector", "hybrid")
@@ -145,6 +144,8 @@ def fused(rankings: Sequence[Ranked]) -> Ranked:
 
 def _by_vector(store: Store, query: str, scope: Scope, vectors: _Vectors, tally: Tally) -> Ranked:
     """Every memory that has a vector of a model the query can be encoded with, closest first."""
+    from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415 - only where it is used
+
     seen = Tally()
     vectoriser = open_vectoriser(
         vectors.encoder, cache=vectors.cache, tally=seen, prefer_stored=False

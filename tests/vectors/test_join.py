@@ -1,6 +1,7 @@
 """The join is exact: it gives what a plain double loop in 64 bits gives."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -137,6 +138,17 @@ def test_a_row_without_a_direction_is_refused(bad: float) -> None:
     rows = np.array([(1, 0), (bad, bad)], dtype=np.float32)
     with pytest.raises(ValueError, match="zero or not finite"):
         list(pairs_above(rows, 0.5))
+
+
+def test_memory_stays_within_the_budget_even_where_every_pair_is_a_hit() -> None:
+    rows = np.ones((1_500, 40), dtype=np.float32)
+    budget = 2 << 20
+    tracemalloc.start()
+    pairs = sum(len(i) for i, _, _ in pairs_above(rows, 0.9, budget=budget))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert pairs == 1_500 * 1_499 // 2
+    assert peak < 3 * budget
 
 
 def test_no_rows_give_no_pairs() -> None:

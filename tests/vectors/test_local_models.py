@@ -96,7 +96,8 @@ def test_the_argument_is_the_model_of_sentence_transformers() -> None:
     encoder = SentenceTransformersEncoder(" all-MiniLM-L6-v2 ")
     assert encoder.model == "all-MiniLM-L6-v2"
     rows = encoder.encode(["one", "two"])
-    assert (rows.shape, rows.dtype) == ((2, 3), np.float32)
+    assert rows.shape == (2, 3)
+    assert rows.dtype == np.float32
 
 
 @pytest.mark.usefixtures("library")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from echoless.judge.facts import Facts
-from echoless.judge.language import fold
+from echoless.judge.language import Lexicon, fold
 from echoless.judge.loose import match_loosely
 from echoless.judge.order import View, contained, same_order, view
 from echoless.judge.scan import Kind, Token
@@ -29,6 +29,7 @@ class Comparison:
         ordered: With nothing left over: the order means the same.
         superset: The side that states all of the other and adds to it.
         cased: Tokens as written that differ in case where case may carry meaning, of a and of b.
+        faint: Left over and set aside: words that say little (`contains`, `located`).
         tense: One states as done what the other states as an instruction or a habit.
         directed: Same words, led by other words of direction (`to Bob`, `from Bob`), of a and of b.
         opposites: Words of the two sides that are opposites of each other.
@@ -42,6 +43,7 @@ class Comparison:
     ordered: bool
     superset: Side | None
     cased: tuple[tuple[str, str], ...]
+    faint: tuple[Token, ...]
     tense: bool
     directed: tuple[tuple[str, str], ...]
     opposites: tuple[tuple[str, str], ...]
@@ -58,6 +60,7 @@ def compare(a: Facts, b: Facts) -> Comparison:
     alike: dict[int, str] = {}
     if only_a and only_b and max(len(only_a), len(only_b)) <= _MAX_LOOSE:
         only_a, only_b, alike = match_loosely(only_a, only_b, a.lexicon)
+    only_a, only_b, faint = _without_faint(only_a, only_b, a.lexicon, alike)
     len_a, len_b = len(a.tokens), len(b.tokens)
     shared = min(len_a - len(only_a), len_b - len(only_b))
     ordered, superset = False, None
@@ -72,10 +75,25 @@ def compare(a: Facts, b: Facts) -> Comparison:
         ordered=ordered,
         superset=superset,
         cased=() if only_a and only_b else _case_clashes(a, b),
+        faint=faint,
         tense=False if only_a and only_b else _tense_differs(a, b),
         directed=() if only_a and only_b else _directions_differ(a, b),
         opposites=_opposites(only_a, only_b, a, b),
     )
+
+
+def _without_faint(
+    only_a: list[Token], only_b: list[Token], lex: Lexicon, alike: dict[int, str]
+) -> tuple[list[Token], list[Token], tuple[Token, ...]]:
+    """Set words aside that say little, if then nothing is left over."""
+    faint = [t for t in (*only_a, *only_b) if lex.has("faint", t.text.casefold())]
+    gone = {id(t) for t in faint}
+    rest_a = [t for t in only_a if id(t) not in gone]
+    rest_b = [t for t in only_b if id(t) not in gone]
+    if not faint or rest_a or rest_b:
+        return only_a, only_b, ()
+    alike.update((id(t), "") for t in faint)
+    return rest_a, rest_b, tuple(faint)
 
 
 def _arrangement(
@@ -121,6 +139,7 @@ def _case_clashes(a: Facts, b: Facts) -> tuple[tuple[str, str], ...]:
         (min(texts_a[key]), min(texts_b[key]))
         for key in sorted(texts_a.keys() & texts_b.keys())
         if texts_a[key].isdisjoint(texts_b[key])
+        and min(texts_a[key]).casefold() == min(texts_b[key]).casefold()
         and (any(map(_acronym, texts_a[key])) != any(map(_acronym, texts_b[key])))
     ]
     if clashes and (_written_small(a, b) or _written_small(b, a)):

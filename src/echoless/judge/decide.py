@@ -81,6 +81,8 @@ _ENTITIES: Final = frozenset(
 _SAME_FRAME: Final = 0.5
 _WORTH_REVIEW: Final = 0.72
 _SAME_TOPIC: Final = 0.35
+_SAME_WORDS_ASIDE: Final = 0.7
+"""Cosine (USE multilingual) that two texts need which agree but for words that say little."""
 
 
 class FullJudge:
@@ -147,6 +149,9 @@ def _held(case: _Case, a: Facts, b: Facts, found: Comparison) -> Verdict | None:
         return Sibling(case.evidence("case-differs", _pairs(DifferenceKind.IDENTIFIER, found.cased)))
     if found.directed:
         return Unsure(case.evidence("direction-differs", _pairs(DifferenceKind.ORDER, found.directed)))
+    if found.faint and case.semantic < _SAME_WORDS_ASIDE:
+        faint = Difference(DifferenceKind.DETAIL, _texts(found.faint))
+        return Unsure(case.evidence("wording-differs", faint))
     if found.tense:
         return Unsure(case.evidence("tense-differs", Difference(DifferenceKind.MODALITY)))
     if not found.only_a and not found.only_b and not found.ordered:

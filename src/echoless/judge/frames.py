@@ -14,7 +14,7 @@ from echoless.judge.scan import LINE
 
 _TAG: Final = re.compile(r"^<(\w{1,20})(?:\s[^<>]{0,200})?>\s*(.+?)\s*</\1>$", re.DOTALL)
 _BRACKET: Final = re.compile(r"^(?:\[([^\[\]]{1,80})\]|\(([^()]{1,80})\)|【([^【】]{1,80})】)\s*[:,-]?\s*")
-_LABEL: Final = re.compile(r"^([^.!?;,|⏎]{1,100}?)(?::| \||\s[-–—])\s+")
+_LABEL: Final = re.compile(r"^([^.!?;|⏎]{1,100}?)(?::| \||\s[-–—])\s+")
 _TAIL_BRACKET: Final = re.compile(r"\s*(?:\(([^()]{1,80})\)|\[([^\[\]]{1,80})\])$")
 _TAIL_RULE: Final = re.compile(r"\s*(?:-{3,}|={3,})([^-=]{0,60})(?:-{3,}|={3,})$")
 _HASHTAGS: Final = re.compile(r"(?:\s+#[^\W\d][\w-]*)+$")

@@ -110,6 +110,7 @@ _SETS: Final = (
     "boilerplate",
     "frame_weak",
     "reversers",
+    "faint",
     "hard_qualifiers",
     "sequence",
     "agent",

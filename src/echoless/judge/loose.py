@@ -40,6 +40,8 @@ def match_loosely(
 def _same_spelling(one: Token, other: Token, lex: Lexicon) -> bool:
     if one.text.removesuffix("()") == other.text.removesuffix("()"):
         return True
+    if lex.synonyms.get(one.text.casefold()) == other.key or lex.synonyms.get(other.text.casefold()) == one.key:
+        return True
     if one.kind not in _PLAIN or other.kind not in _PLAIN:
         return False
     return fold(one.text, lex.language) == fold(other.text, lex.language)

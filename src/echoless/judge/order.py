@@ -21,6 +21,8 @@ _BOUNDARIES: Final = frozenset(f",;.:!?。、|()[]【】「」–—=-{LINE}")
 _HARMLESS: Final = frozenset({"!all", "!always", "!both", "!exactly", "!many", "!half"})
 _COMPOUND: Final = frozenset({"of", "for", "in", "on", "at"})
 _FIGURES: Final = frozenset({Kind.NUMBER, Kind.DATE, Kind.VERSION})
+_COPULA: Final = frozenset({"is", "are", "was", "were", "ist", "sind", "war"})
+_AROUND: Final = frozenset({"the", "a", "an", "on", "in", "at", "der", "die", "das", "am", "im"})
 _MAX_STARTS: Final = 6
 
 
@@ -60,13 +62,17 @@ def same_order(a: View, b: View) -> bool:
         return True
     cut_a, cut_b = _middle(a, b)
     if _sequenced(a) or _sequenced(b):
-        return _same_voice(a, b) or _same_voice(b, a)
+        return _changed_voice(a, b) or _changed_voice(b, a)
     if _same_pieces(_segments(cut_a), _segments(cut_b)) or _compound(cut_a, cut_b):
         return True
     related = any(t.kind is Kind.RELATION for t in (*a.tokens, *b.tokens))
     if not related and _same_pieces(_phrases(a), _phrases(b)):
         return True
-    return _same_voice(a, b) or _same_voice(b, a)
+    return _changed_voice(a, b) or _changed_voice(b, a)
+
+
+def _changed_voice(active: View, passive: View) -> bool:
+    return _same_voice(active, passive) or _agentless(active, passive)
 
 
 def _sequenced(text: View) -> bool:
@@ -85,11 +91,13 @@ def _middle(a: View, b: View) -> tuple[View, View]:
 
 
 def _compound(a: View, b: View) -> bool:
-    """`demo for investors` is the `investor demo`."""
+    """`demo for investors` is the `investor demo`; `X is Y` is `Y is X`."""
     for i in range(1, len(a.keys)):
         if a.keys[i:] + a.keys[:i] == b.keys:
             one, other = a.tokens[i], b.tokens[len(a.keys) - i]
             glues = [{*one.glue.split()}, {*other.glue.split()}]
+            if all(g & _COPULA and not g - _COPULA - _AROUND for g in glues):
+                return True
             plain = not one.mark and not other.mark
             return plain and any(g & _COMPOUND for g in glues) and not all(glues)
     return False
@@ -119,7 +127,7 @@ def _segments(text: View) -> list[tuple[str, ...]]:
 
 
 def _splits(token: Token) -> bool:
-    return token.mark != "" and token.mark in _SPLITS
+    return not _SPLITS.isdisjoint(token.mark)
 
 
 def _phrases(text: View) -> list[tuple[str, ...]]:
@@ -140,18 +148,76 @@ def _same_voice(active: View, passive: View) -> bool:
     """`X did Y` against `Y was done by X`: the agent leads the active clause."""
     lex = active.lexicon
     start = _agent_at(passive)
-    verb = next((i for i, t in enumerate(passive.tokens) if _glued(t, lex.sets["passive"])), None)
-    if _agent_at(active) is not None or start is None or verb is None:
+    verbs = {key for token, key in zip(passive.tokens, passive.keys, strict=True) if _verbal(token, lex)}
+    if _agent_at(active) is not None or start is None or not verbs:
         return False
     agent = _agent(passive, start)
     at = next((i for i in range(len(active.keys)) if active.keys[i : i + len(agent)] == agent), None)
     if at is None or _glued(active.tokens[at], lex.sets["prepositions"]):
         return False
-    if (at and not active.tokens[at].mark) or passive.keys[verb] not in active.keys:
+    if at and not active.tokens[at].mark:
         return False
-    said = _without(active, at, len(agent), active.keys.index(passive.keys[verb]))
-    told = _without(passive, start, len(agent), verb)
-    return said.keys == told.keys or Counter(_phrases(said)) == Counter(_phrases(told))
+    said = active.part([i for i in range(len(active.keys)) if not at <= i < at + len(agent)])
+    told = passive.part([i for i in range(len(passive.keys)) if not start <= i < start + len(agent)])
+    done_a, done_p = _verbs(said, verbs), _verbs(told, verbs)
+    if [said.keys[i] for i in sorted(done_a)] != [told.keys[i] for i in sorted(done_p)]:
+        return False
+    rest_a, rest_p = _except(said, done_a), _except(told, done_p)
+    return rest_a.keys == rest_p.keys or Counter(_phrases(rest_a)) == Counter(_phrases(rest_p))
+
+
+def _verbal(token: Token, lex: Lexicon) -> bool:
+    return _glued(token, lex.sets["passive"]) or (token.kind is Kind.WORD and token.text.endswith("ed"))
+
+
+def _verbs(text: View, verbs: set[str]) -> set[int]:
+    """Places of the verbs, with the duty or denial that goes with each."""
+    found: set[int] = set()
+    for place, key in enumerate(text.keys):
+        if key in verbs:
+            first = place
+            while first and text.tokens[first - 1].kind in {Kind.MODALITY, Kind.NEGATION}:
+                first -= 1
+            found.update(range(first, place + 1))
+    return found
+
+
+def _except(text: View, gone: set[int]) -> View:
+    return text.part([i for i in range(len(text.keys)) if i not in gone])
+
+
+def _agentless(active: View, passive: View) -> bool:
+    """`Updates the config` against `The config was updated`: the verbs lead, no one is named.
+
+    `Update the config` is an instruction and says something else.
+    """
+    gone_a: set[int] = set()
+    gone_p: set[int] = set()
+    for start, token in enumerate(passive.tokens):
+        if not _glued(token, passive.lexicon.sets["passive"]):
+            continue
+        end = start + 1
+        while end < len(passive.tokens) and _goes_on(passive.tokens[end]):
+            end += 1
+        run = passive.keys[start:end]
+        at = next(
+            (i for i in range(len(active.keys)) if active.keys[i : i + len(run)] == run and _leads(active.tokens[i])),
+            None,
+        )
+        if at is not None:
+            gone_a.update(range(at, at + len(run)))
+            gone_p.update(range(start, end))
+    rest_a = [key for i, key in enumerate(active.keys) if i not in gone_a]
+    rest_p = [key for i, key in enumerate(passive.keys) if i not in gone_p]
+    return bool(gone_a) and rest_a == rest_p
+
+
+def _goes_on(token: Token) -> bool:
+    return not token.mark and (token.key == "or" or token.text.endswith("ed"))
+
+
+def _leads(token: Token) -> bool:
+    return bool(token.mark) and not token.glue and token.text.endswith(("s", "ed"))
 
 
 def _agent(passive: View, start: int) -> tuple[str, ...]:
@@ -162,15 +228,6 @@ def _agent(passive: View, start: int) -> tuple[str, ...]:
             break
         end += 1
     return passive.keys[start:end]
-
-
-def _without(text: View, start: int, length: int, verb: int) -> View:
-    """A clause without its agent and its verb, and the duty or denial that goes with the verb."""
-    first = verb
-    while first and text.tokens[first - 1].kind in {Kind.MODALITY, Kind.NEGATION}:
-        first -= 1
-    gone = {*range(start, start + length), *range(first, verb + 1)}
-    return text.part([i for i in range(len(text.keys)) if i not in gone])
 
 
 def _glued(token: Token, words: frozenset[str]) -> bool:
@@ -192,6 +249,7 @@ def contained(small: View, large: View) -> bool:
     further clause, or in between as a phrase of its own. It may not turn the meaning: a negation,
     a limit, a condition, a duty or a scope added to the same clause is not "more of the same".
     """
+    small, large = _without_day(small, large)
     if not small.keys:
         return False
     starts = [i for i, key in enumerate(large.keys) if key == small.keys[0]][:_MAX_STARTS]
@@ -199,6 +257,14 @@ def contained(small: View, large: View) -> bool:
         places is not None and _adds_only(small, large, places)
         for places in (_places(small.keys, large.keys, start) for start in starts)
     )
+
+
+def _without_day(small: View, large: View) -> tuple[View, View]:
+    """`On Tuesday it failed` and `It failed on Tuesday`: the only date may stand anywhere."""
+    days = [i for i, token in enumerate(small.tokens) if token.kind is Kind.DATE]
+    if len(days) != 1 or large.keys.count(small.keys[days[0]]) != 1:
+        return small, large
+    return _except(small, set(days)), _except(large, {large.keys.index(small.keys[days[0]])})
 
 
 def _places(keys_small: Sequence[str], keys_large: Sequence[str], start: int) -> list[int] | None:
@@ -240,7 +306,7 @@ def _listed(token: Token, name: str, lex: Lexicon) -> bool:
 
 
 def _may_lead(lead: Sequence[Token], first: Token, lex: Lexicon) -> bool:
-    if not first.mark or first.mark not in _BOUNDARIES:
+    if _BOUNDARIES.isdisjoint(first.mark):
         return False
     return not any(turns(token, lex) or _listed(token, "reversers", lex) for token in lead)
 
@@ -276,7 +342,7 @@ def _may_follow(tail: Sequence[Token], lex: Lexicon) -> bool:
 def _statements(tail: Sequence[Token]) -> list[list[Token]]:
     parts: list[list[Token]] = [[]]
     for token in tail:
-        if token.mark and token.mark in _STATEMENT_ENDS:
+        if not _STATEMENT_ENDS.isdisjoint(token.mark):
             parts.append([])
         parts[-1].append(token)
     return [part for part in parts if part]
@@ -287,12 +353,11 @@ def _statement_may_follow(part: list[Token], lex: Lexicon) -> bool:
 
     Two words of its own are taken as the sign that a clause speaks of something else.
     """
-    own = bool(part[0].mark) and part[0].mark in _STATEMENT_ENDS
-    if own:
+    if not _STATEMENT_ENDS.isdisjoint(part[0].mark):
         return len(part) >= 4 or not any(turns(token, lex) for token in part)
     opened, plain = False, 0
     for place, token in enumerate(part):
-        if token.mark and token.mark in _BOUNDARIES:
+        if not _BOUNDARIES.isdisjoint(token.mark):
             opened, plain = True, 0
         if not turns(token, lex):
             plain += 1

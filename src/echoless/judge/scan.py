@@ -45,7 +45,7 @@ class Token:
         kind: What it is.
         key: Its canonical form: two tokens with one key mean the same.
         text: As written.
-        mark: Punctuation between it and the token before, strongest first; empty if none.
+        mark: Punctuation between it and the token before, each mark once; empty if none.
         glue: Function words in between, folded, joined by spaces.
     """
 
@@ -124,12 +124,12 @@ def pattern(lexicon: Lexicon) -> re.Pattern[str]:
         ),
         "identifier": (
             rf"#?(?=[A-Za-z0-9_-]*\d)(?=[0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9_]+)*(?:[.:][A-Za-z0-9]+)*"
-            rf"|#{_LETTER}[\w-]*|{_LETTER}*_\w+|{_LETTER}+_"
+            rf"|[A-Za-z][\w-]*(?::[A-Za-z0-9][\w-]*)+|#{_LETTER}[\w-]*|{_LETTER}*_\w+|{_LETTER}+_"
             rf"|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|\w+(?=\(\))"
         ),
         "dotted": rf"(?<![\w.])(?:[\w*-]+)?\.{_LETTER}[\w-]*(?:\.\w+)*|{_LETTER}[\w-]*(?:\.{_LETTER}\w*)+",
         "digits": r"\d+(?:[.,:/-]\d+)*",
-        "word": rf"{_LETTER}+(?:'{_LETTER}+)*",
+        "word": rf"{_LETTER}+-(?:up|in|on|off|out|down|over)(?!\w)|{_LETTER}+(?:'{_LETTER}+)*",
         "han": r"[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+",
         "kata": r"[\u30a1-\u30fa\u30fc-\u30ff]+",
         "hira": r"[\u3041-\u309f]+",

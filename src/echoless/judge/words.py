@@ -12,7 +12,6 @@ from echoless.judge.language import Lexicon, fold, lexicon, units
 from echoless.judge.scan import LINE, Kind, Raw, Token
 
 _SENTENCE_ENDS: Final = frozenset(f".!?。:|{LINE}-–—=([【「")
-_MARK_ORDER: Final = f"{LINE}.。!?;:|()[]{{}}【】「」『』=—–-,、・"
 _TITLES: Final = frozenset(
     {"herr", "herrn", "frau", "onkel", "tante", "dr", "prof", "mr", "mrs", "ms", "familie"}
 )
@@ -60,15 +59,15 @@ def _stem_en(word: str) -> str:
         return word[:-2]
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 
 def _undouble(word: str, base: str) -> str:
     if len(base) < 3 or not re.search("[aeiouy]", base):
         return word
-    if base[-1] == base[-2] and base[-1] not in "aeiouls":
+    if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "aeiouls":
         return base[:-1]
-    return base[:-1] if base.endswith("e") and len(base) > 4 else base
+    return base[:-1] if base.endswith("e") and len(base) > 3 else base
 
 
 class Reader:
@@ -114,8 +113,8 @@ class Reader:
             yield from self._hiragana(raw.text, raws[index - 1].kind if index else "")
 
     def _see_mark(self, mark: str) -> None:
-        if not self._mark or _MARK_ORDER.index(mark) < _MARK_ORDER.index(self._mark):
-            self._mark = mark
+        if mark not in self._mark:
+            self._mark += mark
 
     # ------------------------------------------------------------------ alphabets
 
@@ -158,7 +157,7 @@ class Reader:
         return not (any(self._lex.has(name, after) for name in closed) or after in self._lex.modality)
 
     def _word(self, text: str) -> Iterator[Token]:
-        word = fold(text, self._lex.language)
+        word = fold(text, self._lex.language).replace("-", "")
         if "'" in text:
             base, _, tail = word.rpartition("'")
             if tail == "t" and base.endswith("n"):
@@ -227,7 +226,7 @@ class Reader:
         return any(self._lex.has(name, word) for name in _GLUE) or _slipped_glue(word, self._lex)
 
     def _starts(self) -> bool:
-        return self._mark != "" and self._mark in _SENTENCE_ENDS and not self._glue
+        return not _SENTENCE_ENDS.isdisjoint(self._mark) and not self._glue
 
     def _is_name(self, word: str, text: str) -> bool:
         if not text[0].isupper():

@@ -1,0 +1,126 @@
+"""The outermost edge: commands loaded when they are called, errors turned into exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+import click
+
+from echoless.cli.options import State
+from echoless.errors import INTERRUPTED, EcholessError
+
+Families = Mapping[str, Mapping[str, tuple[str, str]]]
+"""Module and short help by command, by title of the family."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are needed, so that `--help` is quick.
+
+    The attribute of a command is `NAME_command` in its module.
+    """
+
+    families: Families = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All names, in the order of the families."""
+        return [name for family in self.families.values() for name in family]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import one command."""
+        for family in self.families.values():
+            if cmd_name in family:
+                module, short = family[cmd_name]
+                loaded = getattr(
+                    importlib.import_module(f"echoless.cli.{module}"), f"{cmd_name}_command"
+                )
+                assert isinstance(loaded, click.Command)
+                loaded.short_help = short
+                return loaded
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands by family, without importing any."""
+        for title, family in self.families.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, short) for name, (_, short) in family.items()])
+
+    def main(self, *args: object, standalone_mode: bool = True, **extra: object) -> object:
+        """Run, and end the process unless `standalone_mode` is false.
+
+        Every error raised on purpose becomes one line on standard error and its exit code.
+        """
+        _forgive_encodings()
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
+        state = State()
+        try:
+            result = super().main(*args, standalone_mode=False, obj=state, **extra)  # type: ignore[call-overload]
+            sys.stdout.flush()
+            code = result if isinstance(result, int) else 0
+        except BaseException as problem:  # noqa: BLE001 - the outermost edge
+            code = _failed(problem, state)
+        sys.exit(code)
+
+
+def _failed(problem: BaseException, state: State) -> int:
+    """Say what went wrong, on standard error.
+
+    Returns:
+        The exit code.
+    """
+    if state.debug and not isinstance(problem, SystemExit):
+        traceback.print_exception(problem)
+    match problem:
+        case SystemExit(code=code):
+            return code if isinstance(code, int) else 1
+        case EcholessError():
+            click.echo(f"Error: {problem}", err=True)
+            return problem.exit_code
+        case click.ClickException():
+            problem.show()
+            return problem.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            click.echo(_interrupted(state), err=True)
+            return INTERRUPTED
+        case BrokenPipeError():
+            _silence()
+            return 1
+        case _:
+            click.echo(
+                f"Error: {type(problem).__name__}: {problem}. This should not happen; "
+                "`echoless --debug …` shows where it did.",
+                err=True,
+            )
+            return 1
+
+
+def _interrupted(state: State) -> str:
+    if state.writing is None:
+        return "Interrupted; nothing was changed."
+    return f"Interrupted while writing. Nothing is lost: run `echoless check {state.writing}`."
+
+
+def _silence() -> None:
+    """The reader of our output is gone: keep the interpreter from complaining as it ends."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+
+
+def _forgive_encodings() -> None:
+    """Print what the terminal cannot show as an escape instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def run_group(group: click.Group, arguments: Sequence[str] | None) -> NoReturn:
+    """Run a group as a program."""
+    group.main(args=None if arguments is None else list(arguments), prog_name="echoless")
+    raise AssertionError("main ends the process")
+

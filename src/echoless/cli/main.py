@@ -1,0 +1,124 @@
+"""The command `echoless`: its page of the manual, and the table of its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+import click
+
+from echoless.cli.group import Families, LazyGroup, run_group
+from echoless.cli.options import State
+
+FAMILIES: Final[Families] = {
+    "Look (nothing is written)": {
+        "audit": ("looking", "How much of a store is repetition, where, and since when."),
+        "dedup": ("deduping", "What would be hidden and why; with --apply, hide it."),
+        "similar": ("looking", "Memories most like a text."),
+        "search": ("looking", "Search; duplicates fold under the memory that stands for them."),
+        "show": ("looking", "Everything about a memory, its history and its duplicates."),
+    },
+    "Act": {
+        "apply": ("acting", "Carry out a plan written by `dedup --plan`."),
+    },
+    "Go back": {
+        "undo": ("acting", "Take a run back: every record as it was."),
+        "history": ("acting", "Runs of a store, or all of one run."),
+        "check": ("acting", "Finish or roll back what was interrupted; test the store."),
+        "purge": ("acting", "Destroy the images that make undo possible. For good."),
+    },
+    "Move": {
+        "import": ("moving", "Copy memories and lineage into a store."),
+        "export": ("moving", "Write a store to a JSONL, Markdown or SQLite file."),
+        "backup": ("moving", "Make a complete copy, compared record by record."),
+    },
+    "About": {
+        "stores": ("listing", "Kinds of store that can be opened."),
+        "detectors": ("listing", "Ways of finding candidates: what each finds and misses."),
+        "encoders": ("listing", "Sources of vectors, and which are usable here."),
+        "profiles": ("listing", "Ways of deduplicating."),
+        "demo": ("listing", "The whole road on 1,200 sample memories, undone at the end."),
+        "completion": ("listing", "Shell completion for bash, zsh or fish."),
+    },
+}
+
+_EPILOG: Final = """
+Examples:
+
+\b
+  echoless audit memories.jsonl
+  echoless import memories.jsonl agent.db
+  echoless dedup agent.db                      what would happen, and why
+  echoless dedup agent.db --interactive        decide group by group
+  echoless dedup agent.db --apply              hide duplicates; every record stays
+  echoless undo agent.db last                  as it was
+  echoless audit agent.db --fail-over 5%       for a nightly job
+
+Exit codes:
+
+\b
+   0  done
+   1  something failed, or `check` found something it could not mend
+   2  the call is wrong: an option, a threshold, a namespace
+   3  the data cannot be read as memories, or something named is not there
+   4  the store is locked, read-only or full
+   5  the plan, or a part of it, was refused
+   6  undo would overwrite a later edit
+   7  an optional library is missing
+   8  the embedding model failed
+  10  `audit --fail-over`: too much repetition
+ 130  interrupted
+"""
+
+
+class _Main(LazyGroup):
+    families = FAMILIES
+
+
+def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - slow, and rarely asked for
+
+        click.echo(f"echoless {version('echoless')}")
+        ctx.exit()
+
+
+@click.group(
+    cls=_Main,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--debug",
+    is_flag=True,
+    envvar="ECHOLESS_DEBUG",
+    show_envvar=True,
+    help="Show the traceback of an error.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Print the version.",
+)
+@click.pass_context
+def main(ctx: click.Context, debug: bool) -> None:  # noqa: FBT001 - click calls it by name
+    """Find what the memory of an agent says twice, say why, hide it, undo everything.
+
+    A STORE is a path (agent.db, memories.jsonl), recognised by its content, or a URL
+    (sqlite:///agent.db). Nothing is written unless --apply, `apply` or a yes in the review asks for
+    it; duplicates are hidden, not removed, unless --action says otherwise; whatever was written can
+    be undone. Every command has --json and its own --help.
+    """
+    ctx.ensure_object(State).debug = debug
+
+
+def run(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and end the process with its exit code.
+
+    Args:
+        arguments: Instead of those of the process.
+    """
+    run_group(main, arguments)

@@ -1,0 +1,160 @@
+"""What commands share: the store argument, `--json`, and the flags that make up settings."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import click
+
+from echoless.profiles import GROUPINGS, PROFILES
+from echoless.settings import ORDERS, Choices, Settings, layered, resolve
+from echoless.stores.base import Store
+
+Function: TypeAlias = Callable[..., int | None]
+
+
+@dataclass(slots=True)
+class State:
+    """What the outermost edge has to know when a command fails.
+
+    Attributes:
+        debug: Whether to show the traceback.
+        writing: The store being written to, as it was typed (quoted for a shell).
+    """
+
+    debug: bool = False
+    writing: str | None = None
+
+
+@contextmanager
+def writing(store: str) -> Iterator[None]:
+    """Tell the edge that an interruption from here on finds a store half-way."""
+    state = click.get_current_context().ensure_object(State)
+    state.writing = shlex.quote(store)
+    yield
+    state.writing = None
+
+
+def command_line(*words: str) -> str:
+    """A command line to copy, each word quoted where a shell needs it."""
+    return shlex.join(["echoless", *words])
+
+
+store_argument = click.argument("store", metavar="STORE")
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON (see docs/cli.md) and nothing else."
+)
+
+namespace_option = click.option(
+    "--namespace", metavar="NAME", help="Look at this namespace only (all by default)."
+)
+
+encoder_option = click.option(
+    "--encoder",
+    metavar="NAME[:ARG]",
+    help="Where vectors come from: auto, stored, none, or an encoder of `echoless encoders` with "
+    "its argument, such as model2vec:/models/potion.",
+)
+
+no_cache_option = click.option(
+    "--no-cache",
+    "cache",
+    flag_value=False,
+    default=None,
+    type=bool,
+    help="Neither read nor write the cache of vectors.",
+)
+
+limit_option = click.option(
+    "--limit",
+    type=int,
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Show at most N memories; places freed by hidden duplicates are filled up.",
+)
+
+_FINDING: Final = (
+    click.option(
+        "--profile",
+        type=click.Choice(tuple(PROFILES)),
+        help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
+    ),
+    click.option(
+        "--threshold",
+        multiple=True,
+        metavar="[DETECTOR=]T",
+        help="Similarity from which a pair is looked at, above 0 and up to 1: 0.9 for every "
+        "detector, semantic=0.9 for one. May be given several times.",
+    ),
+    click.option(
+        "--no-semantic",
+        "semantic",
+        flag_value=False,
+        default=None,
+        type=bool,
+        help="Compare by words only: quicker, and blind to paraphrases.",
+    ),
+    encoder_option,
+    click.option(
+        "--survivor",
+        type=click.Choice(ORDERS),
+        help="Order by which the memory that stays visible is chosen.",
+    ),
+    click.option(
+        "--grouping",
+        type=click.Choice(GROUPINGS),
+        help="How pairs become groups: each with the survivor, each with each, or by chains.",
+    ),
+    namespace_option,
+    click.option(
+        "--since",
+        metavar="TIME",
+        help="Look at memories created from this time on, such as 2026-01-31.",
+    ),
+    click.option(
+        "--limit",
+        type=int,
+        metavar="N",
+        help="Look at the N most recently created memories.",
+    ),
+    no_cache_option,
+)
+_NAMES: Final = (
+    "profile",
+    "threshold",
+    "semantic",
+    "encoder",
+    "survivor",
+    "grouping",
+    "namespace",
+    "since",
+    "limit",
+    "cache",
+)
+
+
+def finding_options(command: Function) -> Function:
+    """The flags of `audit` and `dedup`, handed over as one argument `choices`."""
+
+    @functools.wraps(command)
+    def gathered(**values: object) -> int | None:
+        chosen = {name: values.pop(name) for name in _NAMES}
+        chosen["threshold"] = chosen["threshold"] or None
+        return command(choices=Choices(**chosen), **values)  # type: ignore[arg-type]
+
+    decorated: Function = gathered
+    for option in reversed(_FINDING):
+        decorated = option(decorated)
+    return decorated
+
+
+def settings_for(store: Store, choices: Choices) -> Settings:
+    """Flags over environment over file, for one store."""
+    return resolve(layered(choices), proposed=store.profile)

@@ -1,0 +1,206 @@
+"""Blocks on a terminal (with rich), as plain text, or as Markdown; and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, assert_never
+
+import click
+
+from echoless.cli.document import (
+    Block,
+    Gap,
+    Heading,
+    Line,
+    Paragraph,
+    Span,
+    Style,
+    Table,
+    visible,
+)
+from echoless.model import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+_INDENT: Final = 3
+_MARKS: Final[dict[Style, tuple[str, str]]] = {"old": ("[-", "-]"), "new": ("{+", "+}")}
+_RICH: Final[dict[Style, str]] = {
+    "": "",
+    "strong": "bold",
+    "dim": "dim",
+    "old": "red",
+    "new": "green",
+    "good": "green",
+    "bad": "red",
+}
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def show(blocks: Iterable[Block]) -> None:
+    """Print blocks to standard output: in colour on a terminal, as plain text elsewhere."""
+    if is_terminal():
+        _show_rich(blocks)
+        return
+    for line in plain(blocks):
+        click.echo(line)
+
+
+def show_json(value: Json) -> None:
+    """Print one JSON document, in ASCII so that no encoding can spoil it."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def note(sentence: str) -> None:
+    """One sentence on standard error, beside the output."""
+    click.echo(visible(sentence), err=True)
+
+
+def is_terminal() -> bool:
+    """Whether standard output can and may show colours."""
+    dumb = os.environ.get("TERM") == "dumb" or bool(os.environ.get("NO_COLOR"))
+    return sys.stdout.isatty() and not dumb
+
+
+# ------------------------------------------------------------------ plain
+
+
+def plain(blocks: Iterable[Block]) -> Iterator[str]:
+    """Lines of plain text, never wrapped; differences as `[-old-]{+new+}`."""
+    for block in blocks:
+        match block:
+            case Heading(text):
+                yield visible(text)
+                yield "=" * _width(visible(text))
+            case Paragraph(line, level):
+                text = "".join(_marked(span) for span in line)
+                for part in text.split("\n"):
+                    yield (" " * (_INDENT * level) + part).rstrip()
+            case Table():
+                yield from _columns(block)
+            case Gap():
+                yield ""
+            case _:
+                assert_never(block)
+
+
+def _marked(span: Span) -> str:
+    left, right = _MARKS.get(span.style, ("", ""))
+    return left + visible(span.text) + right
+
+
+def _columns(table: Table) -> Iterator[str]:
+    rows = [tuple(visible(cell) for cell in row) for row in (table.headers, *table.rows)]
+    widths = [max(_width(row[at]) for row in rows) for at in range(len(table.headers))]
+    for row in rows:
+        cells = []
+        for at, cell in enumerate(row):
+            room = " " * (widths[at] - _width(cell))
+            cells.append(room + cell if at in table.numbers else cell + room)
+        yield "  ".join(cells).rstrip()
+
+
+def _width(text: str) -> int:
+    """Columns a text takes: two for each wide East Asian character."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+# ------------------------------------------------------------------ Markdown
+
+
+def markdown(blocks: Iterable[Block]) -> Iterator[str]:
+    """Lines of Markdown; what memories say cannot become markup."""
+    for block in blocks:
+        match block:
+            case Heading(text):
+                yield from ("", f"## {_escaped(text)}", "")
+            case Paragraph(line, level):
+                text = " ".join("".join(_markdown_span(span) for span in line).split())
+                yield f"{'  ' * (level - 1)}- {text}" if level else f"{text}\n"
+            case Table():
+                yield from _markdown_table(block)
+            case Gap():
+                yield ""
+            case _:
+                assert_never(block)
+
+
+def _markdown_span(span: Span) -> str:
+    text = _escaped(span.text)
+    match span.style:
+        case "strong" if text.strip():
+            return f"**{text.strip()}**"
+        case "old":
+            return f"~~{text}~~"
+        case "new":
+            return f"**{text}**"
+        case _:
+            return text
+
+
+def _markdown_table(table: Table) -> Iterator[str]:
+    yield _row(table.headers)
+    yield _row("---:" if at in table.numbers else "---" for at in range(len(table.headers)))
+    for row in table.rows:
+        yield _row(_escaped(cell) for cell in row)
+    yield ""
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", visible(text).replace("\n", " "))
+
+
+# ------------------------------------------------------------------ terminal
+
+
+def _show_rich(blocks: Iterable[Block]) -> None:
+    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    for block in blocks:
+        console.print(_renderable(block, console))
+
+
+def _renderable(block: Block, console: Console) -> RenderableType:
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    match block:
+        case Heading(text):
+            return Text(visible(text), style="bold underline")
+        case Paragraph(line, level):
+            return Padding(_text(line), (0, 0, 0, min(_INDENT * level, console.width // 2)))
+        case Table():
+            return _rich_table(block)
+        case Gap():
+            return Text("")
+        case _:
+            assert_never(block)
+
+
+def _text(line: Line) -> RenderableType:
+    from rich.text import Text  # noqa: PLC0415
+
+    return Text.assemble(*((visible(span.text), _RICH[span.style]) for span in line))
+
+
+def _rich_table(table: Table) -> RenderableType:
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table as RichTable  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    made = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for at, header in enumerate(table.headers):
+        made.add_column(header, justify="right" if at in table.numbers else "left", overflow="fold")
+    for row in table.rows:
+        made.add_row(*(Text(visible(cell)) for cell in row))
+    return made

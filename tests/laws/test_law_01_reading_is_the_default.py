@@ -1,0 +1,39 @@
+"""Law 1: reading is the default; read-only commands change not one byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from echoless import Memory, Store, audit, backup, check, export, find, history, plan, search
+from echoless import write_plan
+from echoless.stores import Scope
+from echoless.testing.strategies import worlds
+from tests.laws.worlds import KINDS, everything, folder, quick, safe, world
+
+READERS: dict[str, Callable[[Store, Path], object]] = {
+    "find, audit and plan": lambda s, p: write_plan(plan(audit(find(s, safe())).findings), p / "p"),
+    "merge plan": lambda s, _: plan(find(s, safe(action="delete"))),
+    "search": lambda s, _: search(s, "deploy script 通知", include_duplicates=True),
+    "look up": lambda s, _: [list(s.scan(Scope(limit=2))), s.get(["m-0"]), s.namespaces()],
+    "export": lambda s, p: export(s, p / "out.jsonl"),
+    "export as Markdown": lambda s, p: export(s, p / "out.md"),
+    "backup": lambda s, p: backup(s, p / "copy.db"),
+    "history": lambda s, _: history(s.ledger),
+    "check without mending": lambda s, _: check(s, mend=False),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@quick
+@given(told=worlds())
+def test_no_reader_changes_a_byte_or_leaves_a_file(kind: str, told: list[Memory]) -> None:
+    with world(kind, told) as store:
+        before = everything(store)
+        for name, read in READERS.items():
+            with folder() as elsewhere:
+                read(store, elsewhere)
+            assert everything(store) == before, name

@@ -1,0 +1,55 @@
+"""Law 9: what was capped, skipped, too short, already marked, failed or foreign is counted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from echoless import Memory, apply, find, plan
+from echoless.settings import Choices, resolve
+from echoless.testing.strategies import worlds
+from echoless.text import is_blank
+from tests.laws.worlds import KINDS, quick, safe, world
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@quick
+@given(told=worlds())
+def test_every_memory_is_unique_redundant_or_counted_as_skipped(
+    kind: str, told: list[Memory]
+) -> None:
+    with world(kind, told) as store:
+        first = find(store, safe())
+        assert first.counts["total"] == len(told)
+        assert first.counts["unique"] + first.counts["redundant"] == len(told)
+        blank = {m.id for m in told if is_blank(m.content)}
+        assert set(first.tally.skipped.get("empty", ())) == blank
+        apply(store, plan(first))
+        second = find(store, safe())
+        assert second.tally.counts.get("already marked", 0) == first.counts["redundant"]
+        assert second.counts["unique"] + second.counts["redundant"] == len(told) - len(
+            second.marked
+        )
+
+
+def test_memories_that_cannot_be_compared_are_named() -> None:
+    told = [
+        Memory(id="ok", content="A plain fact."),
+        Memory(id="blank", content=" \u200b\n"),
+        Memory(id="nul", content="with \0 inside"),
+        Memory(id="half", content="lone \ud800 surrogate"),
+        Memory(id="long", content="x" * 1_000_001),
+    ]
+    with world("jsonl", told) as store:
+        assert find(store, safe()).tally.skipped == {
+            "empty": ("blank",),
+            "too long": ("long",),
+            "unreadable text": ("half", "nul"),
+        }
+
+
+def test_without_an_encoder_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("echoless.vectors.registry.is_installed", lambda _: False)
+    with world("sqlite", [Memory(id=str(n), content=f"Fact {n}.") for n in range(2)]) as store:
+        (note,) = find(store, resolve(Choices())).tally.notes
+        assert "pip install 'echoless[use]'" in note
