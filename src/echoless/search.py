@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from echoless.errors import UsageError
 from echoless.model import Memory
@@ -13,12 +13,21 @@ from echoless.stores.base import Scope, Store, TextSearch
 from echoless.tally import Tally
 from echoless.text import is_blank
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from echoless.vectors.base import Matrix
+
 Mode = Literal["text", "vector", "hybrid"]
 MODES: Final[tuple[Mode, ...]] = ("text", "vector", "hybrid")
 
 FUSION: Final = 60
 """The constant of reciprocal rank fusion, `1 / (60 + rank)`. Source: Cormack, Clarke and Büttcher,
 Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods, SIGIR 2009."""
+
+_DEPTH: Final = 100
+"""Hits of each ranking that take part in the fusion, at least."""
 
 _QUERY: Final = "\0query"
 
@@ -123,7 +132,13 @@ def _ranker(
     if mode == "vector":
         return lambda limit: nearest[:limit]
     by_words = _by_words(store, query, scope)
-    return lambda limit: fused([by_words(limit), nearest[:limit]])[:limit]
+    return lambda limit: _both(limit, by_words, nearest)
+
+
+def _both(limit: int, by_words: Callable[[int], Ranked], nearest: Ranked) -> Ranked:
+    """The two rankings fused, each read deeper than asked: the best of both may lead in neither."""
+    depth = max(_DEPTH, 4 * limit)
+    return fused([by_words(depth), nearest[:depth]])[:limit]
 
 
 def _by_words(store: Store, query: str, scope: Scope) -> Callable[[int], Ranked]:
@@ -156,8 +171,7 @@ def _by_vector(store: Store, query: str, scope: Scope, vectors: _Vectors, tally:
     for matrix in vectoriser.matrices([question, *memories], seen):
         mine = matrix.owners == 0
         if mine.any():
-            cosines = (matrix.rows @ matrix.rows[mine].mean(axis=0)).tolist()
-            for owner, cosine in zip(matrix.owners.tolist(), cosines, strict=True):
+            for owner, cosine in zip(matrix.owners.tolist(), _cosines(matrix, mine), strict=True):
                 if owner:
                     id_ = memories[owner - 1].id
                     scores[id_] = max(scores.get(id_, -1.0), round(cosine, 6))
@@ -169,6 +183,15 @@ def _by_vector(store: Store, query: str, scope: Scope, vectors: _Vectors, tally:
     for reason, ids in seen.skipped.items():
         tally.skip(reason, *(i for i in ids if i != _QUERY))
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
+def _cosines(matrix: Matrix, mine: NDArray[np.bool_]) -> list[float]:
+    """Cosine of each row with the question, whose parts are averaged."""
+    rows = matrix.rows.astype("float64")
+    unit = rows / (rows**2).sum(axis=1, keepdims=True) ** 0.5
+    question = unit[mine].mean(axis=0)
+    cosines: list[float] = (unit @ (question / (question**2).sum() ** 0.5)).tolist()
+    return cosines
 
 
 def _fold(

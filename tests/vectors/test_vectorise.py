@@ -27,7 +27,7 @@ def test_without_an_encoder_stored_vectors_are_used_and_their_lack_is_counted() 
     (matrix,) = MemoryVectoriser().matrices(memories, tally)
     assert matrix.model == "m"
     assert matrix.owners.tolist() == [0, 2]
-    assert matrix.rows.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)], [0.0, 1.0]]
+    assert matrix.rows.tolist() == [[3.0, 4.0], [0.0, 2.0]]
     assert tally.skipped == {"no vector": ("b",)}
 
 
@@ -99,11 +99,10 @@ def test_a_long_text_has_a_row_for_each_part() -> None:
         [memory("a"), memory("b", content=long)], Tally()
     )
     assert matrix.owners.tolist() == [0, 1, 1, 1]
-    assert np.linalg.norm(matrix.rows, axis=1) == pytest.approx(np.ones(4))
 
 
-def test_a_row_of_unit_length_stays_bit_for_bit() -> None:
-    data = np.array([0.6, 0.8], dtype=np.float32)
+def test_a_stored_row_stays_bit_for_bit() -> None:
+    data = np.array([0.6, 8.5], dtype=np.float32)
     (matrix,) = MemoryVectoriser().matrices([memory("a", Vector("m", data.tobytes()))], Tally())
     assert matrix.rows[0].tobytes() == data.tobytes()
 

@@ -67,6 +67,11 @@ def is_terminal() -> bool:
     return sys.stdout.isatty() and not dumb
 
 
+def is_interactive() -> bool:
+    """Whether there is a person to ask: a terminal to read from and one to write to."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 # ------------------------------------------------------------------ plain
 
 

@@ -181,11 +181,27 @@ def _all_past(texts: set[str]) -> bool:
 
 def _directions_differ(a: Facts, b: Facts) -> tuple[tuple[str, str], ...]:
     led_a, led_b = _led(a), _led(b)
+    if a.language == "ja":
+        return _endings_differ(a, b)
     return tuple(
         (f"{' '.join(sorted(led_a[key]))} {key}", f"{' '.join(sorted(led_b[key]))} {key}")
         for key in sorted(led_a.keys() & led_b.keys())
         if led_a[key].isdisjoint(led_b[key])
     )
+
+
+def _endings_differ(a: Facts, b: Facts) -> tuple[tuple[str, str], ...]:
+    """Japanese says tense, voice, will and direction in syllables between the words."""
+    harmless = a.lexicon.sets["harmless"]
+
+    def endings(facts: Facts) -> list[str]:
+        words = (w for t in facts.tokens for w in (*t.glue.split(), *facts.trailing))
+        return sorted({word for word in words if word not in harmless})
+
+    one, other = endings(a), endings(b)
+    if one == other or a.counts != b.counts:
+        return ()
+    return ((" ".join(one), " ".join(other)),)
 
 
 def _led(facts: Facts) -> dict[str, set[str]]:

@@ -40,6 +40,7 @@ class Facts:
         tokens: All tokens that carry meaning, in order.
         counts: How often each key occurs.
         weak: Small words that count only as one half of an opposite (`on` of on/off).
+        trailing: Function words after the last token.
         stamps: Capture times that stood in a frame around the text.
         stative: The text states what is, not what happened.
         passive: There is a passive voice in it.
@@ -55,6 +56,7 @@ class Facts:
     tokens: tuple[Token, ...]
     counts: Mapping[str, int]
     weak: frozenset[str]
+    trailing: tuple[str, ...]
     stamps: tuple[str, ...]
     stative: bool
     passive: bool
@@ -88,7 +90,8 @@ def facts_of(text: str) -> Facts:
     flat = normalise(undress(lines).replace("\n", f" {LINE} "))
     body, stamps, _ = unframe(flat, lex)
     coded = frozenset(w for span in _CODE.findall(head) for w in _CODE_WORD.findall(span))
-    tokens = tuple(Reader(lex, coded).read(list(scan(body, lex))))
+    reader = Reader(lex, coded)
+    tokens = tuple(reader.read(list(scan(body, lex))))
     spoken = [fold(w, lex.language) for w in re.findall(r"[^\W\d_]+", body)]
     words = set(spoken)
     return Facts(
@@ -98,6 +101,7 @@ def facts_of(text: str) -> Facts:
         tokens=tokens,
         counts=Counter(token.key for token in tokens),
         weak=frozenset(words & lex.sets["weak"]),
+        trailing=reader.trailing,
         stamps=stamps,
         stative=_stative(spoken, lex),
         passive=bool(words & (lex.sets["passive"] | lex.sets["agent"])),

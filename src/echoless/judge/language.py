@@ -111,6 +111,7 @@ _SETS: Final = (
     "frame_weak",
     "reversers",
     "faint",
+    "harmless",
     "hard_qualifiers",
     "sequence",
     "agent",

@@ -287,6 +287,8 @@ def _adds_only(small: View, large: View, places: list[int]) -> bool:
         return False
     for one, (before, after) in zip(small.tokens[1:], zip(places, places[1:], strict=False), strict=False):
         inside = tokens[before + 1 : after]
+        if large.facts.language == "ja" and (inside or one.glue != tokens[after].glue):
+            return False
         if inside and not _may_stand_inside(tokens[before], inside, tokens[after], one, large.lexicon):
             return False
     return not tail or _may_follow(tail, large.lexicon)

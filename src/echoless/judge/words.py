@@ -80,6 +80,11 @@ class Reader:
         self._glue: list[str] = []
         self._before = ""
 
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """Function words read since the last token."""
+        return tuple(self._glue)
+
     def read(self, raws: list[Raw]) -> Iterator[Token]:
         """All tokens of a text, in order."""
         index = 0

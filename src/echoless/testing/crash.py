@@ -72,7 +72,7 @@ def _instrument(countdown: _Countdown) -> None:
     sqlite3.connect = counted  # type: ignore[assignment]
     for name in _FILE_CALLS:
         setattr(os, name, _counted_call(getattr(os, name), countdown))
-    tempfile.mkstemp = _counted_call(tempfile.mkstemp, countdown)
+    tempfile.mkstemp = _counted_call(tempfile.mkstemp, countdown)  # type: ignore[assignment]
 
 
 def _counted_call(call: Callable[..., object], countdown: _Countdown) -> Callable[..., object]:

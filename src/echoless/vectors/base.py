@@ -30,7 +30,8 @@ class Encoder(Protocol):
         """Encode.
 
         Args:
-            texts: Any number of texts, none blank.
+            texts: Any number of texts, none blank, all valid Unicode. A vector must depend on its
+                own text alone, not on its neighbours in the batch.
 
         Returns:
             Shape (len(texts), dimensions), float32, not necessarily of unit length.
@@ -49,7 +50,8 @@ class Matrix:
         model: Identity of the model; all rows share it and their dimensions.
         owners: Shape (rows,), int64: position of the memory in the sequence asked for. Sorted. A
             long text has several rows, one for each part, in order.
-        rows: Shape (rows, dimensions), float32, each of unit length.
+        rows: Shape (rows, dimensions), float32, as stored or as the model gave them: finite, not
+            zero, not necessarily of unit length.
         operating_point: Cosine at which pairs of this model are worth a look (candidate threshold),
             from its calibration, or None if the model is unknown.
     """

@@ -35,11 +35,6 @@ NOT_FINITE: Final = "vector is not finite"
 WRONG_LENGTH: Final = "vector of a wrong length"
 FOREIGN_DIMENSION: Final = "vector of a foreign dimension"
 
-_BLOCK: Final = 4096
-_UNIT: Final = 1e-4
-"""Rows this close to unit length stay bit for bit what the model gave."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """One memory in one model: its position, and shape (parts, dimensions), float32."""
@@ -240,17 +235,4 @@ def _matrix(
         np.array([entry.position for entry in chosen], dtype=np.int64),
         [len(entry.rows) for entry in chosen],
     )
-    _make_unit(rows)
     return Matrix(model, owners, rows, operating_point(model))
-
-
-def _make_unit(rows: NDArray[np.float32]) -> None:
-    """Bring rows to unit length in place, a block at a time."""
-    import numpy as np  # noqa: PLC0415
-
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
-        wide = block.astype(np.float64)
-        norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-        norms[np.abs(norms - 1.0) <= _UNIT] = 1.0
-        block[:] = wide / norms[:, None]

@@ -1,0 +1,43 @@
+# Everything runs in .venv; `make demo` and `make test` work on a fresh machine with Python 3.11+.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= auto
+
+.PHONY: demo test lint types layers docs check bench clean help
+
+help: ## List the targets.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(READY) ## Import the sample, find what is said twice, hide it, search, and go back.
+	@$(BIN)/python -m echoless.demo
+
+test: $(READY) ## Run the tests.
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(READY) ## Style.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## Types, strictly.
+	$(BIN)/mypy
+
+layers: $(READY) ## Top may import down, never up.
+	$(BIN)/lint-imports
+
+check: lint types layers test ## Everything that must hold.
+
+bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
+	$(BIN)/python -m benchmarks.road
+	$(BIN)/python -m benchmarks.sequence
+
+clean: ## Remove what was made.
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(READY): pyproject.toml constraints.txt
+	@test -d $(VENV) || $(PYTHON) -c 'import sys; sys.exit("echoless needs Python 3.11 or newer, this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[use,dev]'
+	@touch $(READY)

@@ -1,0 +1,297 @@
+"""Commands that write, and those that go back: apply, undo, history, check, purge."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import cast
+
+import click
+
+from echoless.applying import apply
+from echoless.check import Health, check
+from echoless.cli import render
+from echoless.cli.document import Block, Heading, Table, count, names, number, say, strong
+from echoless.cli.options import json_option, store_argument, writing
+from echoless.cli.outcome import exit_code, run_blocks, run_json
+from echoless.cli.progress import Bar
+from echoless.errors import EcholessError, InputError, UsageError
+from echoless.ledger import Event
+from echoless.model import Json
+from echoless.planning import read_plan
+from echoless.stores import Store, open_store
+from echoless.times import instant
+from echoless.undoing import PastRun, history, purge, undo
+
+# ------------------------------------------------------------------ apply and undo
+
+
+@click.command("apply")
+@store_argument
+@click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path))
+@json_option
+def apply_command(store: str, plan_file: Path, as_json: bool) -> int:
+    """Carry out the PLAN that `dedup --plan` wrote for STORE. A plan is used once.
+
+    A group with a record that changed since the plan was made is refused and reported; the others
+    are carried out, and the exit code is 5.
+
+    \b
+    Example:
+      echoless apply agent.db tidy.json
+    """
+    made = read_plan(plan_file)
+    with open_store(store) as opened, Bar(quiet=as_json) as bar, writing(store):
+        run = apply(opened, made, progress=bar.actions)
+    if as_json:
+        render.show_json(run_json(run, store))
+    else:
+        render.show(run_blocks(run, store))
+    return exit_code(run)
+
+
+@click.command("undo")
+@store_argument
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--keep-both",
+    is_flag=True,
+    help="Also remember the pairs of the run as different, so that they are not proposed again.",
+)
+@json_option
+def undo_command(store: str, run: str, keep_both: bool, as_json: bool) -> None:
+    """Undo a RUN of STORE (its id, or `last`): every record as it was, byte for byte.
+
+    Refused, with the names of the records, where one was edited since.
+
+    \b
+    Examples:
+      echoless undo agent.db last
+      echoless undo agent.db run-20260131-101500-1a2b3c --keep-both
+    """
+    with open_store(store) as opened, writing(store):
+        done = undo(opened, run, keep_both=keep_both)
+    if as_json:
+        render.show_json(
+            {
+                "run": done.run,
+                "shown": list(done.shown),
+                "restored": list(done.restored),
+                "kept": done.kept,
+            }
+        )
+        return
+    shown = count(len(done.shown), "memory is", "memories are")
+    restored = count(len(done.restored), "record")
+    render.show([say(strong(f"Undone: {done.run}. {shown} visible again, {restored} put back."))])
+    if done.kept:
+        render.show([say(f"Remembered as different: {count(done.kept, 'pair')}.")])
+
+
+# ------------------------------------------------------------------ history
+
+
+@click.command("history")
+@store_argument
+@click.argument("run", metavar="[RUN]", required=False)
+@json_option
+def history_command(store: str, run: str | None, as_json: bool) -> None:
+    """List the runs of STORE, oldest first; with a RUN (or `last`), all it did and why.
+
+    \b
+    Examples:
+      echoless history agent.db
+      echoless history agent.db last
+    """
+    with open_store(store) as opened:
+        runs = history(opened.ledger)
+        chosen = None if run is None else _one_of(runs, run, store)
+        events = [] if chosen is None else list(opened.ledger.events(chosen.id))
+    if as_json:
+        listed = [_run_json(r) for r in runs]
+        render.show_json(
+            {"runs": listed}
+            if chosen is None
+            else {**_run_json(chosen), "events": [_event_json(e) for e in events]}
+        )
+    elif chosen is None:
+        render.show(_runs_blocks(runs, store))
+    else:
+        render.show(_run_blocks(chosen, events))
+
+
+def _one_of(runs: list[PastRun], name: str, store: str) -> PastRun:
+    if name == "last" and runs:
+        return runs[-1]
+    for run in runs:
+        if run.id == name:
+            return run
+    raise InputError(
+        f"There is no run {name!r} in {store}. "
+        + (f"It has: {names(r.id for r in runs)}." if runs else "It has had none yet.")
+    )
+
+
+def _run_json(run: PastRun) -> dict[str, Json]:
+    return cast("dict[str, Json]", asdict(run))
+
+
+def _event_json(event: Event) -> dict[str, Json]:
+    return {"at": event.at, "event": event.kind, **event.data}
+
+
+def _runs_blocks(runs: list[PastRun], store: str) -> Iterator[Block]:
+    if not runs:
+        yield say(f"No plan was ever carried out on {store}.")
+        return
+    headers = ("run", "started", "status", "profile", "marked", "merged", "deleted", "refused")
+    rows = (
+        (r.id, r.started_at, r.status, r.profile)
+        + tuple(map(number, (r.marked, r.merged, r.deleted, r.refused)))
+        for r in runs
+    )
+    yield Table(headers, tuple(rows), frozenset({4, 5, 6, 7}))
+
+
+def _run_blocks(run: PastRun, events: list[Event]) -> Iterator[Block]:
+    yield Heading(run.id)
+    yield say(f"{run.status}, started {run.started_at}, profile {run.profile}, plan {run.plan}")
+    for event in events:
+        yield from _event_blocks(event)
+
+
+def _event_blocks(event: Event) -> Iterator[Block]:
+    data = event.data
+    match event.kind:
+        case "action_started":
+            yield say(strong(f"{data['kind']} behind {data['survivor']}"), f"  ({data['why']})")
+            for member in cast("list[Mapping[str, Json]]", data["members"]):
+                facts = (member["id"], member["verdict"] or "by a chain", member["similarity"])
+                yield say("  ".join(map(str, facts)), f"  {member['evidence']}", level=1)
+            for each in cast("list[Mapping[str, Json]]", data["conflicts"]):
+                lost = f"{each['key']}: kept {each['kept']!r}, {each['id']} had {each['lost']!r}"
+                yield say(lost, level=1)
+        case "action_refused":
+            ids = ", ".join(cast("list[str]", data["ids"]))
+            yield say(strong("refused"), f"  {ids}: {data['reason']}")
+        case "action_done" | "run_started":
+            pass
+        case _:
+            yield say(f"{event.at}  {event.kind.replace('_', ' ')}")
+
+
+# ------------------------------------------------------------------ check
+
+
+@click.command("check")
+@store_argument
+@click.option("--dry-run", is_flag=True, help="Only report; mend nothing.")
+@json_option
+def check_command(store: str, dry_run: bool, as_json: bool) -> int:
+    """Test STORE and its lineage; finish or roll back what was interrupted.
+
+    A memory hidden behind one that is gone is shown again. Exit code 1 if something is left that
+    could not be mended.
+
+    \b
+    Example:
+      echoless check agent.db --dry-run
+    """
+    with open_store(store) as opened, writing(store):
+        health = check(opened, mend=not dry_run)
+    if as_json:
+        render.show_json(
+            {
+                "sound": health.sound,
+                "memories": health.memories,
+                "marks": health.marks,
+                "runs": health.runs,
+                "problems": [
+                    {"kind": p.kind, "ids": list(p.ids), "says": p.says, "mended": p.mended}
+                    for p in health.problems
+                ],
+            }
+        )
+    else:
+        render.show(_health_blocks(health, store))
+    return 0 if health.sound else EcholessError.exit_code
+
+
+def _health_blocks(health: Health, store: str) -> Iterator[Block]:
+    yield say(
+        f"{store}: {count(health.memories, 'memory', 'memories')}, {number(health.marks)} hidden, "
+        f"{count(health.runs, 'run')}."
+    )
+    for problem in health.problems:
+        yield say(strong("mended: " if problem.mended else "problem: "), problem.says, level=1)
+    yield say(strong("Everything is in order." if health.sound else "Something is left to mend."))
+
+
+# ------------------------------------------------------------------ purge
+
+
+@click.command("purge")
+@store_argument
+@click.argument("runs", metavar="[RUN]...", nargs=-1)
+@click.option("--before", metavar="TIME", help="Only runs that started before this time.")
+@click.option("--yes", is_flag=True, help="Do not ask, for scripts.")
+@json_option
+def purge_command(
+    store: str, runs: tuple[str, ...], before: str | None, yes: bool, as_json: bool
+) -> None:
+    """Destroy what undo needs of RUNs of STORE. This is the one step that cannot be undone.
+
+    Name runs, or give --before, or both. Runs that only hid memories keep no images; there is
+    nothing to purge, and they can always be undone.
+
+    \b
+    Examples:
+      echoless purge agent.db --before 2026-01-01
+      echoless purge agent.db run-20260131-101500-1a2b3c --yes
+    """
+    if not runs and before is None:
+        raise UsageError("Name the runs to purge, or give --before TIME.")
+    with open_store(store) as opened:
+        chosen = _with_images(opened, runs, before, store)
+        if chosen and not yes:
+            _confirm(chosen, store)
+        with writing(store):
+            purged = purge(opened, chosen, before=before) if chosen else []
+    if as_json:
+        render.show_json({"purged": list(purged)})
+    elif purged:
+        render.show([say(f"Purged {count(len(purged), 'run')}: {', '.join(purged)}.")])
+    else:
+        render.show([say("Nothing was purged: no such run holds images.")])
+
+
+def _with_images(store: Store, runs: tuple[str, ...], before: str | None, typed: str) -> list[str]:
+    limit = instant(before)
+    if before is not None and limit is None:
+        raise UsageError(f"--before {before!r} is not a time. Write it like 2026-01-31.")
+    known = history(store.ledger)
+    named = [_one_of(known, run, typed) for run in runs] or known
+    return [
+        run.id
+        for run in named
+        if (limit is None or (instant(run.started_at) or 0) < limit) and store.ledger.images(run.id)
+    ]
+
+
+def _confirm(runs: list[str], store: str) -> None:
+    """Ask; anything but a clear yes ends the command.
+
+    Raises:
+        UsageError: There is no terminal to ask on, or the answer is no.
+    """
+    warning = (
+        f"This destroys the images of {count(len(runs), 'run')} ({names(runs)}). They can never be "
+        "undone after it: it is the one step that cannot be undone."
+    )
+    if not render.is_interactive():
+        raise UsageError(f"{warning} To do it without a terminal, add --yes.")
+    render.show([say(warning)])
+    if input(f"Purge {shlex.quote(store)}? [y/N] ").strip().lower() not in {"y", "yes"}:
+        raise UsageError("Nothing was purged.")

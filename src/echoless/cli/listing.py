@@ -1,0 +1,205 @@
+"""Commands about echoless itself: stores, detectors, encoders, profiles, demo, completion."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from echoless import plugins
+from echoless.cli import render
+from echoless.cli.document import Gap, Heading, Table, say
+from echoless.cli.options import json_option
+from echoless.errors import MissingExtra, UsageError
+from echoless.model import Json
+from echoless.profiles import PROFILES, DetectorUse
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("stores")
+@json_option
+def stores_command(as_json: bool) -> None:
+    """List the kinds of store that can be opened.
+
+    A store is named by a path, which is recognised by its content, or by a URL.
+    """
+    from echoless.stores.registry import kinds  # noqa: PLC0415 - loads every adapter
+
+    rows = [(name, f"{name}:///PATH", kind.summary) for name, kind in kinds().items()]
+    _list("stores", ("name", "url", "summary"), rows, as_json=as_json)
+
+
+@click.command("detectors")
+@json_option
+def detectors_command(as_json: bool) -> None:
+    """List the detectors: what each finds, misses and costs, and its threshold.
+
+    A detector proposes pairs; whether they are the same is decided by the judge.
+    """
+    from echoless.detect import all_detectors  # noqa: PLC0415
+
+    cards = all_detectors()
+    if as_json:
+        listed: list[Json] = [
+            {
+                "name": name,
+                "finds": card.finds,
+                "misses": card.misses,
+                "cost": card.cost,
+                "threshold": card.threshold,
+                "inclusive": card.inclusive,
+            }
+            for name, card in cards
+        ]
+        render.show_json({"detectors": listed})
+        return
+    for name, card in cards:
+        sign = "at least" if card.inclusive else "above"
+        threshold = "none of its own" if card.threshold is None else f"{sign} {card.threshold:g}"
+        facts = {
+            "finds": card.finds,
+            "misses": card.misses,
+            "cost": card.cost,
+            "threshold": threshold,
+        }
+        render.show([Heading(name), *(say(f"{k}: {v}", level=1) for k, v in facts.items()), Gap()])
+
+
+@click.command("encoders")
+@json_option
+def encoders_command(as_json: bool) -> None:
+    """List the sources of vectors, and whether each is usable here. Loads no model.
+
+    `--encoder auto` takes vectors the store holds, else the encoder `use` if it is installed;
+    `stored` takes what the store holds and nothing else.
+    """
+    rows = [
+        ("auto", "yes", _automatic()),
+        ("stored", "yes", "vectors the store holds"),
+        ("none", "yes", "no vectors"),
+    ]
+    rows += [(name, *_usable(name)) for name in plugins.names("encoders")]
+    _list("encoders", ("name", "usable", "note"), rows, as_json=as_json)
+
+
+def _automatic() -> str:
+    from echoless.vectors.registry import open_encoder  # noqa: PLC0415
+
+    made = open_encoder("auto")
+    return f"vectors the store holds, else {made.model if made else 'none (nothing is installed)'}"
+
+
+def _usable(name: str) -> tuple[str, str]:
+    """Whether an encoder could be made, found out without a model."""
+    from echoless.vectors.registry import open_encoder  # noqa: PLC0415
+
+    try:
+        open_encoder(name)
+        return "yes", "no argument needed"
+    except MissingExtra as problem:
+        return "no", str(problem)
+    except UsageError as problem:
+        needs = str(problem)
+    try:
+        open_encoder(f"{name}:model")
+    except MissingExtra as problem:
+        return "no", str(problem)
+    except UsageError as problem:
+        needs = str(problem)
+        return "no", needs
+    return "yes", needs
+
+
+@click.command("profiles")
+@json_option
+def profiles_command(as_json: bool) -> None:
+    """List the profiles: detectors, judge, grouping, order of survivors, action."""
+    headers = ("name", "detectors", "judge", "grouping", "survivor", "action", "summary")
+    rows = [
+        (
+            p.name,
+            ", ".join(_use(d) for d in p.detectors),
+            p.judge,
+            p.grouping,
+            p.survivor,
+            p.action,
+            p.summary,
+        )
+        for p in PROFILES.values()
+    ]
+    _list("profiles", headers, rows, as_json=as_json)
+
+
+def _use(detector: DetectorUse) -> str:
+    if detector.threshold is None:
+        return detector.name
+    return f"{detector.name} {'>=' if detector.inclusive else '>'} {detector.threshold:g}"
+
+
+def _list(
+    what: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, as_json: bool
+) -> None:
+    if as_json:
+        render.show_json({what: [dict(zip(headers, row, strict=True)) for row in rows]})
+    else:
+        render.show([Table(headers, tuple(rows))])
+
+
+@click.command("demo")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Work in DIR (new or empty) and leave everything there; else in a temporary folder.",
+)
+@click.option(
+    "--semantic",
+    is_flag=True,
+    help="Compare by meaning too: about half a minute longer, where an encoder is installed.",
+)
+@json_option
+def demo_command(keep: Path | None, semantic: bool, as_json: bool) -> int:
+    """Walk the whole road on 1,200 sample memories: import, audit, dedup, search, undo, compare.
+
+    Each step is printed as it would be typed, then run by the same commands. Ends with an error
+    unless the store is in the end exactly as it was in the beginning.
+    """
+    from echoless.demo import demo  # noqa: PLC0415
+
+    told = demo(_main(), keep, semantic=semantic, quiet=as_json)
+    if as_json:
+        render.show_json(told.to_json())
+    return 0 if told.sound else 1
+
+
+def _main() -> click.Group:
+    """The whole command; this module is a part of it, so it cannot be imported above."""
+    made = importlib.import_module("echoless.cli.main").main
+    assert isinstance(made, click.Group)
+    return made
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+@json_option
+def completion_command(shell: str, as_json: bool) -> None:
+    """Print the script that completes commands and options in a SHELL.
+
+    \b
+    Examples:
+      echoless completion bash >> ~/.bashrc
+      echoless completion zsh >> ~/.zshrc
+      echoless completion fish > ~/.config/fish/completions/echoless.fish
+    """
+    from click.shell_completion import get_completion_class  # noqa: PLC0415
+
+    kind = get_completion_class(shell)
+    assert kind is not None, "click knows the three shells"
+    script = _source(kind(_main(), {}, "echoless", "_ECHOLESS_COMPLETE"))
+    if as_json:
+        render.show_json({"shell": shell, "script": script})
+    else:
+        click.echo(script)

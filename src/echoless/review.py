@@ -1,0 +1,162 @@
+"""A person's answers to what was found: another survivor for a group, and the plan of a review.
+
+Pure: nothing here asks, prints or writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Final
+
+from echoless.detect import DetectorOptions, open_detector
+from echoless.errors import UsageError
+from echoless.groups import Bonds, Group, Membership
+from echoless.judge import judge_named
+from echoless.model import Judged, Memory, Pair
+from echoless.pipeline import Findings, plan_groups
+from echoless.planning import Plan
+from echoless.profiles import ActionKind
+from echoless.settings import Settings
+from echoless.tally import Tally
+from echoless.vectors.opening import open_vectoriser
+
+CHOSEN: Final = "chosen by a person"
+"""Why a survivor survives that a review put in place of the proposed one."""
+
+Pairs = AbstractSet[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouped:
+    """A group around another survivor.
+
+    Attributes:
+        group: The group as it is now.
+        left_out: Memories that may not stand behind the new survivor, with the reason.
+    """
+
+    group: Group
+    left_out: Mapping[str, str]
+
+
+def regroup(
+    findings: Findings,
+    group: Group,
+    survivor: str,
+    *,
+    prior: AbstractSet[str] = frozenset(),
+    apart: Pairs = frozenset(),
+) -> Regrouped:
+    """Put another memory of a group in the survivor's place.
+
+    Every member needs a direct verdict with the new survivor that lets it be hidden (law 3); those
+    that have none are left out, and stay visible.
+
+    Args:
+        findings: What the group was found in.
+        group: The group.
+        survivor: A member of it.
+        prior: Survivors of earlier runs; they are never hidden.
+        apart: Pairs of ids (smaller first) a person decided to keep both of.
+
+    Raises:
+        UsageError: It is no member, the present survivor may not be hidden, or nothing would be
+            left of the group.
+    """
+    ids = [group.survivor, *(m.id for m in group.members)]
+    if survivor not in ids[1:]:
+        raise UsageError(f"{survivor!r} is no other memory of this group: {', '.join(ids[1:])}.")
+    _check_hideable(findings.memories[group.survivor], prior)
+    known = {frozenset((group.survivor, m.id)): m.judged for m in group.members if m.judged}
+    bonds = bonds_among(findings, ids, apart)
+    members: list[Membership] = []
+    left_out: dict[str, str] = {}
+    for id_ in sorted(set(ids) - {survivor}):
+        judged = known.get(frozenset((id_, survivor))) or bonds.between(id_, survivor)
+        if judged is not None and judged.hides(id_, survivor):
+            members.append(Membership(id_, judged))
+        else:
+            left_out[id_] = _reason(judged, survivor)
+    if not members:
+        reasons = "; ".join(f"{id_} {why}" for id_, why in left_out.items())
+        raise UsageError(f"Nothing may stand behind {survivor}: {reasons}.")
+    return Regrouped(Group(survivor, tuple(members)), left_out)
+
+
+def _check_hideable(memory: Memory, prior: AbstractSet[str]) -> None:
+    if memory.pinned:
+        raise UsageError(f"{memory.id} is pinned and is never hidden; it stays the survivor.")
+    if memory.id in prior:
+        raise UsageError(
+            f"{memory.id} is the survivor of an earlier run and is never hidden; undo that run to "
+            "choose another."
+        )
+
+
+def _reason(judged: Judged | None, survivor: str) -> str:
+    if judged is None:
+        return f"has no direct match with {survivor}"
+    return f"says more than {survivor}"
+
+
+def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset()) -> Bonds:
+    """Look at and judge some memories again, each with each, with the settings they were found by.
+
+    Args:
+        findings: Holds the memories and the settings.
+        ids: Memories of one partition.
+        apart: Pairs that have no bond, ever.
+    """
+    memories = findings.memories
+    classes: dict[str, list[str]] = {}
+    for id_ in sorted(ids):
+        classes.setdefault(memories[id_].content, []).append(id_)
+    copies = {same[0]: tuple(same) for same in classes.values()}
+    judge = judge_named(findings.settings.profile.judge)
+    judged = [
+        Judged(a, b, judge.judge(Pair(memories[a], memories[b], signals)))
+        for (a, b), signals in _signals([memories[i] for i in copies], findings.settings).items()
+    ]
+    return Bonds(judged, copies, apart)
+
+
+def _signals(
+    memories: Sequence[Memory], settings: Settings
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Similarity by detector for every pair any detector of the profile proposes."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    if len(memories) < 2:
+        return found
+    tally = Tally()
+    semantic = any(use.name == "semantic" for use in settings.profile.detectors)
+    vectoriser = (
+        open_vectoriser(settings.encoder, cache=settings.cache, tally=tally) if semantic else None
+    )
+    for use in settings.profile.detectors:
+        options = DetectorOptions(
+            threshold=use.threshold,
+            inclusive=use.inclusive,
+            settings=use.settings,
+            vectoriser=vectoriser,
+        )
+        for each in open_detector(use.name, options).detect(memories, tally):
+            found.setdefault((each.a, each.b), {})[use.name] = each.similarity
+    return found
+
+
+def plan_reviewed(
+    findings: Findings, accepted: Iterable[Group], *, action: ActionKind | None = None
+) -> Plan:
+    """A plan of the groups a person accepted; a survivor they put in place says so.
+
+    Args:
+        findings: What was reviewed.
+        accepted: Groups as found, or from `regroup`.
+        action: The profile's by default.
+    """
+    groups = sorted(accepted, key=lambda g: (-len(g.members), g.survivor))
+    chosen = {g.survivor: CHOSEN for g in groups if g.survivor not in findings.reasons}
+    reviewed = replace(findings, reasons={**findings.reasons, **chosen})
+    return plan_groups(reviewed, groups, action=action)
