@@ -52,7 +52,8 @@ def read_jsonl(path: Path) -> list[dict[str, str]]:
 def memory_pairs(data: Path) -> list[Labelled]:
     rows = read_jsonl(data / "memory_pairs" / "dev.jsonl")
     return [
-        Labelled(r["a"], r["b"], r["class"], r["lang"], r["why"], bool(r["mergeable"])) for r in rows
+        Labelled(r["a"], r["b"], r["class"], r["lang"], r["why"], bool(r["mergeable"]))
+        for r in rows
     ]
 
 
@@ -69,7 +70,9 @@ class Signals:
 
     def __init__(self, cache: Path) -> None:
         self._path = cache
-        self._vectors: dict[str, Floats] = pickle.loads(cache.read_bytes()) if cache.exists() else {}
+        self._vectors: dict[str, Floats] = (
+            pickle.loads(cache.read_bytes()) if cache.exists() else {}
+        )
         self._grams: dict[str, Counter[str]] = {}
 
     def prepare(self, texts: Iterable[str]) -> None:
@@ -120,7 +123,9 @@ def report(title: str, rows: list[Labelled], verdicts: list[Verdict]) -> None:
     print(f"({right} right of {sum(merged)} merged, {wanted} mergeable)")
     for attribute in ("label", "group"):
         for value in sorted({getattr(r, attribute) for r in rows}):
-            chosen = [(r, m) for r, m in zip(rows, merged, strict=True) if getattr(r, attribute) == value]
+            chosen = [
+                (r, m) for r, m in zip(rows, merged, strict=True) if getattr(r, attribute) == value
+            ]
             good = sum(m for r, m in chosen if r.mergeable)
             bad = sum(m for r, m in chosen if not r.mergeable)
             named = Counter(
@@ -129,7 +134,9 @@ def report(title: str, rows: list[Labelled], verdicts: list[Verdict]) -> None:
                 if getattr(r, attribute) == value
             )
             names = ", ".join(f"{n} {name}" for name, n in named.most_common())
-            print(f"  {value:<16} {len(chosen):>4}  merged right {good:>3} wrong {bad:>3}   {names}")
+            print(
+                f"  {value:<16} {len(chosen):>4}  merged right {good:>3} wrong {bad:>3}   {names}"
+            )
 
 
 def print_errors(rows: list[Labelled], verdicts: list[Verdict], *, missed: bool) -> None:
@@ -137,7 +144,8 @@ def print_errors(rows: list[Labelled], verdicts: list[Verdict], *, missed: bool)
         wrong = merges(verdict) and not row.mergeable
         if wrong or (missed and row.mergeable and not merges(verdict)):
             print(f"\n{'WRONG ' if wrong else 'missed'} {row.label}: {row.why}")
-            print(f"  a {row.a!r}\n  b {row.b!r}\n  {verdict_name(verdict)}: {verdict.evidence.line()}")
+            print(f"  a {row.a!r}\n  b {row.b!r}")
+            print(f"  {verdict_name(verdict)}: {verdict.evidence.line()}")
 
 
 def real_merges(data: Path, signals: Signals) -> Iterator[tuple[str, str, str, Verdict]]:
@@ -149,7 +157,11 @@ def real_merges(data: Path, signals: Signals) -> Iterator[tuple[str, str, str, V
         count = 0
         for a, b in itertools.combinations(texts, 2):
             measured = signals.of(a, b)
-            if measured["semantic"] < 0.7 and measured["sequence"] < 0.75 and measured["lexical"] < 0.7:
+            if (
+                measured["semantic"] < 0.7
+                and measured["sequence"] < 0.75
+                and measured["lexical"] < 0.7
+            ):
                 continue
             count += 1
             verdict = judge.judge(pair_of(a, b, measured))
@@ -176,8 +188,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--cache", type=Path, default=Path("/tmp/echoless-quality-vectors.pickle"))
     parser.add_argument("--errors", action="store_true", help="print pairs wrongly merged")
-    parser.add_argument("--missed", action="store_true", help="print mergeable pairs not merged too")
-    parser.add_argument("--real", action="store_true", help="print merges proposed in real memories")
+    parser.add_argument(
+        "--missed", action="store_true", help="print mergeable pairs not merged too"
+    )
+    parser.add_argument(
+        "--real", action="store_true", help="print merges proposed in real memories"
+    )
     options = parser.parse_args()
     signals = Signals(options.cache)
     judge = FullJudge()
@@ -188,7 +204,11 @@ def main() -> None:
         signals.prepare(text for row in rows for text in (row.a, row.b))
         verdicts = [judge.judge(pair_of(r.a, r.b, signals.of(r.a, r.b))) for r in rows]
         report(title, rows, verdicts)
-        held = [(r, v) for r, v in zip(rows, verdicts, strict=True) if r.label in APART or "conflict" in r.label]
+        held = [
+            (r, v)
+            for r, v in zip(rows, verdicts, strict=True)
+            if r.label in APART or "conflict" in r.label
+        ]
         wrong = sum(merges(v) for _, v in held)
         print(f"  must stay apart: {wrong} of {len(held)} merged ({wrong / len(held):.2%})")
         if options.errors or options.missed:
@@ -197,7 +217,9 @@ def main() -> None:
     if options.real:
         print("\n== real_memories")
         for name, a, b, verdict in real_merges(options.data, signals):
-            print(f"\n{name} {verdict_name(verdict)}: {verdict.evidence.line()}\n  a {a!r}\n  b {b!r}")
+            print(
+                f"\n{name} {verdict_name(verdict)}: {verdict.evidence.line()}\n  a {a!r}\n  b {b!r}"
+            )
 
 
 if __name__ == "__main__":

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from echoless import survivor as survivors
-from echoless.detect import DetectorOptions, open_detector
+from echoless.candidates import Progress, candidates, eligible, folded
 from echoless.errors import UsageError
 from echoless.groups import Bonds, Group, gather
 from echoless.ledger import Ledger
 from echoless.model import (
     Contradiction,
-    Json,
     Judged,
     Memory,
     Pair,
@@ -24,19 +23,11 @@ from echoless.model import (
     verdict_name,
 )
 from echoless.planning import Plan, make_plan
-from echoless.profiles import ActionKind, Profile
+from echoless.profiles import ActionKind
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Scope, Store
 from echoless.tally import Tally
-from echoless.text import content_key, is_blank, unreadable
-from echoless.vectors.base import Vectoriser
-
-Progress = Callable[[str, int, int], None]
-"""Told (stage, done, in all); in all is 0 where it is not known."""
-
-MAX_LENGTH: Final = 1_000_000
-"""Characters; longer memories are counted as skipped. Far above any memory, far below what would
-stall a comparison."""
+from echoless.text import content_key
 
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
@@ -56,6 +47,7 @@ class Findings:
         held: Pairs that look alike and stay apart: updates, contradictions, siblings, unsure.
         verdicts: How many candidate pairs got which verdict.
         marked: Survivor by hidden memory, from earlier runs.
+        left_out: Pairs detectors proposed beyond the budget, not judged.
         tally: What was skipped, and why.
     """
 
@@ -68,6 +60,7 @@ class Findings:
     held: tuple[Judged, ...]
     verdicts: Mapping[str, int]
     marked: Mapping[str, str]
+    left_out: int
     tally: Tally
 
     @property
@@ -91,6 +84,7 @@ class Findings:
             "participants": self.participants,
             "unique": len(self.memories) - self.redundant - len(self.marked),
             "candidates": sum(self.verdicts.values()),
+            "left_out": self.left_out,
             "held": len(self.held),
             "updates": held["update"],
             "contradictions": held["contradiction"],
@@ -144,12 +138,10 @@ def find(
     tally = Tally()
     memories = _scan(store, chosen, tell)
     marked = {d: m.survivor for d, m in store.ledger.marks().items() if d in memories}
-    told = _eligible(memories, marked, tally)
-    copies = _folded(told, chosen.profile)
+    copies = folded(eligible(memories, marked, tally), chosen.profile)
     apart = _kept_apart(store.ledger, memories)
-    judged = _judge(
-        memories, _candidates(memories, copies, chosen, tally, tell), apart, chosen, tell
-    )
+    signals, left_out = candidates(memories, copies, chosen, tally, tell)
+    judged = _judge(memories, signals, apart, chosen, tell)
     groups, reasons = _group(store.ledger, memories, judged, copies, apart, chosen, tally)
     return Findings(
         store=store.identity,
@@ -161,6 +153,7 @@ def find(
         held=tuple(j for j in judged if isinstance(j.verdict, HELD)),
         verdicts=Counter(verdict_name(j.verdict) for j in judged),
         marked=marked,
+        left_out=left_out,
         tally=tally,
     )
 
@@ -220,93 +213,6 @@ def _scan(store: Store, settings: Settings, tell: Progress) -> dict[str, Memory]
             tell("reading", len(found), 0)
     tell("reading", len(found), len(found))
     return {id_: found[id_] for id_ in sorted(found)}
-
-
-def _eligible(
-    memories: Mapping[str, Memory], marked: Mapping[str, str], tally: Tally
-) -> list[Memory]:
-    kept = []
-    for memory in memories.values():
-        reason = "already marked" if memory.id in marked else _unfit(memory.content)
-        if reason:
-            tally.skip(reason, memory.id)
-        else:
-            kept.append(memory)
-    return kept
-
-
-def _unfit(text: str) -> str | None:
-    if len(text) > MAX_LENGTH:
-        return "too long"
-    if is_blank(text):
-        return "empty"
-    return "unreadable text" if unreadable(text) else None
-
-
-def _folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str, ...]]:
-    """Identical texts of one partition, by the smallest id: judged once, whatever their number."""
-    classes: dict[tuple[object, ...], list[str]] = {}
-    for memory in memories:
-        key = (*(getattr(memory, name) for name in profile.partition), memory.content)
-        classes.setdefault(key, []).append(memory.id)
-    return {min(ids): tuple(sorted(ids)) for ids in classes.values()}
-
-
-# ------------------------------------------------------------------ look at
-
-
-def _candidates(
-    memories: Mapping[str, Memory],
-    copies: Mapping[str, Sequence[str]],
-    settings: Settings,
-    tally: Tally,
-    tell: Progress,
-) -> dict[tuple[str, str], dict[str, float]]:
-    """Similarity by detector for every pair any detector proposes."""
-    signals: dict[tuple[str, str], dict[str, float]] = {}
-    vectoriser = _vectoriser(settings, tally, tell)
-    partitions = list(_partitions(memories, copies, settings.profile))
-    for use in settings.profile.detectors:
-        detector = open_detector(
-            use.name,
-            DetectorOptions(
-                threshold=use.threshold,
-                inclusive=use.inclusive,
-                settings=use.settings,
-                vectoriser=vectoriser,
-            ),
-        )
-        for at, partition in enumerate(partitions):
-            tell(f"looking ({use.name})", at, len(partitions))
-            for found in detector.detect(partition, tally):
-                signals.setdefault((found.a, found.b), {})[use.name] = found.similarity
-        tell(f"looking ({use.name})", len(partitions), len(partitions))
-    return signals
-
-
-def _vectoriser(settings: Settings, tally: Tally, tell: Progress) -> Vectoriser | None:
-    if not any(use.name == "semantic" for use in settings.profile.detectors):
-        return None
-    from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415 - only where it is used
-
-    return open_vectoriser(
-        settings.encoder,
-        cache=settings.cache,
-        tally=tally,
-        progress=lambda done, whole: tell("encoding", done, whole),
-    )
-
-
-def _partitions(
-    memories: Mapping[str, Memory], copies: Mapping[str, Sequence[str]], profile: Profile
-) -> Iterator[list[Memory]]:
-    parts: dict[tuple[Json, ...], list[Memory]] = {}
-    for rep in sorted(copies):
-        memory = memories[rep]
-        parts.setdefault(tuple(getattr(memory, n) for n in profile.partition), []).append(memory)
-    for key in sorted(parts, key=repr):
-        if len(parts[key]) > 1:
-            yield parts[key]
 
 
 # ------------------------------------------------------------------ decide

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,7 @@ from echoless.applying import apply
 from echoless.check import Health, check
 from echoless.cli import render
 from echoless.cli.document import Block, Heading, Table, count, names, number, say, strong
-from echoless.cli.options import json_option, store_argument, writing
+from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.cli.outcome import exit_code, run_blocks, run_json
 from echoless.cli.progress import Bar
 from echoless.errors import EcholessError, InputError, UsageError
@@ -28,19 +27,15 @@ from echoless.undoing import PastRun, history, purge, undo
 # ------------------------------------------------------------------ apply and undo
 
 
-@click.command("apply")
+@click.command("apply", epilog=examples("echoless apply agent.db tidy.json"))
 @store_argument
 @click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path))
 @json_option
-def apply_command(store: str, plan_file: Path, as_json: bool) -> int:
+def apply_command(*, store: str, plan_file: Path, as_json: bool) -> int:
     """Carry out the PLAN that `dedup --plan` wrote for STORE. A plan is used once.
 
     A group with a record that changed since the plan was made is refused and reported; the others
     are carried out, and the exit code is 5.
-
-    \b
-    Example:
-      echoless apply agent.db tidy.json
     """
     made = read_plan(plan_file)
     with open_store(store) as opened, Bar(quiet=as_json) as bar, writing(store):
@@ -52,7 +47,13 @@ def apply_command(store: str, plan_file: Path, as_json: bool) -> int:
     return exit_code(run)
 
 
-@click.command("undo")
+@click.command(
+    "undo",
+    epilog=examples(
+        "echoless undo agent.db last",
+        "echoless undo agent.db run-20260131-101500-1a2b3c --keep-both",
+    ),
+)
 @store_argument
 @click.argument("run", metavar="RUN")
 @click.option(
@@ -61,15 +62,10 @@ def apply_command(store: str, plan_file: Path, as_json: bool) -> int:
     help="Also remember the pairs of the run as different, so that they are not proposed again.",
 )
 @json_option
-def undo_command(store: str, run: str, keep_both: bool, as_json: bool) -> None:
+def undo_command(*, store: str, run: str, keep_both: bool, as_json: bool) -> None:
     """Undo a RUN of STORE (its id, or `last`): every record as it was, byte for byte.
 
     Refused, with the names of the records, where one was edited since.
-
-    \b
-    Examples:
-      echoless undo agent.db last
-      echoless undo agent.db run-20260131-101500-1a2b3c --keep-both
     """
     with open_store(store) as opened, writing(store):
         done = undo(opened, run, keep_both=keep_both)
@@ -93,18 +89,14 @@ def undo_command(store: str, run: str, keep_both: bool, as_json: bool) -> None:
 # ------------------------------------------------------------------ history
 
 
-@click.command("history")
+@click.command(
+    "history", epilog=examples("echoless history agent.db", "echoless history agent.db last")
+)
 @store_argument
 @click.argument("run", metavar="[RUN]", required=False)
 @json_option
-def history_command(store: str, run: str | None, as_json: bool) -> None:
-    """List the runs of STORE, oldest first; with a RUN (or `last`), all it did and why.
-
-    \b
-    Examples:
-      echoless history agent.db
-      echoless history agent.db last
-    """
+def history_command(*, store: str, run: str | None, as_json: bool) -> None:
+    """List the runs of STORE, oldest first; with a RUN (or `last`), all it did and why."""
     with open_store(store) as opened:
         runs = history(opened.ledger)
         chosen = None if run is None else _one_of(runs, run, store)
@@ -148,8 +140,10 @@ def _runs_blocks(runs: list[PastRun], store: str) -> Iterator[Block]:
         return
     headers = ("run", "started", "status", "profile", "marked", "merged", "deleted", "refused")
     rows = (
-        (r.id, r.started_at, r.status, r.profile)
-        + tuple(map(number, (r.marked, r.merged, r.deleted, r.refused)))
+        (
+            *(r.id, r.started_at, r.status, r.profile),
+            *map(number, (r.marked, r.merged, r.deleted, r.refused)),
+        )
         for r in runs
     )
     yield Table(headers, tuple(rows), frozenset({4, 5, 6, 7}))
@@ -185,19 +179,15 @@ def _event_blocks(event: Event) -> Iterator[Block]:
 # ------------------------------------------------------------------ check
 
 
-@click.command("check")
+@click.command("check", epilog=examples("echoless check agent.db --dry-run"))
 @store_argument
 @click.option("--dry-run", is_flag=True, help="Only report; mend nothing.")
 @json_option
-def check_command(store: str, dry_run: bool, as_json: bool) -> int:
+def check_command(*, store: str, dry_run: bool, as_json: bool) -> int:
     """Test STORE and its lineage; finish or roll back what was interrupted.
 
     A memory hidden behind one that is gone is shown again. Exit code 1 if something is left that
     could not be mended.
-
-    \b
-    Example:
-      echoless check agent.db --dry-run
     """
     with open_store(store) as opened, writing(store):
         health = check(opened, mend=not dry_run)
@@ -232,31 +222,32 @@ def _health_blocks(health: Health, store: str) -> Iterator[Block]:
 # ------------------------------------------------------------------ purge
 
 
-@click.command("purge")
+@click.command(
+    "purge",
+    epilog=examples(
+        "echoless purge agent.db --before 2026-01-01",
+        "echoless purge agent.db run-20260131-101500-1a2b3c --yes",
+    ),
+)
 @store_argument
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
 @click.option("--before", metavar="TIME", help="Only runs that started before this time.")
 @click.option("--yes", is_flag=True, help="Do not ask, for scripts.")
 @json_option
 def purge_command(
-    store: str, runs: tuple[str, ...], before: str | None, yes: bool, as_json: bool
+    *, store: str, runs: tuple[str, ...], before: str | None, yes: bool, as_json: bool
 ) -> None:
     """Destroy what undo needs of RUNs of STORE. This is the one step that cannot be undone.
 
     Name runs, or give --before, or both. Runs that only hid memories keep no images; there is
     nothing to purge, and they can always be undone.
-
-    \b
-    Examples:
-      echoless purge agent.db --before 2026-01-01
-      echoless purge agent.db run-20260131-101500-1a2b3c --yes
     """
     if not runs and before is None:
         raise UsageError("Name the runs to purge, or give --before TIME.")
     with open_store(store) as opened:
         chosen = _with_images(opened, runs, before, store)
         if chosen and not yes:
-            _confirm(chosen, store)
+            _confirm(chosen, store, may_ask=not as_json and render.is_interactive())
         with writing(store):
             purged = purge(opened, chosen, before=before) if chosen else []
     if as_json:
@@ -280,7 +271,7 @@ def _with_images(store: Store, runs: tuple[str, ...], before: str | None, typed:
     ]
 
 
-def _confirm(runs: list[str], store: str) -> None:
+def _confirm(runs: list[str], store: str, *, may_ask: bool) -> None:
     """Ask; anything but a clear yes ends the command.
 
     Raises:
@@ -290,8 +281,8 @@ def _confirm(runs: list[str], store: str) -> None:
         f"This destroys the images of {count(len(runs), 'run')} ({names(runs)}). They can never be "
         "undone after it: it is the one step that cannot be undone."
     )
-    if not render.is_interactive():
-        raise UsageError(f"{warning} To do it without a terminal, add --yes.")
+    if not may_ask:
+        raise UsageError(f"{warning} To do it without being asked, add --yes.")
     render.show([say(warning)])
-    if input(f"Purge {shlex.quote(store)}? [y/N] ").strip().lower() not in {"y", "yes"}:
+    if not render.agreed(f"Purge {store}? [y/N] "):
         raise UsageError("Nothing was purged.")

@@ -13,6 +13,7 @@ from echoless.cli import render
 from echoless.cli.document import Gap, say
 from echoless.cli.options import (
     command_line,
+    examples,
     finding_options,
     json_option,
     settings_for,
@@ -32,7 +33,15 @@ from echoless.settings import Choices
 from echoless.stores import Store, open_store
 
 
-@click.command("dedup")
+@click.command(
+    "dedup",
+    epilog=examples(
+        "echoless dedup agent.db",
+        "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",
+        "echoless dedup agent.db --interactive",
+        "echoless dedup agent.db --apply --action merge --threshold semantic=0.9",
+    ),
+)
 @store_argument
 @finding_options
 @click.option(
@@ -63,6 +72,7 @@ from echoless.stores import Store, open_store
 )
 @json_option
 def dedup_command(
+    *,
     store: str,
     choices: Choices,
     action: str | None,
@@ -77,13 +87,6 @@ def dedup_command(
     Without --apply this is a dry run: it prints the plan, group by group, with the memory that
     stays visible, the reason, and the evidence for each duplicate. Duplicates are hidden behind
     their survivor; every record stays in the store, and `echoless undo` takes everything back.
-
-    \b
-    Examples:
-      echoless dedup agent.db
-      echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json
-      echoless dedup agent.db --interactive
-      echoless dedup agent.db --apply --action merge --threshold semantic=0.9
     """
     _check(plan_file, now=now, interactive=interactive, as_json=as_json)
     chosen = replace(choices, action=action)

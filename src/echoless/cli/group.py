@@ -7,10 +7,11 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import click
 
+from echoless.cli.document import visible
 from echoless.cli.options import State
 from echoless.errors import INTERRUPTED, EcholessError
 
@@ -24,7 +25,7 @@ class LazyGroup(click.Group):
     The attribute of a command is `NAME_command` in its module.
     """
 
-    families: Families = {}
+    families: ClassVar[Families] = {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """All names, in the order of the families."""
@@ -49,17 +50,25 @@ class LazyGroup(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(name, short) for name, (_, short) in family.items()])
 
-    def main(self, *args: object, standalone_mode: bool = True, **extra: object) -> object:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run, and end the process unless `standalone_mode` is false.
 
         Every error raised on purpose becomes one line on standard error and its exit code.
         """
         _forgive_encodings()
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         state = State()
+        extra.setdefault("obj", state)
         try:
-            result = super().main(*args, standalone_mode=False, obj=state, **extra)  # type: ignore[call-overload]
+            result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
             code = result if isinstance(result, int) else 0
         except BaseException as problem:  # noqa: BLE001 - the outermost edge
@@ -79,7 +88,7 @@ def _failed(problem: BaseException, state: State) -> int:
         case SystemExit(code=code):
             return code if isinstance(code, int) else 1
         case EcholessError():
-            click.echo(f"Error: {problem}", err=True)
+            click.echo(visible(f"Error: {problem}"), err=True)
             return problem.exit_code
         case click.ClickException():
             problem.show()
@@ -92,8 +101,8 @@ def _failed(problem: BaseException, state: State) -> int:
             return 1
         case _:
             click.echo(
-                f"Error: {type(problem).__name__}: {problem}. This should not happen; "
-                "`echoless --debug …` shows where it did.",
+                visible(f"Error: {type(problem).__name__}: {problem}. This should not happen; ")
+                + "`echoless --debug ...` shows where it did.",
                 err=True,
             )
             return 1
@@ -123,4 +132,3 @@ def run_group(group: click.Group, arguments: Sequence[str] | None) -> NoReturn:
     """Run a group as a program."""
     group.main(args=None if arguments is None else list(arguments), prog_name="echoless")
     raise AssertionError("main ends the process")
-

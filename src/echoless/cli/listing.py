@@ -11,7 +11,7 @@ import click
 from echoless import plugins
 from echoless.cli import render
 from echoless.cli.document import Gap, Heading, Table, say
-from echoless.cli.options import json_option
+from echoless.cli.options import examples, json_option
 from echoless.errors import MissingExtra, UsageError
 from echoless.model import Json
 from echoless.profiles import PROFILES, DetectorUse
@@ -21,7 +21,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 @click.command("stores")
 @json_option
-def stores_command(as_json: bool) -> None:
+def stores_command(*, as_json: bool) -> None:
     """List the kinds of store that can be opened.
 
     A store is named by a path, which is recognised by its content, or by a URL.
@@ -34,7 +34,7 @@ def stores_command(as_json: bool) -> None:
 
 @click.command("detectors")
 @json_option
-def detectors_command(as_json: bool) -> None:
+def detectors_command(*, as_json: bool) -> None:
     """List the detectors: what each finds, misses and costs, and its threshold.
 
     A detector proposes pairs; whether they are the same is decided by the judge.
@@ -70,7 +70,7 @@ def detectors_command(as_json: bool) -> None:
 
 @click.command("encoders")
 @json_option
-def encoders_command(as_json: bool) -> None:
+def encoders_command(*, as_json: bool) -> None:
     """List the sources of vectors, and whether each is usable here. Loads no model.
 
     `--encoder auto` takes vectors the store holds, else the encoder `use` if it is installed;
@@ -96,26 +96,22 @@ def _usable(name: str) -> tuple[str, str]:
     """Whether an encoder could be made, found out without a model."""
     from echoless.vectors.registry import open_encoder  # noqa: PLC0415
 
-    try:
-        open_encoder(name)
-        return "yes", "no argument needed"
-    except MissingExtra as problem:
-        return "no", str(problem)
-    except UsageError as problem:
-        needs = str(problem)
-    try:
-        open_encoder(f"{name}:model")
-    except MissingExtra as problem:
-        return "no", str(problem)
-    except UsageError as problem:
-        needs = str(problem)
-        return "no", needs
-    return "yes", needs
+    note = "no argument needed"
+    for spec in (name, f"{name}:model"):
+        try:
+            open_encoder(spec)
+        except MissingExtra as problem:
+            return "no", str(problem)
+        except UsageError as problem:
+            note = str(problem)
+        else:
+            return "yes", note
+    return "no", note
 
 
 @click.command("profiles")
 @json_option
-def profiles_command(as_json: bool) -> None:
+def profiles_command(*, as_json: bool) -> None:
     """List the profiles: detectors, judge, grouping, order of survivors, action."""
     headers = ("name", "detectors", "judge", "grouping", "survivor", "action", "summary")
     rows = [
@@ -161,7 +157,7 @@ def _list(
     help="Compare by meaning too: about half a minute longer, where an encoder is installed.",
 )
 @json_option
-def demo_command(keep: Path | None, semantic: bool, as_json: bool) -> int:
+def demo_command(*, keep: Path | None, semantic: bool, as_json: bool) -> int:
     """Walk the whole road on 1,200 sample memories: import, audit, dedup, search, undo, compare.
 
     Each step is printed as it would be typed, then run by the same commands. Ends with an error
@@ -182,23 +178,23 @@ def _main() -> click.Group:
     return made
 
 
-@click.command("completion")
+@click.command(
+    "completion",
+    epilog=examples(
+        "echoless completion bash >> ~/.bashrc",
+        "echoless completion zsh >> ~/.zshrc",
+        "echoless completion fish > ~/.config/fish/completions/echoless.fish",
+    ),
+)
 @click.argument("shell", type=click.Choice(SHELLS))
 @json_option
-def completion_command(shell: str, as_json: bool) -> None:
-    """Print the script that completes commands and options in a SHELL.
-
-    \b
-    Examples:
-      echoless completion bash >> ~/.bashrc
-      echoless completion zsh >> ~/.zshrc
-      echoless completion fish > ~/.config/fish/completions/echoless.fish
-    """
+def completion_command(*, shell: str, as_json: bool) -> None:
+    """Print the script that completes commands and options in a SHELL."""
     from click.shell_completion import get_completion_class  # noqa: PLC0415
 
     kind = get_completion_class(shell)
     assert kind is not None, "click knows the three shells"
-    script = _source(kind(_main(), {}, "echoless", "_ECHOLESS_COMPLETE"))
+    script = kind(_main(), {}, "echoless", "_ECHOLESS_COMPLETE").source()
     if as_json:
         render.show_json({"shell": shell, "script": script})
     else:

@@ -14,6 +14,7 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, Table, count, dim, flat, names, say, strong
 from echoless.cli.options import (
     encoder_option,
+    examples,
     finding_options,
     json_option,
     limit_option,
@@ -36,7 +37,14 @@ from echoless.stores import Store, open_store
 # ------------------------------------------------------------------ audit
 
 
-@click.command("audit")
+@click.command(
+    "audit",
+    epilog=examples(
+        "echoless audit agent.db --namespace work --top 3",
+        "echoless audit agent.db --fail-over 5% --json > audit.json",
+        "echoless audit agent.db --markdown > audit.md",
+    ),
+)
 @store_argument
 @finding_options
 @click.option(
@@ -63,6 +71,7 @@ from echoless.stores import Store, open_store
 @click.option("--markdown", is_flag=True, help="Print the report as Markdown.")
 @json_option
 def audit_command(
+    *,
     store: str,
     choices: Choices,
     top: int,
@@ -76,12 +85,6 @@ def audit_command(
     The report gives the number of redundant copies, the share they have, what they cost in tokens,
     the largest groups with reason and differences, and apart from these what only looks like a
     duplicate: updates, contradictions, siblings, and pairs a person should look at.
-
-    \b
-    Examples:
-      echoless audit agent.db --namespace work --top 3
-      echoless audit agent.db --fail-over 5% --json > audit.json
-      echoless audit agent.db --markdown > audit.md
     """
     limit = None if fail_over is None else share_limit(fail_over)
     with open_store(store) as opened, Bar(quiet=as_json) as bar:
@@ -111,7 +114,7 @@ def _too_much(report: Report, limit: str) -> str:
 # ------------------------------------------------------------------ similar and search
 
 
-@click.command("similar")
+@click.command("similar", epilog=examples('echoless similar agent.db "The user likes dark mode"'))
 @store_argument
 @click.argument("text", metavar="TEXT")
 @limit_option
@@ -120,6 +123,7 @@ def _too_much(report: Report, limit: str) -> str:
 @no_cache_option
 @json_option
 def similar_command(
+    *,
     store: str,
     text: str,
     limit: int,
@@ -132,15 +136,9 @@ def similar_command(
 
     By meaning and by words where an encoder is at hand, by words alone where there is none. Ask it
     before writing a new memory.
-
-    \b
-    Example:
-      echoless similar agent.db "The user likes dark mode"
     """
     with open_store(store) as opened:
-        chosen = settings_for(
-            opened, Choices(namespace=namespace, encoder=encoder, cache=cache)
-        )
+        chosen = settings_for(opened, Choices(namespace=namespace, encoder=encoder, cache=cache))
         answer = similar(
             opened,
             text,
@@ -152,7 +150,13 @@ def similar_command(
     _show_answer(answer, store, as_json=as_json)
 
 
-@click.command("search")
+@click.command(
+    "search",
+    epilog=examples(
+        'echoless search agent.db "database port"',
+        'echoless search agent.db "what does she like to drink" --mode hybrid',
+    ),
+)
 @store_argument
 @click.argument("query", metavar="QUERY")
 @click.option(
@@ -171,6 +175,7 @@ def similar_command(
 @no_cache_option
 @json_option
 def search_command(
+    *,
     store: str,
     query: str,
     mode: str,
@@ -184,16 +189,9 @@ def search_command(
     """Search STORE for QUERY. Reads only; access counts do not change.
 
     A hidden duplicate that matches folds under its survivor, and its place goes to the next hit.
-
-    \b
-    Examples:
-      echoless search agent.db "database port"
-      echoless search agent.db "what does she like to drink" --mode hybrid
     """
     with open_store(store) as opened:
-        chosen = settings_for(
-            opened, Choices(namespace=namespace, encoder=encoder, cache=cache)
-        )
+        chosen = settings_for(opened, Choices(namespace=namespace, encoder=encoder, cache=cache))
         answer = search(
             opened,
             query,
@@ -256,11 +254,16 @@ def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:
 def _hit_blocks(place: int, hit: Hit) -> Iterator[Block]:
     facts = [hit.memory.namespace, hit.memory.type, hit.memory.created_at or ""]
     yield say(
-        f"{place}. ", strong(hit.memory.id), f"  {hit.score:.4f}  ", " · ".join(f for f in facts if f)
+        f"{place}. ",
+        strong(hit.memory.id),
+        f"  {hit.score:.4g}  ",
+        " · ".join(f for f in facts if f),
     )
     yield say(flat(hit.memory.content), level=1)
     if hit.hidden:
-        yield say(dim(f"{count(len(hit.hidden), 'duplicate')} hidden: {names(hit.hidden)}"), level=1)
+        yield say(
+            dim(f"{count(len(hit.hidden), 'duplicate')} hidden: {names(hit.hidden)}"), level=1
+        )
     if hit.survivor:
         yield say(dim(f"duplicate of {hit.survivor}"), level=1)
 
@@ -268,17 +271,12 @@ def _hit_blocks(place: int, hit: Hit) -> Iterator[Block]:
 # ------------------------------------------------------------------ show
 
 
-@click.command("show")
+@click.command("show", epilog=examples("echoless show agent.db m-17 m-42"))
 @store_argument
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @json_option
-def show_command(store: str, ids: tuple[str, ...], as_json: bool) -> None:
-    """Show memories of STORE by ID: the record, its links, what stands behind it, its history.
-
-    \b
-    Example:
-      echoless show agent.db m-17 m-42
-    """
+def show_command(*, store: str, ids: tuple[str, ...], as_json: bool) -> None:
+    """Show memories of STORE by ID: the record, its links, what stands behind it, its history."""
     with open_store(store) as opened:
         memories = opened.get(ids)
         missing = [id_ for id_ in ids if id_ not in memories]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import ClassVar, Final, NoReturn
 
 import click
 
@@ -13,12 +13,12 @@ from echoless.cli.options import State
 FAMILIES: Final[Families] = {
     "Look (nothing is written)": {
         "audit": ("looking", "How much of a store is repetition, where, and since when."),
-        "dedup": ("deduping", "What would be hidden and why; with --apply, hide it."),
         "similar": ("looking", "Memories most like a text."),
         "search": ("looking", "Search; duplicates fold under the memory that stands for them."),
         "show": ("looking", "Everything about a memory, its history and its duplicates."),
     },
     "Act": {
+        "dedup": ("deduping", "Preview what would be hidden and why; with --apply, hide it."),
         "apply": ("acting", "Carry out a plan written by `dedup --plan`."),
     },
     "Go back": {
@@ -72,10 +72,10 @@ Exit codes:
 
 
 class _Main(LazyGroup):
-    families = FAMILIES
+    families: ClassVar[Families] = FAMILIES
 
 
-def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
+def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # noqa: PLC0415 - slow, and rarely asked for
 
@@ -104,7 +104,7 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     help="Print the version.",
 )
 @click.pass_context
-def main(ctx: click.Context, debug: bool) -> None:  # noqa: FBT001 - click calls it by name
+def main(ctx: click.Context, debug: bool) -> None:
     """Find what the memory of an agent says twice, say why, hide it, undo everything.
 
     A STORE is a path (agent.db, memories.jsonl), recognised by its content, or a URL

@@ -8,12 +8,18 @@ import click
 
 from echoless.cli import render
 from echoless.cli.document import count, number, say, strong
-from echoless.cli.options import json_option, store_argument, writing
+from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.stores import open_store
 from echoless.transfer import FORMATS, Transferred, backup, export, transfer
 
 
-@click.command("import")
+@click.command(
+    "import",
+    epilog=examples(
+        "echoless import memories.jsonl agent.db",
+        "echoless import old.db sqlite:///new.db --skip-invalid",
+    ),
+)
 @click.argument("source", metavar="SOURCE")
 @click.argument("target", metavar="TARGET")
 @click.option(
@@ -22,16 +28,11 @@ from echoless.transfer import FORMATS, Transferred, backup, export, transfer
     help="Leave out memories that cannot be stored, and list them, instead of refusing all.",
 )
 @json_option
-def import_command(source: str, target: str, skip_invalid: bool, as_json: bool) -> None:
+def import_command(*, source: str, target: str, skip_invalid: bool, as_json: bool) -> None:
     """Copy every memory of SOURCE into TARGET, all or nothing; SOURCE stays as it is.
 
     TARGET is made if it is not there (.db and .jsonl say by their suffix what they should be). The
     lineage comes along into a store that has none.
-
-    \b
-    Examples:
-      echoless import memories.jsonl agent.db
-      echoless import old.db sqlite:///new.db --skip-invalid
     """
     with (
         open_store(source) as origin,
@@ -42,7 +43,7 @@ def import_command(source: str, target: str, skip_invalid: bool, as_json: bool) 
     _tell("Imported", done, as_json=as_json)
 
 
-@click.command("export")
+@click.command("export", epilog=examples("echoless export agent.db memories.md"))
 @store_argument
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
@@ -52,31 +53,22 @@ def import_command(source: str, target: str, skip_invalid: bool, as_json: bool) 
     help="By the suffix of FILE if not given.",
 )
 @json_option
-def export_command(store: str, file: Path, form: str | None, as_json: bool) -> None:
+def export_command(*, store: str, file: Path, form: str | None, as_json: bool) -> None:
     """Write STORE with its lineage to a new FILE; an existing one is never overwritten.
 
     JSONL and SQLite can be imported again without loss; Markdown is for people.
-
-    \b
-    Example:
-      echoless export agent.db memories.md
     """
     with open_store(store) as opened:
         done = export(opened, file, format=form)
     _tell("Exported", done, as_json=as_json)
 
 
-@click.command("backup")
+@click.command("backup", epilog=examples("echoless backup agent.db agent-monday.db"))
 @store_argument
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @json_option
-def backup_command(store: str, file: Path, as_json: bool) -> None:
-    """Copy STORE with its lineage to a new SQLite FILE, and compare record by record.
-
-    \b
-    Example:
-      echoless backup agent.db agent-monday.db
-    """
+def backup_command(*, store: str, file: Path, as_json: bool) -> None:
+    """Copy STORE with its lineage to a new SQLite FILE, and compare record by record."""
     with open_store(store) as opened:
         done = backup(opened, file)
     _tell("Backed up and compared", done, as_json=as_json)

@@ -45,6 +45,13 @@ def command_line(*words: str) -> str:
     return shlex.join(["echoless", *words])
 
 
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    # \b keeps click from joining the lines
+    title = "Example:" if len(lines) == 1 else "Examples:"
+    return "\n".join(("\b", title, *(f"  {line}" for line in lines)))
+
+
 store_argument = click.argument("store", metavar="STORE")
 
 json_option = click.option(

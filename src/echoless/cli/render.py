@@ -72,6 +72,25 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def ask(question: str) -> str | None:
+    """The line a person types, or None at the end of the input."""
+    try:
+        return input(question)
+    except EOFError:
+        click.echo()
+        return None
+
+
+def agreed(question: str) -> bool:
+    """Whether the answer is a clear yes."""
+    return means_yes(ask(question))
+
+
+def means_yes(answer: str | None) -> bool:
+    """`y` or `yes`; anything else, the end of the input too, is a no."""
+    return (answer or "").strip().lower() in {"y", "yes"}
+
+
 # ------------------------------------------------------------------ plain
 
 
@@ -172,7 +191,8 @@ def _show_rich(blocks: Iterable[Block]) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False)
     for block in blocks:
-        console.print(_renderable(block, console))
+        running = isinstance(block, Paragraph) and not block.level
+        console.print(_renderable(block, console), soft_wrap=running)  # a command stays one line
 
 
 def _renderable(block: Block, console: Console) -> RenderableType:
@@ -182,6 +202,8 @@ def _renderable(block: Block, console: Console) -> RenderableType:
     match block:
         case Heading(text):
             return Text(visible(text), style="bold underline")
+        case Paragraph(line, 0):
+            return _text(line)
         case Paragraph(line, level):
             return Padding(_text(line), (0, 0, 0, min(_INDENT * level, console.width // 2)))
         case Table():

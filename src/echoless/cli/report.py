@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from echoless.audit import Report, Share, held_by_kind
@@ -69,8 +69,9 @@ def _summary(report: Report) -> Iterator[Block]:
     yield Heading(f"Audit of {found.url}")
     yield say(
         strong(count(counts["redundant"], "redundant copy", "redundant copies")),
-        f" in {count(counts['groups'], 'group')} among {count(counts['total'], 'memory', 'memories')}"
-        f": {percent(found.ratio)} of what is visible.",
+        f" in {count(counts['groups'], 'group')} among ",
+        f"{count(counts['total'], 'memory', 'memories')}: ",
+        f"{percent(found.ratio)} of what is visible.",
     )
     yield Gap()
     rows = [
@@ -97,7 +98,8 @@ def _largest(found: Findings, plan: Plan, top: int) -> Iterator[Block]:
         return
     shown = plan.actions[:top]
     yield Heading(f"Largest groups ({number(len(shown))} of {number(len(plan.actions))})")
-    yield LEGEND
+    if shown:
+        yield LEGEND
     yield from group_blocks(shown, found.memories)
 
 
@@ -121,7 +123,9 @@ def _pair(judged: Judged, memories: Mapping[str, Memory]) -> Iterator[Block]:
     if isinstance(verdict, Update) and verdict.newer == "a":
         a, b = b, a
     evidence = verdict.evidence
-    yield say(strong(a), " and ", strong(b), f"  {evidence.similarity:.3f}  {evidence.line()}", level=1)
+    yield say(
+        strong(a), " and ", strong(b), f"  {evidence.similarity:.3f}  {evidence.line()}", level=1
+    )
     yield say(*word_difference(flat(memories[a].content), flat(memories[b].content)), level=2)
 
 
@@ -173,9 +177,7 @@ def member_blocks(
     """One memory behind a survivor: evidence, then the words that differ."""
     similarity = "" if member.similarity is None else f"  {member.similarity:.3f}"
     verdict = member.verdict or "by a chain"
-    yield say(
-        f"{label}", strong(member.id), f"  {verdict}{similarity}  {member.evidence}", level=1
-    )
+    yield say(f"{label}", strong(member.id), f"  {verdict}{similarity}  {member.evidence}", level=1)
     if survivor.content == memory.content:
         yield say(dim("the same text"), level=2)
     else:
@@ -189,10 +191,13 @@ def plan_blocks(found: Findings, plan: Plan, top: int | None) -> Iterator[Block]
         yield say("Nothing is said twice; there is nothing to do.")
     else:
         shown = plan.actions[:top]
-        yield LEGEND
+        if shown:
+            yield LEGEND
         yield from group_blocks(shown, found.memories)
         if len(shown) < len(plan.actions):
-            yield say(dim(f"{count(len(plan.actions) - len(shown), 'more group')}; --top shows them."))
+            yield say(
+                dim(f"{count(len(plan.actions) - len(shown), 'more group')}; --top shows them.")
+            )
     yield from skipped_blocks(found.tally)
     yield say(strong(promise(plan.counts)))
     held = found.counts["held"]
@@ -222,5 +227,3 @@ def achieved(counts: Mapping[str, int]) -> str:
         if counts[kind]
     ]
     return f"{', '.join(parts) or 'nothing changed'} in {count(counts['groups'], 'group')}."
-
-

@@ -13,7 +13,18 @@ from typing import Final, Literal
 
 from echoless.applying import apply
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, Paragraph, count, flat, number, say, strong
+from echoless.cli.document import (
+    Block,
+    Gap,
+    Heading,
+    Paragraph,
+    count,
+    dim,
+    flat,
+    number,
+    say,
+    strong,
+)
 from echoless.cli.options import command_line, writing
 from echoless.cli.outcome import exit_code, run_blocks
 from echoless.cli.progress import Bar
@@ -86,6 +97,7 @@ class Review:
         Returns:
             False if the person quits.
         """
+        found = group
         self._show(group)
         while True:
             typed = ask(QUESTION)
@@ -93,7 +105,8 @@ class Review:
             if typed == "q":
                 return False
             if typed in _ANSWERS:
-                self.answers.append((_ANSWERS[typed], group))
+                answer = _ANSWERS[typed]
+                self.answers.append((answer, group if answer == "keep" else found))
                 return True
             if typed == "u" and self.answers:
                 self.answers.pop()
@@ -142,8 +155,8 @@ def _unknown(typed: str, group: Group, *, first: bool) -> str:
     if typed == "u" and first:
         return "There is no answer to take back yet."
     return (
-        f"Please type k, d, s, u, q, or a number from 1 to {len(group.members)} for the memory that "
-        "should survive. Nothing was decided."
+        f"Please type k, d, s, u, q, or a number from 1 to {len(group.members)} for the memory "
+        "that should survive. Nothing was decided."
     )
 
 
@@ -151,21 +164,18 @@ def _group_blocks(action: Action, findings: Findings, place: str) -> Iterable[Bl
     survivor = findings.memories[action.survivor]
     yield Gap()
     yield Heading(place)
-    yield say(strong(f"best: {survivor.id}"), f"  ({action.why}){_facts(survivor)}")
+    yield say(strong(f"best: {survivor.id}"), f"  ({action.why})")
     yield say(flat(survivor.content), level=1)
+    yield _facts(survivor, level=1)
     for at, member in enumerate(action.members, 1):
         memory = findings.memories[member.id]
         yield from member_blocks(member, survivor, memory, label=f"[{at}] ")
-        yield _facts_line(memory)
+        yield _facts(memory, level=2)
 
 
-def _facts(memory: Memory) -> str:
+def _facts(memory: Memory, *, level: int) -> Paragraph:
     parts = [memory.created_at or "", memory.provenance.value, *memory.tags]
-    return "  " + " · ".join(part for part in parts if part)
-
-
-def _facts_line(memory: Memory) -> Paragraph:
-    return say(_facts(memory).strip(), level=2)
+    return say(dim(" · ".join(part for part in parts if part)), level=level)
 
 
 # ------------------------------------------------------------------ the command
@@ -186,11 +196,13 @@ def review_findings(
     Returns:
         The exit code.
     """
-    asking = ask or _from_terminal
+    asking = ask or render.ask
     if not findings.groups:
         render.show([say("Nothing is said twice; there is nothing to review.")])
         return 0
-    render.show([say(f"{count(len(findings.groups), 'group')} to review. Nothing is written yet."), LEGEND])
+    render.show(
+        [say(f"{count(len(findings.groups), 'group')} to review. Nothing is written yet."), LEGEND]
+    )
     prior = {mark.survivor for mark in store.ledger.marks().values()}
     apart = {(kept.a, kept.b) for kept in store.ledger.kept()}
     outcome = Review(findings, prior, apart).run(asking)
@@ -198,14 +210,6 @@ def review_findings(
     render.show(_summary(outcome, accepted))
     _remember(store, typed, outcome.different)
     return _act(store, typed, accepted, plan_file, asking)
-
-
-def _from_terminal(question: str) -> str | None:
-    try:
-        return input(question)
-    except EOFError:
-        render.show([Gap()])
-        return None
 
 
 def _summary(outcome: Outcome, accepted: Plan) -> Iterable[Block]:
@@ -237,8 +241,7 @@ def _act(store: Store, typed: str, accepted: Plan, plan_file: Path | None, ask: 
         line = command_line("apply", typed, str(plan_file))
         render.show([say(f"The plan is in {plan_file}. Next: {line}")])
         return 0
-    answer = ask(f"Apply {count(len(accepted.actions), 'group')}? [y/N] ")
-    if (answer or "").strip().lower() not in {"y", "yes"}:
+    if not render.means_yes(ask(f"Apply {count(len(accepted.actions), 'group')}? [y/N] ")):
         render.show([say("Nothing was applied.")])
         return 0
     with Bar() as bar, writing(typed):

@@ -164,7 +164,12 @@ def _written_small(small: Facts, other: Facts) -> bool:
 
 
 def _tense_differs(a: Facts, b: Facts) -> bool:
-    """`Deployed the gateway` reports, `Deploy the gateway` instructs; a passive may be either."""
+    """`is` against `was`; `Deployed the gateway` reports, `Deploy the gateway` instructs.
+
+    A passive may be either.
+    """
+    if a.times and b.times and a.times.isdisjoint(b.times):
+        return True
     if a.passive or b.passive or a.language != "en" or b.language != "en":
         return False
     texts_a, texts_b = _texts(a.tokens), _texts(b.tokens)
@@ -219,8 +224,10 @@ def _opposites(
     only_a: Sequence[Token], only_b: Sequence[Token], a: Facts, b: Facts
 ) -> tuple[tuple[str, str], ...]:
     lex = a.lexicon
-    right = {fold(t.text, lex.language): t.text for t in only_b}
-    left = {fold(t.text, lex.language): t.text for t in only_a}
+    # `always` against `never` has a kind of its own.
+    own = {Kind.NEGATION, Kind.QUANTIFIER, Kind.MODALITY}
+    right = {fold(t.text, lex.language): t.text for t in only_b if t.kind not in own}
+    left = {fold(t.text, lex.language): t.text for t in only_a if t.kind not in own}
     right.update({w: w for w in b.weak - a.weak})
     left.update({w: w for w in a.weak - b.weak})
     return tuple(

@@ -84,6 +84,9 @@ _SAME_TOPIC: Final = 0.35
 _SAME_WORDS_ASIDE: Final = 0.7
 """Cosine (USE multilingual) that two texts need which agree but for words that say little."""
 
+_LIST_LENGTH: Final = 12
+"""Tokens from which a sign before a figure at a line's start is taken for a bullet of a list."""
+
 
 class FullJudge:
     """Compares what two texts say and merges only what leaves nothing unexplained."""
@@ -101,7 +104,7 @@ def _judge(pair: Pair) -> Verdict:
         return Duplicate(case.evidence("same-text"))
     a, b = facts_of(pair.a.content), facts_of(pair.b.content)
     if a.normal == b.normal and a.normal:
-        return _same_normal_form(case, a, b)
+        return Duplicate(case.evidence("same-text-after-normalising"))
     if a.capped or b.capped:
         return Unsure(case.evidence("too-long-to-compare"))
     if not a.tokens or not b.tokens:
@@ -129,26 +132,28 @@ class _Case:
         return Evidence(rule, self.how, self.similarity, differences, note)
 
 
-def _same_normal_form(case: _Case, a: Facts, b: Facts) -> Verdict:
-    """The normal form takes a bullet off a line; before a figure it may have been a sign."""
-    if a.signs != b.signs and len(a.tokens) < 12:
-        difference = Difference(DifferenceKind.NUMBER, a.signs, b.signs)
-        return Unsure(case.evidence("sign-or-bullet", difference))
-    return Duplicate(case.evidence("same-text-after-normalising"))
-
-
 # ------------------------------------------------------------------ nothing or one side left over
 
 
 def _held(case: _Case, a: Facts, b: Facts, found: Comparison) -> Verdict | None:
     """What keeps apart texts of which at least one says all the other says."""
+    if a.signs != b.signs and len(a.tokens) < _LIST_LENGTH:
+        difference = Difference(DifferenceKind.NUMBER, a.signs, b.signs)
+        return Unsure(case.evidence("sign-or-bullet", difference))
     if a.stamps and b.stamps and a.stamps != b.stamps and not (a.stative and b.stative):
         difference = Difference(DifferenceKind.DATE, a.stamps, b.stamps)
         return Unsure(case.evidence("captured-at-other-times", difference))
+    if found.opposites:
+        difference = _pairs(DifferenceKind.POLARITY, found.opposites)
+        return Contradiction(case.evidence("polarity-differs", difference))
     if found.cased:
-        return Sibling(case.evidence("case-differs", _pairs(DifferenceKind.IDENTIFIER, found.cased)))
+        return Sibling(
+            case.evidence("case-differs", _pairs(DifferenceKind.IDENTIFIER, found.cased))
+        )
     if found.directed:
-        return Unsure(case.evidence("direction-differs", _pairs(DifferenceKind.ORDER, found.directed)))
+        return Unsure(
+            case.evidence("direction-differs", _pairs(DifferenceKind.ORDER, found.directed))
+        )
     if found.faint and case.semantic < _SAME_WORDS_ASIDE:
         faint = Difference(DifferenceKind.DETAIL, _texts(found.faint))
         return Unsure(case.evidence("wording-differs", faint))
@@ -227,7 +232,9 @@ def _differences(found: Comparison) -> tuple[Difference, ...]:
         )
         for kind in kinds
     ]
-    made.sort(key=lambda d: (not (d.a and d.b) and d.kind is not DifferenceKind.NEGATION, _RANK[d.kind]))
+    made.sort(
+        key=lambda d: (not (d.a and d.b) and d.kind is not DifferenceKind.NEGATION, _RANK[d.kind])
+    )
     if found.opposites:
         made.insert(0, _pairs(DifferenceKind.POLARITY, found.opposites))
     return tuple(made)

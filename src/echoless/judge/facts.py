@@ -18,6 +18,9 @@ from echoless.text import normalise, undress
 MAX_LENGTH: Final = 20_000
 """Characters looked at. What is longer is capped and never merged unless the texts are equal."""
 
+MAX_CODE_MARKS: Final = 1_000
+"""Finding code spans is quadratic in the number of back quotes; beyond this they are left alone."""
+
 LONG_TEXT: Final = 120
 """Tokens from which a vector is no evidence of sameness: models see the first 256 tokens, or a
 mean in which one fact does not count (0.999 for 600 words with one different fact)."""
@@ -25,7 +28,7 @@ mean in which one fact does not count (0.999 for 600 words with one different fa
 _CODE: Final = re.compile(r"`([^`\n]{1,80})`")
 _CODE_WORD: Final = re.compile(r"[^\W\d_]+")
 _ENUMERATOR: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
-_RULE: Final = re.compile(r"^[ \t]*[|:=+\s-]{3,}$", re.MULTILINE)
+_RULE: Final = re.compile(r"^[ \t|:=+-]{3,}$", re.MULTILINE)
 _LIST_SIGN: Final = re.compile(r"^[ \t]*([-+>])[ \t]*(?=[\d.$€£])", re.MULTILINE)
 
 
@@ -35,11 +38,12 @@ class Facts:
 
     Attributes:
         normal: Normal form, case kept.
-        signs: Signs before figures at line starts, which the normal form takes for bullets.
+        signs: Signs before figures at line starts: minus, plus, greater than, or bullets.
         language: Whose lexicon was used.
         tokens: All tokens that carry meaning, in order.
         counts: How often each key occurs.
         weak: Small words that count only as one half of an opposite (`on` of on/off).
+        times: `present`, `past` or both, by the forms of "to be".
         trailing: Function words after the last token.
         stamps: Capture times that stood in a frame around the text.
         stative: The text states what is, not what happened.
@@ -56,6 +60,7 @@ class Facts:
     tokens: tuple[Token, ...]
     counts: Mapping[str, int]
     weak: frozenset[str]
+    times: frozenset[str]
     trailing: tuple[str, ...]
     stamps: tuple[str, ...]
     stative: bool
@@ -83,8 +88,9 @@ def facts_of(text: str) -> Facts:
     Args:
         text: Any text; more than `MAX_LENGTH` characters are cut off.
     """
-    capped = len(text) > MAX_LENGTH
-    head = text[:MAX_LENGTH]
+    quoted = text.count("`") > MAX_CODE_MARKS
+    capped = quoted or len(text) > MAX_LENGTH
+    head = text[:MAX_LENGTH].replace("`", " ") if quoted else text[:MAX_LENGTH]
     lines = _ENUMERATOR.sub("", _RULE.sub("", head))
     lex = lexicon(language_of(head))
     flat = normalise(undress(lines).replace("\n", f" {LINE} "))
@@ -95,12 +101,13 @@ def facts_of(text: str) -> Facts:
     spoken = [fold(w, lex.language) for w in re.findall(r"[^\W\d_]+", body)]
     words = set(spoken)
     return Facts(
-        normal=normalise(text),
+        normal=text if quoted else normalise(text),
         signs=tuple(_LIST_SIGN.findall(head)),
         language=lex.language,
         tokens=tokens,
         counts=Counter(token.key for token in tokens),
         weak=frozenset(words & lex.sets["weak"]),
+        times=frozenset(name for name in ("present", "past") if words & lex.sets[name]),
         trailing=reader.trailing,
         stamps=stamps,
         stative=_stative(spoken, lex),

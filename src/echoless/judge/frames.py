@@ -13,14 +13,17 @@ from echoless.judge.language import Lexicon, fold
 from echoless.judge.scan import LINE
 
 _TAG: Final = re.compile(r"^<(\w{1,20})(?:\s[^<>]{0,200})?>\s*(.+?)\s*</\1>$", re.DOTALL)
-_BRACKET: Final = re.compile(r"^(?:\[([^\[\]]{1,80})\]|\(([^()]{1,80})\)|【([^【】]{1,80})】)\s*[:,-]?\s*")
+_BRACKET: Final = re.compile(
+    r"^(?:\[([^\[\]]{1,80})\]|\(([^()]{1,80})\)|【([^【】]{1,80})】)\s*[:,-]?\s*"
+)
 _LABEL: Final = re.compile(r"^([^.!?;|⏎]{1,100}?)(?::| \||\s[-–—])\s+")
 _TAIL_BRACKET: Final = re.compile(r"\s*(?:\(([^()]{1,80})\)|\[([^\[\]]{1,80})\])$")
 _TAIL_RULE: Final = re.compile(r"\s*(?:-{3,}|={3,})([^-=]{0,60})(?:-{3,}|={3,})$")
 _HASHTAGS: Final = re.compile(r"(?:\s+#[^\W\d][\w-]*)+$")
 _TAIL_SENTENCE: Final = re.compile(r"(?<=[.!?。])\s+([^.!?:]{1,30}:[^.!?]{1,40})[.]?$")
 _STAMP: Final = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ,]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?"
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ,]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
+    r"\s?(?:Z|UTC|[+-]\d\d:?\d\d)?"
     r"|\d{1,2}\.\d{1,2}\.\d{4}(?:[ ,]+\d{1,2}:\d{2})?"
 )
 _RECORD: Final = re.compile(r"^(?:mem|memory|note|fact|obs|entry|record)[_-]\d+$")
@@ -81,7 +84,10 @@ def _is_frame(inner: str, lexicon: Lexicon, stamps: list[str]) -> bool:
         known or any(lexicon.has(name, word) for name in closed)
         for word, known in zip(words, boilerplate, strict=True)
     )
-    strong = any(known and not lexicon.has("frame_weak", word) for word, known in zip(words, boilerplate, strict=True))
+    strong = any(
+        known and not lexicon.has("frame_weak", word)
+        for word, known in zip(words, boilerplate, strict=True)
+    )
     if fits and (strong or (found and not words) or (found and any(boilerplate))):
         stamps.extend(found)
         return True

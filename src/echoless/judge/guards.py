@@ -26,12 +26,42 @@ from echoless.model import (
 _NUMBER: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = re.compile(r"\w+(?:'\w+)*")
 _NEGATIONS: Final = frozenset(
-    (
-        "not never no none neither nor cannot without "
-        "nicht kein keine keinen keinem keiner keines nie niemals weder ohne "
-        "cant wont dont doesnt didnt shouldnt wouldnt couldnt isnt arent wasnt werent hasnt "
-        "havent hadnt"
-    ).split()
+    {
+        "not",
+        "never",
+        "no",
+        "none",
+        "neither",
+        "nor",
+        "cannot",
+        "without",
+        "nicht",
+        "kein",
+        "keine",
+        "keinen",
+        "keinem",
+        "keiner",
+        "keines",
+        "nie",
+        "niemals",
+        "weder",
+        "ohne",
+        "cant",
+        "wont",
+        "dont",
+        "doesnt",
+        "didnt",
+        "shouldnt",
+        "wouldnt",
+        "couldnt",
+        "isnt",
+        "arent",
+        "wasnt",
+        "werent",
+        "hasnt",
+        "havent",
+        "hadnt",
+    }
 )
 
 

@@ -14,6 +14,7 @@ from echoless.judge.scan import Kind, Token
 _MIN_TYPO: Final = 6
 _PLAIN: Final = frozenset({Kind.WORD, Kind.NAME, Kind.SCOPE})
 
+
 def match_loosely(
     left: Sequence[Token], right: Sequence[Token], lex: Lexicon
 ) -> tuple[list[Token], list[Token], dict[int, str]]:
@@ -40,7 +41,10 @@ def match_loosely(
 def _same_spelling(one: Token, other: Token, lex: Lexicon) -> bool:
     if one.text.removesuffix("()") == other.text.removesuffix("()"):
         return True
-    if lex.synonyms.get(one.text.casefold()) == other.key or lex.synonyms.get(other.text.casefold()) == one.key:
+    if (
+        lex.synonyms.get(one.text.casefold()) == other.key
+        or lex.synonyms.get(other.text.casefold()) == one.key
+    ):
         return True
     if one.kind not in _PLAIN or other.kind not in _PLAIN:
         return False
@@ -116,7 +120,7 @@ def _run_of_initials(parts: Sequence[Token], whole: Token) -> tuple[int, int] | 
     for at in range(len(parts) - length + 1):
         run = parts[at : at + length]
         spelled = "".join(t.text[0] for t in run).upper() == letters
-        if spelled and all(t.kind in _PLAIN and len(t.text) > 2 for t in run):
-            if not any(t.mark or t.glue for t in run[1:]):
-                return at, length
+        plain = all(t.kind in _PLAIN and len(t.text) > 2 for t in run)
+        if spelled and plain and not any(t.mark or t.glue for t in run[1:]):
+            return at, length
     return None

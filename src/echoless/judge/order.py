@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from echoless.judge.facts import Facts
@@ -22,6 +23,9 @@ _HARMLESS: Final = frozenset({"!all", "!always", "!both", "!exactly", "!many", "
 _COMPOUND: Final = frozenset({"of", "for", "in", "on", "at"})
 _FIGURES: Final = frozenset({Kind.NUMBER, Kind.DATE, Kind.VERSION})
 _COPULA: Final = frozenset({"is", "are", "was", "were", "ist", "sind", "war"})
+_DEFINITE: Final = frozenset(
+    {Kind.DATE, Kind.NUMBER, Kind.VERSION, Kind.IDENTIFIER, Kind.PATH, Kind.NAME}
+)
 _AROUND: Final = frozenset({"the", "a", "an", "on", "in", "at", "der", "die", "das", "am", "im"})
 _MAX_STARTS: Final = 6
 
@@ -91,12 +95,15 @@ def _middle(a: View, b: View) -> tuple[View, View]:
 
 
 def _compound(a: View, b: View) -> bool:
-    """`demo for investors` is the `investor demo`; `X is Y` is `Y is X`."""
+    """`demo for investors` is the `investor demo`; `X is 5` is `5 is X`; `Y (an X)` is `X Y`."""
     for i in range(1, len(a.keys)):
         if a.keys[i:] + a.keys[:i] == b.keys:
             one, other = a.tokens[i], b.tokens[len(a.keys) - i]
             glues = [{*one.glue.split()}, {*other.glue.split()}]
-            if all(g & _COPULA and not g - _COPULA - _AROUND for g in glues):
+            defined = {one.kind, other.kind} & _DEFINITE
+            if defined and all(g & _COPULA and not g - _COPULA - _AROUND for g in glues):
+                return True
+            if {one.mark, other.mark} == {"", "("} and not one.glue and not other.glue:
                 return True
             plain = not one.mark and not other.mark
             return plain and any(g & _COMPOUND for g in glues) and not all(glues)
@@ -148,17 +155,23 @@ def _same_voice(active: View, passive: View) -> bool:
     """`X did Y` against `Y was done by X`: the agent leads the active clause."""
     lex = active.lexicon
     start = _agent_at(passive)
-    verbs = {key for token, key in zip(passive.tokens, passive.keys, strict=True) if _verbal(token, lex)}
+    verbs = {
+        key for token, key in zip(passive.tokens, passive.keys, strict=True) if _verbal(token, lex)
+    }
     if _agent_at(active) is not None or start is None or not verbs:
         return False
     agent = _agent(passive, start)
-    at = next((i for i in range(len(active.keys)) if active.keys[i : i + len(agent)] == agent), None)
+    at = next(
+        (i for i in range(len(active.keys)) if active.keys[i : i + len(agent)] == agent), None
+    )
     if at is None or _glued(active.tokens[at], lex.sets["prepositions"]):
         return False
     if at and not active.tokens[at].mark:
         return False
     said = active.part([i for i in range(len(active.keys)) if not at <= i < at + len(agent)])
-    told = passive.part([i for i in range(len(passive.keys)) if not start <= i < start + len(agent)])
+    told = passive.part(
+        [i for i in range(len(passive.keys)) if not start <= i < start + len(agent)]
+    )
     done_a, done_p = _verbs(said, verbs), _verbs(told, verbs)
     if [said.keys[i] for i in sorted(done_a)] != [told.keys[i] for i in sorted(done_p)]:
         return False
@@ -167,7 +180,9 @@ def _same_voice(active: View, passive: View) -> bool:
 
 
 def _verbal(token: Token, lex: Lexicon) -> bool:
-    return _glued(token, lex.sets["passive"]) or (token.kind is Kind.WORD and token.text.endswith("ed"))
+    return _glued(token, lex.sets["passive"]) or (
+        token.kind is Kind.WORD and token.text.endswith("ed")
+    )
 
 
 def _verbs(text: View, verbs: set[str]) -> set[int]:
@@ -194,14 +209,18 @@ def _agentless(active: View, passive: View) -> bool:
     gone_a: set[int] = set()
     gone_p: set[int] = set()
     for start, token in enumerate(passive.tokens):
-        if not _glued(token, passive.lexicon.sets["passive"]):
+        if not (_glued(token, passive.lexicon.sets["passive"]) and token.text.endswith("ed")):
             continue
         end = start + 1
         while end < len(passive.tokens) and _goes_on(passive.tokens[end]):
             end += 1
         run = passive.keys[start:end]
         at = next(
-            (i for i in range(len(active.keys)) if active.keys[i : i + len(run)] == run and _leads(active.tokens[i])),
+            (
+                i
+                for i in range(len(active.keys))
+                if active.keys[i : i + len(run)] == run and _leads(active.tokens[i], active.lexicon)
+            ),
             None,
         )
         if at is not None:
@@ -216,7 +235,10 @@ def _goes_on(token: Token) -> bool:
     return not token.mark and (token.key == "or" or token.text.endswith("ed"))
 
 
-def _leads(token: Token) -> bool:
+def _leads(token: Token, lex: Lexicon) -> bool:
+    """A verb without a named subject: `Updates …`, `We update …`."""
+    if _glued(token, lex.sets["anyone"]):
+        return True
     return bool(token.mark) and not token.glue and token.text.endswith(("s", "ed"))
 
 
@@ -285,11 +307,11 @@ def _adds_only(small: View, large: View, places: list[int]) -> bool:
     lead, tail = tokens[: places[0]], tokens[places[-1] + 1 :]
     if lead and not _may_lead(lead, tokens[places[0]], large.lexicon):
         return False
-    for one, (before, after) in zip(small.tokens[1:], zip(places, places[1:], strict=False), strict=False):
+    for one, (before, after) in zip(small.tokens[1:], pairwise(places), strict=False):
         inside = tokens[before + 1 : after]
         if large.facts.language == "ja" and (inside or one.glue != tokens[after].glue):
             return False
-        if inside and not _may_stand_inside(tokens[before], inside, tokens[after], one, large.lexicon):
+        if inside and not _may_stand_inside(tokens[before], inside, tokens[after], large.lexicon):
             return False
     return not tail or _may_follow(tail, large.lexicon)
 
@@ -313,14 +335,11 @@ def _may_lead(lead: Sequence[Token], first: Token, lex: Lexicon) -> bool:
     return not any(turns(token, lex) or _listed(token, "reversers", lex) for token in lead)
 
 
-def _may_stand_inside(
-    before: Token, inside: Sequence[Token], after: Token, plain: Token, lex: Lexicon
-) -> bool:
+def _may_stand_inside(before: Token, inside: Sequence[Token], after: Token, lex: Lexicon) -> bool:
     if any(turns(token, lex) for token in inside):
         return False
     if any(token.kind is not Kind.NAME for token in inside):
-        closed = bool(after.mark or after.glue or plain.mark or plain.glue)
-        closed = closed or after.kind in {Kind.RELATION, Kind.DATE}
+        closed = bool(after.mark or after.glue) or after.kind in {Kind.RELATION, Kind.DATE}
         return _opens(inside[0]) and closed
     # A name in apposition: `her sister` / `her sister Lucia`.
     apposition = before.kind is Kind.WORD and before.text[:1].islower()
@@ -363,9 +382,10 @@ def _statement_may_follow(part: list[Token], lex: Lexicon) -> bool:
             opened, plain = True, 0
         if not turns(token, lex):
             plain += 1
-        elif _listed(token, "hard_qualifiers", lex) or not _own_matter(token, plain, opened=opened):
-            return False
-        elif place == len(part) - 1:
+            continue
+        last = place == len(part) - 1
+        hard = _listed(token, "hard_qualifiers", lex)
+        if last or hard or not _own_matter(token, plain, opened=opened):
             return False
     return True
 

@@ -65,7 +65,9 @@ def _read(digits: str) -> Fraction:
 
 def show(value: Fraction) -> str:
     """Canonical text of a value."""
-    return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    return (
+        str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    )
 
 
 def quantity_key(value: Fraction, unit: str) -> str:

@@ -75,6 +75,8 @@ def pattern(lexicon: Lexicon) -> re.Pattern[str]:
     month = _words([*_spellings(lexicon.months)]) or "(?!)"
     unit = _words(list(units()))
     phrases = _words(list(lexicon.phrases)) or "(?!)"
+    east = _words([u for u in units() if not u.isascii() and u not in "°€£¥￥％"])
+    kanji = "[〇一二三四五六七八九十百千]+"
     digits = r"\d+(?:[.,'_]\d+)*(?:[eE][-+]?\d{1,2})?"
     big = _words([w for w in lexicon.multipliers if len(w) > 3 and w.isascii()]) or "(?!)"
     parts = {
@@ -107,14 +109,16 @@ def pattern(lexicon: Lexicon) -> re.Pattern[str]:
         ),
         "flag": r"(?<![\w-])--?[A-Za-z][\w-]*",
         "path": (
-            r"(?<![\w/.@])[@~.]?[\w.*+{}-]*(?:[/\\]{1,2}[\w.@*~+{}-]+)+[/\\]?"
-            r"|(?<![\w/.@])[\w.*+-]+[/\\](?![\w/\\])|(?<![\w/.])~?/(?=[\s'\"]|$)"
+            r"(?<![\w/.@])[@~.]?[\w.*+{}-]{0,120}(?:[/\\]{1,2}[\w.@*~+{}-]+)+[/\\]?"
+            r"|(?<![\w/.@])[\w.*+-]{1,120}[/\\](?![\w/\\])|(?<![\w/.])~?/(?=[\s'\"]|$)"
         ),
-        "version": rf"(?<![\w.])v?\d+(?:\.\d+){{2,}}(?:[-+][\w.]+)?(?!\w)|(?<![\w.])v\d+(?:\.\d+)*(?!\w)",
+        "version": (
+            r"(?<![\w.])v?\d+(?:\.\d+){2,}(?:[-+][\w.]+)?(?!\w)"
+            r"|(?<![\w.])v\d+(?:\.\d+)*(?!\w)"
+        ),
         "jnum": (
-            r"(?:\d[\d,.]*(?:[百千万億]+\d*)+|[〇一二三四五六七八九十百千]+(?:[万億][〇一二三四五六七八九十百千]*)*"
-            rf"|\d[\d,.]*)(?P<ju>{_words([u for u in units() if not u.isascii() and u not in '°€£¥￥％'])})"
-            r"|\d[\d,.]*[万億]|[一二三四五六七八九十百千]+[万億]"
+            rf"(?:\d[\d,.]*(?:[百千万億]+\d*)+|{kanji}(?:[万億](?:{kanji})?)*|\d[\d,.]*)"
+            rf"(?P<ju>{east})|\d[\d,.]*[万億]|[一二三四五六七八九十百千]+[万億]"
         ),
         "money": rf"(?P<cur>[$€£¥])\s?(?P<cn>{digits})(?P<ck>[kKmM](?!\w)|\s(?:{big})\b)?(?![\w])",
         "number": (
@@ -123,11 +127,15 @@ def pattern(lexicon: Lexicon) -> re.Pattern[str]:
             rf"(?:(?P<sep>[\s-]?)(?P<u>(?i:{unit}))(?![^\W{_CJK}]|[/-]\w))?)?(?![^\W{_CJK}]|-\w*\d)"
         ),
         "identifier": (
-            rf"#?(?=[A-Za-z0-9_-]*\d)(?=[0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9_]+)*(?:[.:][A-Za-z0-9]+)*"
-            rf"|[A-Za-z][\w-]*(?::[A-Za-z0-9][\w-]*)+|#{_LETTER}[\w-]*|{_LETTER}*_\w+|{_LETTER}+_"
-            rf"|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|\w+(?=\(\))"
+            r"#?(?=[A-Za-z0-9_-]{0,80}\d)(?=[0-9_-]{0,80}[A-Za-z])"
+            r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9_]+)*(?:[.:][A-Za-z0-9]+)*"
+            rf"|[A-Za-z][\w-]{{0,120}}(?::[A-Za-z0-9][\w-]*)+|#{_LETTER}[\w-]*|{_LETTER}*_\w+|{_LETTER}+_"
+            r"|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|\w+(?=\(\))"
         ),
-        "dotted": rf"(?<![\w.])(?:[\w*-]+)?\.{_LETTER}[\w-]*(?:\.\w+)*|{_LETTER}[\w-]*(?:\.{_LETTER}\w*)+",
+        "dotted": (
+            rf"(?<![\w.])(?:[\w*-]{{1,120}})?\.{_LETTER}[\w-]*(?:\.\w+)*"
+            rf"|{_LETTER}[\w-]{{0,120}}(?:\.{_LETTER}\w*)+"
+        ),
         "digits": r"\d+(?:[.,:/-]\d+)*",
         "word": rf"{_LETTER}+-(?:up|in|on|off|out|down|over)(?!\w)|{_LETTER}+(?:'{_LETTER}+)*",
         "han": r"[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+",
@@ -153,7 +161,11 @@ def _date(found: re.Match[str], n: str, lexicon: Lexicon) -> tuple[tuple[Kind, s
     year, month, day = groups.get(f"y{n}"), groups.get(f"m{n}"), groups.get(f"d{n}")
     keys: list[tuple[Kind, str]] = []
     if month:
-        index = int(month) if month.isdigit() else lexicon.months.get(month.casefold().replace("ä", "ae"), 0)
+        index = (
+            int(month)
+            if month.isdigit()
+            else lexicon.months.get(month.casefold().replace("ä", "ae"), 0)
+        )
         key = quantity.day_key(index, int(day)) if day else f"m:{index:02d}"
         if key is None:
             return ((Kind.NUMBER, f"n:{found.group()}"),)
@@ -206,7 +218,11 @@ def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[tuple[Kind, str], .
     value = quantity.number(digits, lexicon)
     grouped = "," in digits or "'" in digits or (lexicon.language == "de" and "." in digits)
     if value is not None and (digits.isdigit() or "e" in digits.casefold() or grouped):
-        plain = quantity.show(value) if digits.isdigit() or value.denominator == 1 else digits.replace(",", ".")
+        plain = (
+            quantity.show(value)
+            if digits.isdigit() or value.denominator == 1
+            else digits.replace(",", ".")
+        )
         return ((Kind.NUMBER, f"n:{sign}{plain}"),)
     return ((Kind.NUMBER, f"n:{sign}{digits}"),)
 
@@ -222,7 +238,9 @@ def _money(found: re.Match[str], lexicon: Lexicon) -> tuple[tuple[Kind, str], ..
 def _jnum(found: re.Match[str], _: Lexicon) -> tuple[tuple[Kind, str], ...]:
     unit = found["ju"]
     value = quantity.kanji_number(found.group().removesuffix(unit or ""))
-    return ((Kind.NUMBER, quantity.quantity_key(value, unit) if unit else f"n:{quantity.show(value)}"),)
+    return (
+        (Kind.NUMBER, quantity.quantity_key(value, unit) if unit else f"n:{quantity.show(value)}"),
+    )
 
 
 def _version(found: re.Match[str], _: Lexicon) -> tuple[tuple[Kind, str], ...]:

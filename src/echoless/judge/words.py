@@ -1,9 +1,10 @@
-"""Tell words apart: what is a name, a negation, a quantifier, a duty, and what only holds together."""
+"""Tell words apart: names, negations, quantifiers, duties, and what only holds together."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from typing import Final
 
@@ -15,7 +16,9 @@ _SENTENCE_ENDS: Final = frozenset(f".!?。:|{LINE}-–—=([【「")
 _TITLES: Final = frozenset(
     {"herr", "herrn", "frau", "onkel", "tante", "dr", "prof", "mr", "mrs", "ms", "familie"}
 )
-_KEEP: Final = frozenset({"news", "less", "this", "thus", "always", "during", "thing", "need", "speed"})
+_KEEP: Final = frozenset(
+    {"news", "less", "this", "thus", "always", "during", "thing", "need", "speed"}
+)
 _HONORIFIC: Final = re.compile("^(?:さん|くん|ちゃん|さま)")
 _ENDINGS_DE: Final = ("innen", "ern", "en", "er", "em", "es", "e", "n", "s")
 
@@ -149,7 +152,7 @@ class Reader:
         text = " ".join(raw.text for raw in raws[index:after])
         unit = raws[after].text.casefold() if after < len(raws) else ""
         if unit in units() and len(unit) > 1 and unit != "in":
-            key = quantity.quantity_key(quantity.Fraction(value), unit)
+            key = quantity.quantity_key(Fraction(value), unit)
             return len(words) + 1, [self._make(Kind.NUMBER, key, f"{text} {raws[after].text}")]
         return len(words), [self._make(Kind.NUMBER, f"n:{value}", text)]
 
@@ -159,7 +162,9 @@ class Reader:
             return False
         after = fold(raws[index + 1].text, self._lex.language)
         closed = ("function", "articles", "prepositions", "conjunctions", "significant", "bland")
-        return not (any(self._lex.has(name, after) for name in closed) or after in self._lex.modality)
+        return not (
+            any(self._lex.has(name, after) for name in closed) or after in self._lex.modality
+        )
 
     def _word(self, text: str) -> Iterator[Token]:
         word = fold(text, self._lex.language).replace("-", "")
@@ -211,7 +216,7 @@ class Reader:
         lex = self._lex
         if lex.has("significant", word) and not lex.has("weak", word):
             yield self._make(Kind.RELATION, word, text)
-        elif self._is_glue(word):
+        elif self._is_glue(word) and not (text == "A" and not self._starts()):
             self._glue.append(word)
             if word in _TITLES:
                 self._before = word
@@ -220,7 +225,7 @@ class Reader:
         elif word in units() and len(word) > 3:
             unit = units()[word]
             yield self._make(Kind.UNIT, f"u:{unit.factor} {unit.base}", text)
-        elif self._is_name(word, text):
+        elif self._is_name(text):
             yield self._make(Kind.NAME, lex.synonyms.get(word, word), text)
         else:
             kind = Kind.SCOPE if lex.has("scopes", word) else Kind.WORD
@@ -233,7 +238,7 @@ class Reader:
     def _starts(self) -> bool:
         return not _SENTENCE_ENDS.isdisjoint(self._mark) and not self._glue
 
-    def _is_name(self, word: str, text: str) -> bool:
+    def _is_name(self, text: str) -> bool:
         if not text[0].isupper():
             return False
         if self._lex.language == "de":
@@ -278,7 +283,9 @@ class Reader:
         """Particles and endings hold together; what carries meaning among them is picked out."""
         end = 0
         for found in _morphemes().finditer(text):
-            yield from self._loose(text[end : found.start()], inflected=before == "han" and end == 0)
+            yield from self._loose(
+                text[end : found.start()], inflected=before == "han" and end == 0
+            )
             end = found.end()
             if _is_function_ja(found.group()):
                 self._glue.append(found.group())
@@ -287,7 +294,7 @@ class Reader:
         yield from self._loose(text[end:], inflected=before == "han" and end == 0)
 
     def _loose(self, text: str, *, inflected: bool) -> Iterator[Token]:
-        """Syllables right after a Han character are its ending; others are a word if long enough."""
+        """Syllables after a Han character are its ending; others are a word if long enough."""
         if len(text) >= 2 and not inflected:
             yield self._make(Kind.WORD, text, text)
         elif text:
@@ -304,7 +311,9 @@ def _morphemes() -> re.Pattern[str]:
     lex = lexicon("ja")
     names = {*lex.sets["function"], *lex.sets["articles"], *lex.sets["conjunctions"]}
     names |= {*lex.negation, *lex.quantifiers, *lex.modality, *lex.sets["qualifiers"]}
-    kana = sorted((n for n in names if re.fullmatch("[\u3041-\u309f]+", n)), key=lambda n: (-len(n), n))
+    kana = sorted(
+        (n for n in names if re.fullmatch("[\u3041-\u309f]+", n)), key=lambda n: (-len(n), n)
+    )
     return re.compile("|".join(kana))
 
 

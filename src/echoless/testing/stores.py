@@ -19,7 +19,16 @@ import pytest
 from echoless.applying import apply
 from echoless.errors import EcholessError, StoreError, StoreNotFound
 from echoless.groups import Group, Membership
-from echoless.model import Duplicate, Evidence, Judged, Link, Memory, Provenance, Vector, fingerprint
+from echoless.model import (
+    Duplicate,
+    Evidence,
+    Judged,
+    Link,
+    Memory,
+    Provenance,
+    Vector,
+    fingerprint,
+)
 from echoless.planning import Plan, make_plan
 from echoless.profiles import ActionKind
 from echoless.stores.base import Scope, Store, Transaction
@@ -204,9 +213,7 @@ class StoreConformance:
             run = apply(store, plan)
             assert run.counts[action] == 2
             assert not run.refused
-            assert store.ledger.marks().keys() == (
-                set() if action == "delete" else {"m-2", "m-4"}
-            )
+            assert store.ledger.marks().keys() == (set() if action == "delete" else {"m-2", "m-4"})
             expected = {"m-1", "m-3", FULL.id} | (set() if action == "delete" else {"m-2", "m-4"})
             assert {m.id for m in store.scan()} == expected
             undo(store, run.id)

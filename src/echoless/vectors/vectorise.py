@@ -35,6 +35,7 @@ NOT_FINITE: Final = "vector is not finite"
 WRONG_LENGTH: Final = "vector of a wrong length"
 FOREIGN_DIMENSION: Final = "vector of a foreign dimension"
 
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """One memory in one model: its position, and shape (parts, dimensions), float32."""

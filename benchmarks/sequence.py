@@ -1,0 +1,85 @@
+"""The sequence profile against a plain double loop: `python -m benchmarks.sequence`.
+
+350 memories of 30 words through `audit --profile wt-memory`, as a whole process, and the same pairs
+by `difflib.SequenceMatcher` in a plain double loop, in one run. The pairs must be the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from difflib import SequenceMatcher
+from itertools import combinations
+from pathlib import Path
+
+from benchmarks.data import notes
+from benchmarks.measure import echoless, keep
+from echoless import Memory, open_store
+from echoless.detect import DetectorOptions, open_detector
+from echoless.tally import Tally
+
+THRESHOLD = 0.75
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=350)
+    parser.add_argument("--words", type=int, default=30)
+    chosen = parser.parse_args()
+    told = notes(chosen.size, chosen.words)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        with open_store(f"sqlite:///{path}", create=True) as store, store.writing():
+            store.put(told)
+        audits = [
+            echoless("audit", str(path), "--profile", "wt-memory", "--json") for _ in range(3)
+        ]
+    audit = sorted(audits, key=lambda cost: cost.wall)[1]
+    start = time.perf_counter()
+    screened = _screened(told)
+    detector = time.perf_counter() - start
+    start = time.perf_counter()
+    plain = _plain(told)
+    loop = time.perf_counter() - start
+    grouped = json.loads(audit.output)["counts"]["participants"]
+    body = f"""
+| what | wall s | the loop takes |
+|---|---|---|
+| plain double loop of difflib, both directions | {loop:.2f} | 1 |
+| `audit --profile wt-memory`, whole process, median of 3 | {audit.wall:.2f} | {loop / audit.wall:.0f} times as long |
+| the detector alone | {detector:.3f} | {loop / detector:.0f} times as long |
+
+Pairs above {THRESHOLD}: {len(plain)} by the loop, {len(screened)} by the detector, the same pairs
+with the same ratios: {"yes" if plain == screened else "NO"}. The audit groups {grouped} memories.
+"""
+    keep(
+        "sequence",
+        f"{chosen.size} memories of {chosen.words} words, sequence ratio above {THRESHOLD}",
+        "python -m benchmarks.sequence",
+        body,
+    )
+    sys.exit(plain != screened)
+
+
+def _plain(told: list[Memory]) -> dict[tuple[str, str], float]:
+    found = {}
+    for one, other in combinations(told, 2):
+        ratio = max(
+            SequenceMatcher(None, a, b, autojunk=False).ratio()
+            for a, b in ((one.content, other.content), (other.content, one.content))
+        )
+        if ratio > THRESHOLD:
+            found[one.id, other.id] = ratio
+    return found
+
+
+def _screened(told: list[Memory]) -> dict[tuple[str, str], float]:
+    detector = open_detector("sequence", DetectorOptions(threshold=THRESHOLD, inclusive=False))
+    return {(c.a, c.b): c.similarity for c in detector.detect(told, Tally())}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""The first half of the road: from memories to the pairs worth judging, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from echoless.detect import DetectorOptions, open_detector
+from echoless.model import Candidate, Json, Memory
+from echoless.profiles import DetectorUse, Profile
+from echoless.settings import Settings
+from echoless.tally import Tally
+from echoless.text import is_blank, unreadable
+from echoless.vectors.base import Vectoriser
+
+Progress = Callable[[str, int, int], None]
+"""Told (stage, done, in all); in all is 0 where it is not known."""
+
+Signals = dict[tuple[str, str], dict[str, float]]
+"""Similarity by detector for each pair of ids, smaller first."""
+
+MAX_LENGTH: Final = 1_000_000
+"""Characters; longer memories are counted as skipped. Far above any memory, far below what would
+stall a comparison."""
+
+PAIRS_PER_MEMORY: Final = 30
+"""Pairs of one detector that are looked at, for each memory of a partition, closest first.
+
+In stores of one topic the pairs at a recall-oriented threshold grow with the square of the store:
+30 a memory is more than twice what the widest threshold in `benchmarks/results/detectors.md` needs,
+and keeps the judge's work linear. What is left out is counted.
+"""
+
+
+def eligible(
+    memories: Mapping[str, Memory], marked: Mapping[str, str], tally: Tally
+) -> list[Memory]:
+    """Memories that can be compared; the others are counted with the reason."""
+    kept = []
+    for memory in memories.values():
+        reason = "already marked" if memory.id in marked else _unfit(memory.content)
+        if reason:
+            tally.skip(reason, memory.id)
+        else:
+            kept.append(memory)
+    return kept
+
+
+def _unfit(text: str) -> str | None:
+    if len(text) > MAX_LENGTH:
+        return "too long"
+    if is_blank(text):
+        return "empty"
+    return "unreadable text" if unreadable(text) else None
+
+
+def folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str, ...]]:
+    """Identical texts of one partition, by the smallest id: judged once, whatever their number."""
+    classes: dict[tuple[object, ...], list[str]] = {}
+    for memory in memories:
+        key = (*_partition(memory, profile), memory.content)
+        classes.setdefault(key, []).append(memory.id)
+    return {min(ids): tuple(sorted(ids)) for ids in classes.values()}
+
+
+def candidates(
+    memories: Mapping[str, Memory],
+    copies: Mapping[str, Sequence[str]],
+    settings: Settings,
+    tally: Tally,
+    tell: Progress,
+) -> tuple[Signals, int]:
+    """What the detectors of the profile propose.
+
+    Args:
+        memories: By id.
+        copies: Classes of identical texts, see `folded`; detectors see one of each.
+        settings: Profile, encoder, cache.
+        tally: Takes what detectors skip.
+        tell: Progress.
+
+    Returns:
+        The pairs with their similarities, and how many more were proposed but left out.
+    """
+    signals: Signals = {}
+    left_out = 0
+    vectoriser = _vectoriser(settings, tally, tell)
+    partitions = list(_partitions(memories, copies, settings.profile))
+    for use in settings.profile.detectors:
+        detector = open_detector(use.name, _options(use, vectoriser))
+        for at, partition in enumerate(partitions):
+            tell(f"looking ({use.name})", at, len(partitions))
+            budget = PAIRS_PER_MEMORY * len(partition)
+            kept, dropped = closest(detector.detect(partition, tally), budget)
+            for found in kept:
+                signals.setdefault((found.a, found.b), {})[use.name] = found.similarity
+            if dropped:
+                left_out += dropped
+                tally.note(_capped(use.name, len(partition), len(kept), dropped, kept))
+        tell(f"looking ({use.name})", len(partitions), len(partitions))
+    return signals, left_out
+
+
+def _options(use: DetectorUse, vectoriser: Vectoriser | None) -> DetectorOptions:
+    return DetectorOptions(
+        threshold=use.threshold,
+        inclusive=use.inclusive,
+        settings=use.settings,
+        vectoriser=vectoriser,
+    )
+
+
+def closest(proposed: Iterable[Candidate], budget: int) -> tuple[list[Candidate], int]:
+    """The closest candidates, in memory bounded by the budget.
+
+    Args:
+        proposed: Any number.
+        budget: At most so many are kept; ties by id.
+
+    Returns:
+        The candidates kept, closest first where any were dropped, and the number dropped.
+    """
+    kept: list[Candidate] = []
+    floor, seen = -1.0, 0
+    for each in proposed:
+        seen += 1
+        if each.similarity >= floor:
+            kept.append(each)
+        if len(kept) >= 2 * budget + 1000:
+            kept = _cut(kept, budget)
+            floor = kept[-1].similarity
+    if len(kept) > budget:
+        kept = _cut(kept, budget)
+    return kept, seen - len(kept)
+
+
+def _cut(found: list[Candidate], budget: int) -> list[Candidate]:
+    return sorted(found, key=lambda c: (-c.similarity, c.a, c.b))[:budget]
+
+
+def _capped(name: str, size: int, looked_at: int, dropped: int, kept: Sequence[Candidate]) -> str:
+    lowest = min(c.similarity for c in kept)
+    return (
+        f"{name}: of {looked_at + dropped:,} pairs among {size:,} memories the {looked_at:,} closest "
+        f"(similarity {lowest:.2f} and up) were judged."
+    )
+
+
+def _vectoriser(settings: Settings, tally: Tally, tell: Progress) -> Vectoriser | None:
+    if not any(use.name == "semantic" for use in settings.profile.detectors):
+        return None
+    from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415 - only where it is used
+
+    return open_vectoriser(
+        settings.encoder,
+        cache=settings.cache,
+        tally=tally,
+        progress=lambda done, whole: tell("encoding", done, whole),
+    )
+
+
+def _partition(memory: Memory, profile: Profile) -> tuple[Json, ...]:
+    return tuple(getattr(memory, name) for name in profile.partition)
+
+
+def _partitions(
+    memories: Mapping[str, Memory], copies: Mapping[str, Sequence[str]], profile: Profile
+) -> Iterator[list[Memory]]:
+    parts: dict[tuple[Json, ...], list[Memory]] = {}
+    for rep in sorted(copies):
+        parts.setdefault(_partition(memories[rep], profile), []).append(memories[rep])
+    for key in sorted(parts, key=repr):
+        if len(parts[key]) > 1:
+            yield parts[key]

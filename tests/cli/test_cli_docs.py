@@ -1,0 +1,119 @@
+"""`docs/cli.md` says what the commands say; nothing is undocumented."""
+
+import importlib.util
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+from click.testing import Result
+
+from echoless.cli.main import FAMILIES, main
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "cli.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_cli", DOCS / "generate_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def commands() -> Iterator[click.Command]:
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        command = main.get_command(context, name)
+        assert command is not None
+        yield command
+
+
+def test_the_reference_is_up_to_date(generator: ModuleType) -> None:
+    assert generator.updated(PAGE) == PAGE, "run: python docs/generate_cli.py"
+
+
+@pytest.mark.parametrize("command", commands(), ids=lambda command: command.name)
+def test_every_command_and_option_is_documented(command: click.Command) -> None:
+    section = PAGE.partition(f"#### echoless {command.name}\n")[2].partition("\n#### ")[0]
+    assert section
+    assert command.help
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, f"{option.name} has no help"
+            assert all(spelling in section for spelling in option.opts), option.opts
+
+
+def test_the_table_of_commands_fits_the_commands() -> None:
+    names = [name for family in FAMILIES.values() for name in family]
+    assert [command.name for command in commands()] == names
+
+
+def test_examples_name_options_that_exist() -> None:
+    by_name = {command.name: command for command in commands()}
+    lines = re.findall(r"^\$ echoless (\w+)(.*)$", PAGE, re.MULTILINE)
+    assert len(lines) > 20
+    for name, rest in lines:
+        options = {o for p in by_name[name].params for o in (*p.opts, "--help")}
+        for word in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest.partition("&&")[0]):
+            assert word in options, f"echoless {name}{rest}"
+
+
+def keys(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys(inner)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit", "{}"),
+        ("dedup", "{}"),
+        ("dedup", "{}", "--apply"),
+        ("search", "{}", "database"),
+        ("show", "{}", "m-1"),
+        ("history", "{}"),
+        ("check", "{}"),
+        ("purge", "{}", "--before", "2020-01-01"),
+        ("export", "{}", "out.md"),
+    ],
+    ids=" ".join,
+)
+def test_every_key_of_the_json_is_documented(
+    echoless: Callable[..., Result], notes: str, words: tuple[str, ...]
+) -> None:
+    named = set(re.findall(r"\w+", PAGE))
+    fields_of_a_memory = {
+        *("content", "type", "tags", "importance", "access_count", "created_at", "updated_at"),
+        *("last_accessed", "provenance", "links", "pinned", "metadata", "vectors", "extra"),
+    }
+    semantic = ["--no-semantic"] if words[0] in {"audit", "dedup"} else []
+    result = echoless(*(w.format(notes) for w in words), *semantic, "--json")
+    found = set(keys(json.loads(result.stdout))) - fields_of_a_memory
+    data = {"work", "home", "2026-01", "m-1"}
+    assert found - data - named == set()
+
+
+def test_exit_codes_are_those_of_the_errors(echoless: Callable[..., Result]) -> None:
+    from echoless import errors
+
+    codes = {
+        kind.exit_code
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.EcholessError)
+    }
+    codes |= {0, errors.TOO_MUCH_REPETITION, errors.INTERRUPTED}
+    for code in codes:
+        assert re.search(rf"^\| {code} \|", PAGE, re.MULTILINE)
+        assert re.search(rf"^ +{code}  ", echoless("--help").stdout, re.MULTILINE)

@@ -1,0 +1,126 @@
+"""A few stories through real processes: start-up, pipes, encodings, a terminal."""
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Process = Callable[..., "subprocess.CompletedProcess[str]"]
+PROGRAM = "from echoless.cli.main import run; run()"
+
+
+def test_a_story_from_import_to_undo(process: Process, notes: str) -> None:
+    assert process("import", notes, "agent.db", "--skip-invalid").returncode == 0
+    first = process("audit", "agent.db", "--no-semantic", "--json")
+    assert json.loads(first.stdout)["counts"]["redundant"] == 3
+    applied = process("dedup", "agent.db", "--no-semantic", "--apply")
+    line = re.search(r"Back: echoless (.+)", applied.stdout)
+    assert line is not None
+    assert process(*line[1].split()).returncode == 0
+    assert process("audit", "agent.db", "--no-semantic", "--json").stdout == first.stdout
+
+
+def test_the_same_store_gives_the_same_answer_whatever_the_hash_seed(
+    process: Process, notes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = set()
+    for seed in ("1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        answers.add(process("dedup", notes, "--no-semantic", "--json").stdout)
+    assert len(answers) == 1
+
+
+def test_help_imports_neither_numpy_nor_rich() -> None:
+    program = (
+        "import sys\nfrom echoless.cli.main import main\n"
+        "main.main(['--help'], standalone_mode=False)\n"
+        "print([m for m in ('numpy', 'rich', 'sqlite3.dbapi2', 'echoless.cli.looking')"
+        " if m in sys.modules and not m.startswith('sqlite')], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def test_a_terminal_that_knows_only_ascii_gets_escapes(
+    process: Process, write_store: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = write_store(("m-1", "Anna trinkt grünen Tee. 緑茶", "n", 0.5))
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = process("show", store, "m-1")
+    assert done.returncode == 0
+    assert "gr\\xfcnen Tee. \\u7dd1\\u8336" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(notes: str, place: Path) -> None:
+    program = [sys.executable, "-c", PROGRAM, "audit", notes, "--no-semantic"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        said = child.stderr.read()
+    assert said.strip() == b""
+
+
+def test_a_review_in_a_real_terminal(notes: str) -> None:
+    question = b"[q]uit: "
+    said, code = in_terminal(
+        ["dedup", notes, "--no-semantic", "-i"],
+        [(question, b"\n"), (question, b"k\n"), (question, b"s\n"), (b"[y/N] ", b"y\n")],
+    )
+    assert code == 0
+    assert b"Nothing was decided." in said
+    assert b"Done: 2 memories hidden in 1 group." in said
+
+
+def test_ctrl_c_in_a_review_changes_nothing(notes: str, place: Path) -> None:
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    question = b"[q]uit: "
+    said, code = in_terminal(
+        ["dedup", notes, "--no-semantic", "-i"], [(question, b"k\n"), (question, b"\x03")]
+    )
+    assert code == 130
+    assert b"Interrupted; nothing was changed." in said
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+def in_terminal(words: list[str], script: list[tuple[bytes, bytes]]) -> tuple[bytes, int]:
+    """Run in a pseudo-terminal; type each answer after its question.
+
+    Returns:
+        Everything that was shown, and the exit code.
+    """
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", PROGRAM, *words])
+    said = b""
+    for question, answer in script:
+        fresh = b""
+        while question not in fresh:
+            piece = read_some(terminal)
+            assert piece, f"waited for {question!r}, got: {(said + fresh)[-500:]!r}"
+            fresh += piece
+        said += fresh
+        os.write(terminal, answer)
+    while piece := read_some(terminal):
+        said += piece
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    return said, os.waitstatus_to_exitcode(status)
+
+
+def read_some(terminal: int) -> bytes:
+    """What the terminal shows next; empty at its end, or after half a minute of silence."""
+    ready, _, _ = select.select([terminal], [], [], 30)
+    try:
+        return os.read(terminal, 65_536) if ready else b""
+    except OSError:  # how Linux reports the end of a pseudo-terminal
+        return b""

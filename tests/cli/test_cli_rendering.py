@@ -1,0 +1,164 @@
+import re
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from echoless.cli import render
+from echoless.cli.differences import LONGEST, word_difference
+from echoless.cli.document import (
+    Block,
+    Gap,
+    Heading,
+    Line,
+    Span,
+    Style,
+    Table,
+    count,
+    flat,
+    say,
+    strong,
+    visible,
+)
+from echoless.cli.progress import Bar
+
+short = st.text(alphabet="ab 1.-茶", max_size=40)
+
+
+def side(line: Line, left_out: Style) -> str:
+    return "".join(re.sub(r"\s", "", span.text) for span in line if span.style != left_out)
+
+
+@given(short, short)
+def test_a_difference_holds_both_texts(old: str, new: str) -> None:
+    line = word_difference(old, new)
+    if not any("…" in span.text for span in line):
+        assert side(line, "new") == re.sub(r"\s", "", old)
+        assert side(line, "old") == re.sub(r"\s", "", new)
+
+
+@given(st.text(max_size=60))
+def test_equal_texts_have_no_difference(text: str) -> None:
+    assert {span.style for span in word_difference(text, text)} <= {""}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("port 8080 is open", "port 8081 is open", "port [-8080-] {+8081+} is open"),
+        ("in /srv/data/a.txt", "in /srv/data/b.txt", "in /[-srv/data/a.txt-]{+srv/data/b.txt+}"),
+        ("緑茶を飲む", "紅茶を飲む", "[-緑-]{+紅+}茶を飲む"),
+        ("a  b", "a b", "a b"),
+        ("", "new", "{+new+}"),
+    ],
+)
+def test_words_are_marked_whole(old: str, new: str, shown: str) -> None:
+    assert list(render.plain([say(*word_difference(old, new))])) == [shown]
+
+
+def test_long_agreement_is_left_out_and_long_texts_stay_quick() -> None:
+    same = " ".join(f"w{n}" for n in range(200))
+    shown = next(render.plain([say(*word_difference(f"a {same} b", f"a {same} c"))]))
+    assert len(shown) < 150
+    assert "…" in shown
+    endless = "word " * 200_000
+    assert len(word_difference(endless, endless + "x")) < LONGEST
+
+
+@given(st.text())
+def test_visible_text_has_no_control_characters_and_keeps_the_rest(text: str) -> None:
+    shown = visible(text)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", shown)
+    plain = re.sub("[^ -~äöüß茶]", "", text)
+    assert visible(plain) == plain
+
+
+def test_tables_line_up_with_wide_characters() -> None:
+    table = Table(("name", "n"), (("緑茶", "1"), ("tea", "22")), frozenset({1}))
+    assert list(render.plain([table])) == ["name   n", "緑茶   1", "tea   22"]
+
+
+BLOCKS: list[Block] = [
+    Heading("Title"),
+    say("Some ", strong("text"), Span(" old", "old")),
+    say("an item\x1b[2J", level=1),
+    Table(("a", "b"), (("1", "2"),)),
+    Gap(),
+]
+
+
+def test_a_terminal_gets_colours_and_no_marks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(render, "is_terminal", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    render.show(BLOCKS)
+    said = capsys.readouterr().out
+    assert "\x1b[31m old" in said
+    assert "[-" not in said
+    assert "\x1b[2J" not in said
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_a_terminal_that_wants_no_colour_gets_plain_text(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert render.is_terminal()
+    monkeypatch.setenv(name, value)
+    assert not render.is_terminal()
+
+
+def test_markdown_of_every_block() -> None:
+    said = "\n".join(render.markdown(BLOCKS))
+    assert "## Title" in said
+    assert "Some **text**~~ old~~" in said
+    assert "- an item\\\\u001b\\[2J" in said
+    assert "| 1 | 2 |" in said
+
+
+def test_counts_and_previews_read_well() -> None:
+    assert count(1, "copy", "copies") == "1 copy"
+    assert count(1200, "memory", "memories") == "1,200 memories"
+    assert flat("a\n b", 10) == "a b"
+    assert flat("x" * 20, 10) == "x" * 9 + "…"
+
+
+class _Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("quiet", "shown"), [(False, True), (True, False)])
+def test_a_bar_appears_on_a_terminal_only_after_a_while(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool, shown: bool
+) -> None:
+    clock = iter([0.0, 0.1, 1.0, 1.1, 1.2])
+    terminal = _Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("echoless.cli.progress.time.monotonic", lambda: next(clock))
+    with Bar(quiet=quiet) as bar:
+        bar("reading", 1, 10)
+        assert terminal.getvalue() == ""
+        bar("reading", 5, 10)
+        bar.actions(1, 2)
+        bar("encoding", 1, 0)
+    assert bool(terminal.getvalue()) == shown
+
+
+def test_a_bar_is_silent_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("echoless.cli.progress.DELAY", -1)
+    with Bar() as bar:
+        bar("reading", 1, 10)
+    assert capsys.readouterr().err == ""

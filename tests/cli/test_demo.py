@@ -1,0 +1,70 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from echoless import demo as demos
+from echoless.stores import open_store
+
+Call = Callable[..., Result]
+
+
+def test_the_demo_walks_the_road_and_ends_where_it_began(place: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "echoless.demo", "--keep", "kept"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=55,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for step in ("import", "audit", "dedup", "search", "undo", "check"):
+        assert f"$ echoless {step} " in done.stdout
+    assert "duplicate hidden" in done.stdout or "duplicates hidden" in done.stdout
+    assert "exactly as it was before" in done.stdout
+    with open_store(place / "kept" / "agent.db") as store:
+        assert store.count() == 1200
+        assert store.ledger.marks() == {}
+
+
+def test_the_demo_fails_if_the_store_is_not_as_it_was(
+    echoless: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demos, "_commands", lambda *, semantic: iter([["stores"]]))
+    given = iter(["one", "another"])
+    monkeypatch.setattr(demos, "store_digest", lambda _: next(given))
+    result = echoless("demo", "--json")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert told["equal"] is False
+    assert [step["exit_code"] for step in told["steps"]] == [0, 0]
+
+
+def test_the_demo_fails_if_a_step_fails(echoless: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demos, "_commands", lambda *, semantic: iter([["undo", "agent.db", "x"]]))
+    result = echoless("demo")
+    assert result.exit_code == 1
+    assert "This is a bug: echoless undo agent.db x" in result.stdout
+
+
+def test_the_digest_sees_every_field(place: Path) -> None:
+    path = place / "a.jsonl"
+    seen = set()
+    for count in (1, 2):
+        path.write_text(json.dumps({"id": "m", "content": "x", "access_count": count}) + "\n")
+        seen.add(demos.store_digest(str(path)))
+    assert len(seen) == 2
+
+
+def test_the_demo_overwrites_nothing(echoless: Call, place: Path) -> None:
+    (place / "full").mkdir()
+    (place / "full" / "agent.db").write_text("precious")
+    result = echoless("demo", "--keep", "full")
+    assert result.exit_code == 2
+    assert "not an empty folder" in result.stderr
+    assert (place / "full" / "agent.db").read_text() == "precious"
