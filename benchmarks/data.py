@@ -102,7 +102,11 @@ def notes(count: int, words: int, *, seed: int = 350) -> list[Memory]:
         else:
             text = " ".join(_word(source) for _ in range(words))
         made.append(
-            Memory(id=f"n-{number:05d}", content=text, created_at=f"2026-01-01T00:{number % 60:02d}:00Z")
+            Memory(
+                id=f"n-{number:05d}",
+                content=text,
+                created_at=f"2026-01-01T00:{number % 60:02d}:00Z",
+            )
         )
     return made
 

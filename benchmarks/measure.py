@@ -41,9 +41,7 @@ def run(*command: str, environment: dict[str, str] | None = None) -> Cost:
     """
     with tempfile.TemporaryFile("w+") as out:
         start = time.perf_counter()
-        process = subprocess.Popen(
-            command, stdout=out, env={**os.environ, **(environment or {})}
-        )
+        process = subprocess.Popen(command, stdout=out, env={**os.environ, **(environment or {})})
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -57,7 +57,10 @@ def _body(size: int, cold: Cost, warm: Cost, stages: dict[str, float]) -> str:
     counts = json.loads(warm.output)["counts"]
     rows = [
         f"| {name} | {c.wall:.1f} | {c.cpu:.1f} | {c.peak_mb:.0f} |"
-        for name, c in (("first audit, every text encoded", cold), ("second audit, vectors cached", warm))
+        for name, c in (
+            ("first audit, every text encoded", cold),
+            ("second audit, vectors cached", warm),
+        )
     ]
     whole = sum(stages.values())
     parts = [f"| {n} | {s:.2f} | {s / whole:.0%} |" for n, s in stages.items() if s >= 0.005]

@@ -12,37 +12,43 @@ Example:
     ```
 """
 
-from echoless.applying import Refusal, Run, apply
-from echoless.audit import Report, audit
-from echoless.check import Health, Problem, check
-from echoless.errors import EcholessError
-from echoless.groups import Group, Membership
-from echoless.model import (
-    Contradiction,
-    Difference,
-    DifferenceKind,
-    Distinct,
-    Duplicate,
-    Evidence,
-    Judged,
-    Link,
-    Memory,
-    Provenance,
-    Related,
-    Sibling,
-    Subsumes,
-    Unsure,
-    Update,
-    Vector,
-    Verdict,
-)
-from echoless.pipeline import Findings, find, plan
-from echoless.planning import Plan, read_plan, write_plan
-from echoless.search import Answer, Hit, search, similar
-from echoless.settings import Choices, Settings, layered, resolve
-from echoless.stores import Scope, Store, open_store
-from echoless.transfer import backup, export, transfer
-from echoless.undoing import Undone, history, keep_both, purge, undo
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from echoless.applying import Refusal, Run, apply
+    from echoless.auditing import Report, audit
+    from echoless.checking import Health, Problem, check
+    from echoless.errors import EcholessError
+    from echoless.groups import Group, Membership
+    from echoless.model import (
+        Contradiction,
+        Difference,
+        DifferenceKind,
+        Distinct,
+        Duplicate,
+        Evidence,
+        Judged,
+        Link,
+        Memory,
+        Provenance,
+        Related,
+        Sibling,
+        Subsumes,
+        Unsure,
+        Update,
+        Vector,
+        Verdict,
+    )
+    from echoless.pipeline import Findings, find, plan
+    from echoless.planning import Plan, read_plan, write_plan
+    from echoless.searching import Answer, Hit, search, similar
+    from echoless.settings import Choices, Settings, layered, resolve
+    from echoless.stores import Scope, Store, open_store
+    from echoless.transport import backup, export, transfer
+    from echoless.undoing import Undone, history, keep_both, purge, undo
 
 __all__ = [
     "Answer",
@@ -99,3 +105,52 @@ __all__ = [
     "undo",
     "write_plan",
 ]
+
+_HOMES: Final = {
+    "applying": ("Refusal", "Run", "apply"),
+    "auditing": ("Report", "audit"),
+    "checking": ("Health", "Problem", "check"),
+    "errors": ("EcholessError",),
+    "groups": ("Group", "Membership"),
+    "model": (
+        "Contradiction",
+        "Difference",
+        "DifferenceKind",
+        "Distinct",
+        "Duplicate",
+        "Evidence",
+        "Judged",
+        "Link",
+        "Memory",
+        "Provenance",
+        "Related",
+        "Sibling",
+        "Subsumes",
+        "Unsure",
+        "Update",
+        "Vector",
+        "Verdict",
+    ),
+    "pipeline": ("Findings", "find", "plan"),
+    "planning": ("Plan", "read_plan", "write_plan"),
+    "searching": ("Answer", "Hit", "search", "similar"),
+    "settings": ("Choices", "Settings", "layered", "resolve"),
+    "stores": ("Scope", "Store", "open_store"),
+    "transport": ("backup", "export", "transfer"),
+    "undoing": ("Undone", "history", "keep_both", "purge", "undo"),
+}
+"""Where each public name lives. Names are loaded when first used, which keeps `import echoless` at
+a few milliseconds; therefore no module may carry the name of a public function."""
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _HOMES.items():
+        if name in names:
+            value: object = getattr(import_module(f"echoless.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'echoless' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

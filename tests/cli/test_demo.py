@@ -68,3 +68,15 @@ def test_the_demo_overwrites_nothing(echoless: Call, place: Path) -> None:
     assert result.exit_code == 2
     assert "not an empty folder" in result.stderr
     assert (place / "full" / "agent.db").read_text() == "precious"
+
+
+def test_an_interruption_ends_the_demo_not_only_its_step(
+    echoless: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("echoless.cli.looking.find", interrupted)
+    result = echoless("demo")
+    assert result.exit_code == 130
+    assert "$ echoless dedup" not in result.stdout

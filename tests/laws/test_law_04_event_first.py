@@ -10,6 +10,7 @@ import pytest
 from echoless import apply, check, history, open_store, undo
 from echoless.model import Link, Memory
 from echoless.planning import Plan
+from echoless.stores import Store
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand, simple
 from tests.laws.worlds import KINDS, SUFFIX, open_world, picture
@@ -31,14 +32,38 @@ def told() -> list[Memory]:
 GROUPS = [("m-1", "m-2"), ("m-4", "m-5", "m-6")]
 
 
+def told_at_length() -> list[Memory]:
+    return told() + [
+        simple(n, tags=(f"t{n}",), metadata={f"k{n}": n}, links=(Link(f"m-{n % 5 + 1}"),))
+        for n in range(7, 22)
+    ]
+
+
+MANY_GROUPS = [*GROUPS, *((f"m-{n}", f"m-{n + 1}", f"m-{n + 2}") for n in range(7, 22, 3))]
+
+WORLDS = {"two groups": (told, GROUPS), "seven groups": (told_at_length, MANY_GROUPS)}
+
+POINTS = {
+    ("sqlite", "mark"): (30, 50),
+    ("sqlite", "merge"): (80, 220),
+    ("sqlite", "delete"): (150, 550),
+    ("jsonl", "mark"): (40, 60),
+    ("jsonl", "merge"): (50, 80),
+    ("jsonl", "delete"): (60, 100),
+}
+"""Writes a run has at least, in the two worlds: more than 1,400 in all."""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("size", WORLDS)
 def test_killed_at_every_write_of_apply_no_memory_is_lost_and_undo_is_exact(
-    tmp_path: Path, kind: str, action: str
+    tmp_path: Path, kind: str, action: str, size: str
 ) -> None:
+    memories, groups = WORLDS[size]
     original = tmp_path / "original"
     original.mkdir()
-    with open_world(kind, told(), original) as store:
+    with open_world(kind, memories(), original) as store:
         before = picture(store)
     points = 0
     for step in range(100_000):
@@ -46,14 +71,14 @@ def test_killed_at_every_write_of_apply_no_memory_is_lost_and_undo_is_exact(
         shutil.copytree(original, place)
         url = f"{kind}:///{place}/memories.{SUFFIX[kind]}"
         with open_store(url) as store:
-            plan = plan_by_hand(store, GROUPS, action)
+            plan = plan_by_hand(store, groups, action)
         killed = killed_at(step, lambda plan=plan, url=url: _apply(url, plan))
-        _recovers(url, before, action, expected_done=None if killed else True)
+        _recovers(url, before, action, size, expected_done=None if killed else True)
         shutil.rmtree(place)
         if not killed:
             break
         points += 1
-    assert points >= 30
+    assert points >= POINTS[kind, action][list(WORLDS).index(size)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -71,7 +96,7 @@ def test_killed_at_every_write_of_undo_it_can_be_brought_to_its_end(
         shutil.copytree(original, place)
         url = f"{kind}:///{place}/memories.{SUFFIX[kind]}"
         killed = killed_at(step, lambda url=url: _undo(url, run))
-        _recovers(url, before, action, expected_done=None)
+        _recovers(url, before, action, "two groups", expected_done=None)
         shutil.rmtree(place)
         if not killed:
             break
@@ -87,7 +112,9 @@ def _undo(url: str, run: str) -> None:
         undo(store, run)
 
 
-def _recovers(url: str, before: object, action: str, *, expected_done: bool | None) -> None:
+def _recovers(
+    url: str, before: object, action: str, size: str, *, expected_done: bool | None
+) -> None:
     """After `check`, every action stands whole or not at all, and undo gives back the beginning."""
     with open_store(url) as store:
         health = check(store)
@@ -96,21 +123,23 @@ def _recovers(url: str, before: object, action: str, *, expected_done: bool | No
         standing = [run for run in history(store.ledger) if run.status == "done"]
         if expected_done:
             assert len(standing) == 1
-        _nothing_is_lost(store, action)
+        _nothing_is_lost(store, action, size)
         for run in standing:
             undo(store, run.id)
         assert picture(store) == before
         assert store.ledger.marks() == {}
 
 
-def _nothing_is_lost(store: object, action: str) -> None:
+def _nothing_is_lost(store: Store, action: str, size: str) -> None:
     """Each memory is there, or its survivor stands with all it knew."""
+    memories_told, groups = WORLDS[size]
+    originals = {m.id: m for m in memories_told()}
     memories = {m.id: m for m in store.scan()}
     marks = store.ledger.marks()
-    for group in GROUPS:
+    for group in groups:
         survivor = memories[group[0]]
         for member in group[1:]:
-            original = next(m for m in told() if m.id == member)
+            original = originals[member]
             if member in memories:
                 assert memories[member].content == original.content
                 assert member not in marks or action != "delete"

@@ -82,9 +82,7 @@ def test_recalls_since_the_run_are_kept(kind: str) -> None:
             store.put([replace(merged, access_count=14, last_accessed="2026-09-09T00:00:00Z")])
         undo(store, run.id)
         restored = store.get(["m-1"])["m-1"]
-        assert restored == replace(
-            told[0], access_count=4, last_accessed="2026-09-09T00:00:00Z"
-        )
+        assert restored == replace(told[0], access_count=4, last_accessed="2026-09-09T00:00:00Z")
 
 
 @pytest.mark.parametrize("kind", KINDS)

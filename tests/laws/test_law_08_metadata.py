@@ -57,9 +57,7 @@ def test_the_store_holds_the_union_after_the_run(
         apply(store, preview)
         after = {m.id: m for m in store.scan()}
         for each in preview.actions:
-            expected, _ = united(
-                originals[each.survivor], [originals[m.id] for m in each.members]
-            )
+            expected, _ = united(originals[each.survivor], [originals[m.id] for m in each.members])
             assert after[each.survivor].tags == expected.tags
             assert after[each.survivor].access_count == expected.access_count
             assert after[each.survivor].metadata == expected.metadata

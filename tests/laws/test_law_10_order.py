@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, find, plan
-from echoless.audit import findings_json
+from echoless.auditing import findings_json
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
 

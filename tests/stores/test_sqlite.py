@@ -132,7 +132,9 @@ def test_full_text_follows_changes_and_removals(path: Path) -> None:
         assert store.integrity() == []
 
 
-def test_a_store_that_may_not_be_written_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_may_not_be_written_says_so(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Root may write anything, so the file is opened the way the system would allow it: read-only.
     real = sqlite3.connect
     monkeypatch.setattr(

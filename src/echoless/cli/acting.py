@@ -10,7 +10,7 @@ from typing import cast
 import click
 
 from echoless.applying import apply
-from echoless.check import Health, check
+from echoless.checking import Health, check
 from echoless.cli import render
 from echoless.cli.document import Block, Heading, Table, count, names, number, say, strong
 from echoless.cli.options import examples, json_option, store_argument, writing

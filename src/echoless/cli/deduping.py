@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from echoless.applying import Run, apply
-from echoless.audit import findings_json
+from echoless.auditing import findings_json
 from echoless.cli import render
 from echoless.cli.document import Gap, say
 from echoless.cli.options import (

@@ -154,7 +154,7 @@ def _list(
 @click.option(
     "--semantic",
     is_flag=True,
-    help="Compare by meaning too: about half a minute longer, where an encoder is installed.",
+    help="Compare by meaning too: slower the first time, where an encoder is installed.",
 )
 @json_option
 def demo_command(*, keep: Path | None, semantic: bool, as_json: bool) -> int:

@@ -9,7 +9,7 @@ from typing import cast
 
 import click
 
-from echoless.audit import Report, audit, report_json, share_limit
+from echoless.auditing import Report, audit, report_json, share_limit
 from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, Table, count, dim, flat, names, say, strong
 from echoless.cli.options import (
@@ -30,7 +30,7 @@ from echoless.errors import TOO_MUCH_REPETITION, InputError
 from echoless.ledger import Event, Ledger
 from echoless.model import Json, Memory
 from echoless.pipeline import find, plan
-from echoless.search import MODES, Answer, Hit, Mode, search, similar
+from echoless.searching import MODES, Answer, Hit, Mode, search, similar
 from echoless.settings import Choices
 from echoless.stores import Store, open_store
 

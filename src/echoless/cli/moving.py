@@ -10,7 +10,7 @@ from echoless.cli import render
 from echoless.cli.document import count, number, say, strong
 from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.stores import open_store
-from echoless.transfer import FORMATS, Transferred, backup, export, transfer
+from echoless.transport import FORMATS, Transferred, backup, export, transfer
 
 
 @click.command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from echoless.audit import Report, Share, held_by_kind
+from echoless.auditing import Report, Share, held_by_kind
 from echoless.cli.differences import word_difference
 from echoless.cli.document import (
     Block,
@@ -84,6 +84,7 @@ def _summary(report: Report) -> Iterator[Block]:
         ("estimated tokens, all visible", number(report.tokens)),
         ("estimated tokens wasted in recall", number(report.wasted_tokens)),
         ("pairs compared", number(counts["candidates"])),
+        ("pairs beyond the budget, not compared", number(counts["left_out"])),
         ("pairs alike but kept apart", number(counts["held"])),
     ]
     yield Table(("figure", "value"), tuple(rows), frozenset({1}))

@@ -201,7 +201,7 @@ def _both_say_more(case: _Case, a: Facts, b: Facts, found: Comparison) -> Verdic
     if a.language != b.language and case.semantic >= _SAME_TOPIC:
         language = Difference(DifferenceKind.LANGUAGE, (a.language,), (b.language,))
         return Unsure(case.evidence("other-language", language, *differences))
-    if max(found.coverage_a, found.coverage_b) < _SAME_FRAME:
+    if (found.coverage_a + found.coverage_b) / 2 < _SAME_FRAME:
         return _apart(case, found, differences)
     kind = differences[0].kind
     newer = _newer(case.pair, a, b)
