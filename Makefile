@@ -11,7 +11,7 @@ help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(READY) ## Import the sample, find what is said twice, hide it, search, and go back.
-	@$(BIN)/python -m echoless.demo
+	@$(BIN)/python -m echoless.demo --semantic
 
 test: $(READY) ## Run the tests.
 	$(BIN)/python -m pytest -n $(WORKERS)

@@ -12,7 +12,26 @@ from importlib.resources import files
 
 from echoless import Memory
 
-_SYLLABLES = "ba ko ri ten mo sal ve dun lar ki po zen tur fa mel os gri ha".split()
+_SYLLABLES = [
+    "ba",
+    "ko",
+    "ri",
+    "ten",
+    "mo",
+    "sal",
+    "ve",
+    "dun",
+    "lar",
+    "ki",
+    "po",
+    "zen",
+    "tur",
+    "fa",
+    "mel",
+    "os",
+    "gri",
+    "ha",
+]
 
 
 @cache
@@ -33,7 +52,7 @@ def memories(count: int, *, seed: int = 20261121, repeated: float = 0.3) -> list
     Args:
         count: How many.
         seed: Same seed, same memories.
-        repeated: Share that repeats an earlier one: byte for byte, in other dressing, with a changed
+        repeated: Share that repeats an earlier one: byte for byte, in other dressing, in another
             word order, or with one other number (which must stay apart).
     """
     source = random.Random(seed)
@@ -93,7 +112,7 @@ def _again(source: random.Random, text: str) -> str:
 
 
 def notes(count: int, words: int, *, seed: int = 350) -> list[Memory]:
-    """Notes of a fixed number of words; every seventh restates an earlier one with small changes."""
+    """Notes of a fixed number of words; every seventh restates an earlier one, a little changed."""
     source = random.Random(seed)
     made: list[Memory] = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Run a command, take the operating system's own account of it, and keep figures with their origin."""
+"""Run a command, take the system's own account of it, and keep figures with their origin."""
 
 from __future__ import annotations
 

@@ -66,9 +66,9 @@ def _body(size: int, cold: Cost, warm: Cost, stages: dict[str, float]) -> str:
     parts = [f"| {n} | {s:.2f} | {s / whole:.0%} |" for n, s in stages.items() if s >= 0.005]
     return "\n".join(
         [
-            f"{size:,} memories of about 20 words in three namespaces, 30 % of them repetition of some",
-            "kind (`benchmarks/data.py`), SQLite, default profile with the default encoder. Whole",
-            "processes, start-up included.",
+            f"{size:,} memories of about 20 words in three namespaces, 30 % of them repetition of",
+            "some kind (`benchmarks/data.py`), SQLite, default profile with the default encoder.",
+            "Whole processes, start-up included.",
             "",
             "| run | wall s | cpu s | peak MB |",
             "|---|---|---|---|",

@@ -43,12 +43,13 @@ def main() -> None:
     detector = time.perf_counter() - start
     plain, single, loop = _plain(told)
     grouped = json.loads(audit.output)["counts"]["participants"]
+    versus = f"{loop / audit.wall:.0f} times as long, one direction {single / audit.wall:.0f} times"
     body = f"""
 | what | wall s | the loop takes |
 |---|---|---|
 | plain double loop of difflib, both directions (what the ratio is defined by) | {loop:.2f} | 1 |
 | plain double loop of difflib, one direction (the classic) | {single:.2f} | - |
-| `audit --profile wt-memory`, whole process, median of 3 | {audit.wall:.2f} | {loop / audit.wall:.0f} times as long, one direction {single / audit.wall:.0f} times |
+| `audit --profile wt-memory`, whole process, median of 3 | {audit.wall:.2f} | {versus} |
 | the detector alone | {detector:.3f} | {loop / detector:.0f} times as long |
 
 Pairs above {THRESHOLD}: {len(plain)} by the loop, {len(screened)} by the detector, the same pairs

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from echoless.searching import Answer, Hit, search, similar
     from echoless.settings import Choices, Settings, layered, resolve
     from echoless.stores import Scope, Store, open_store
-    from echoless.transport import backup, export, transfer
+    from echoless.transport import backup, export, import_into, transfer
     from echoless.undoing import Undone, history, keep_both, purge, undo
 
 __all__ = [
@@ -92,6 +92,7 @@ __all__ = [
     "export",
     "find",
     "history",
+    "import_into",
     "keep_both",
     "layered",
     "open_store",
@@ -136,7 +137,7 @@ _HOMES: Final = {
     "searching": ("Answer", "Hit", "search", "similar"),
     "settings": ("Choices", "Settings", "layered", "resolve"),
     "stores": ("Scope", "Store", "open_store"),
-    "transport": ("backup", "export", "transfer"),
+    "transport": ("backup", "export", "import_into", "transfer"),
     "undoing": ("Undone", "history", "keep_both", "purge", "undo"),
 }
 """Where each public name lives. Names are loaded when first used, which keeps `import echoless` at

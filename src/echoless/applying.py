@@ -102,6 +102,7 @@ def apply(store: Store, plan: Plan, *, progress: Progress | None = None) -> Run:
         PlanRefused: A record that was written did not read back as written; all was rolled back.
         StoreError: Locked, read-only or full; nothing was changed.
     """
+    _admit(store, plan)  # refuse before the first write makes a sidecar
     with store.writing():
         recovered = tuple(r.run for r in recover(store))
         _admit(store, plan)

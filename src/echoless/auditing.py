@@ -68,8 +68,8 @@ def audit(findings: Findings) -> Report:
         findings=findings,
         tokens=sum(token_estimate(m.content) for m in visible),
         wasted_tokens=sum(token_estimate(m.content) for m in visible if m.id in copies),
-        by_namespace=_shares(((m.namespace, m.id in copies) for m in visible)),
-        by_month=_shares(((_month(m), m.id in copies) for m in visible)),
+        by_namespace=_shares((m.namespace, m.id in copies) for m in visible),
+        by_month=_shares((_month(m), m.id in copies) for m in visible),
     )
 
 

@@ -141,8 +141,8 @@ def _cut(found: list[Candidate], budget: int) -> list[Candidate]:
 def _capped(name: str, size: int, looked_at: int, dropped: int, kept: Sequence[Candidate]) -> str:
     lowest = min(c.similarity for c in kept)
     return (
-        f"{name}: of {looked_at + dropped:,} pairs among {size:,} memories the {looked_at:,} closest "
-        f"(similarity {lowest:.2f} and up) were judged."
+        f"{name}: of {looked_at + dropped:,} pairs among {size:,} memories the {looked_at:,} "
+        f"closest (similarity {lowest:.2f} and up) were judged."
     )
 
 

@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from echoless.errors import EcholessError, ForeignStore, StoreError, StoreFull, StoreLocked
-from echoless.errors import StoreReadOnly
+from echoless.errors import (
+    EcholessError,
+    ForeignStore,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+)
 from echoless.times import now
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0

@@ -16,7 +16,7 @@ EcholessError                1   something failed or was refused
 │   ├── PlanUnreadable           not a plan file, or edited by hand
 │   ├── PlanForeign              made for another store
 │   ├── PlanUsed                 used before
-│   └── PlanRefused              every action was refused, or a run failed and was rolled back
+│   └── PlanRefused              the store did not keep what was written; all was rolled back
 ├── UndoConflict             6   someone edited the records since
 ├── MissingExtra             7   an optional library is not installed
 └── EncoderError             8   the embedding model failed
@@ -135,7 +135,7 @@ class PlanUsed(PlanError):
 
 
 class PlanRefused(PlanError):
-    """Nothing of the plan could be carried out, or the run failed and was rolled back."""
+    """The store did not keep what was written; the run was rolled back."""
 
 
 class UndoConflict(EcholessError):

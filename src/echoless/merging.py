@@ -32,8 +32,8 @@ def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[C
 
     Tags and links are united (the survivor's first), links among the group dropped as they would
     point at the survivor itself, access counts summed, importance at its maximum, the earliest
-    creation and the latest access and update kept, missing metadata, extra fields and vectors filled
-    in. Content, namespace, type and provenance stay the survivor's.
+    creation and the latest access and update kept, missing metadata, extra fields and vectors
+    filled in. Content, namespace, type and provenance stay the survivor's.
 
     Returns:
         The new survivor and the conflicts, in the order of the members.

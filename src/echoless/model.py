@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
 Side: TypeAlias = Literal["a", "b"]
 
@@ -22,7 +22,7 @@ EMPTY: Final[JsonObject] = {}
 
 
 class Provenance(StrEnum):
-    """Where a memory came from, most trusted first: what a person wrote outranks what was derived."""
+    """Where a memory came from, most trusted first: a person's words outrank what was derived."""
 
     USER_AUTHORED = "user_authored"
     VERBATIM = "verbatim"

@@ -85,14 +85,14 @@ class Merge(_GroupAction):
 
 
 class Delete(_GroupAction):
-    """Give the survivor the members' metadata, then remove them; their images stay in the ledger."""
+    """Give the survivor the members' metadata, then remove them; the ledger keeps their images."""
 
     __slots__ = ()
     kind = "delete"
 
 
 Action: TypeAlias = Mark | Merge | Delete
-_CLASSES: Final[Mapping[str, type[Mark] | type[Merge] | type[Delete]]] = {
+_CLASSES: Final[Mapping[str, type[Mark | Merge | Delete]]] = {
     c.kind: c for c in (Mark, Merge, Delete)
 }
 

@@ -1,4 +1,4 @@
-"""Profiles: a way of deduplicating, as data. Which detectors, which judge, how to group, what to do."""
+"""Profiles: ways of deduplicating, as data: which detectors and judge, how to group, what to do."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Profile:
         name: The word for `--profile`.
         summary: One line on what it is for.
         detectors: What looks for candidates.
-        judge: `full`, `guards` (similarity decides unless a number or a negation differs) or `bare`.
+        judge: `full`, `guards` (similarity decides unless a number or a negation differs), `bare`.
         grouping: How pairs become groups.
         survivor: Order of survivors, see `survivor.py`.
         action: What a plan does with the others.
@@ -60,7 +60,7 @@ class Profile:
 
 SAFE: Final = Profile(
     name="safe",
-    summary="All detectors propose, the full judge decides, duplicates are marked, nothing is lost.",
+    summary="Words and meaning propose, the full judge decides, duplicates are marked.",
     detectors=(
         DetectorUse("exact"),
         DetectorUse("normalised"),

@@ -84,7 +84,7 @@ def search(
         cache: Whether to use the vector cache.
 
     Raises:
-        UsageError: Empty query, unknown mode or namespace, limit below 1, or no encoder for vectors.
+        UsageError: Empty query, unknown mode or namespace, limit below 1, no encoder for vectors.
     """
     _check(store, query, mode, limit, namespace)
     tally = Tally()

@@ -1,4 +1,4 @@
-"""One frozen Settings, made once from defaults, a file, the environment and flags, in that order."""
+"""One frozen Settings, made once from a file, the environment and flags, the last strongest."""
 
 from __future__ import annotations
 

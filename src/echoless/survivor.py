@@ -48,7 +48,7 @@ _NEWEST = Criterion(
     lambda m: -_moment(m), lambda m: f"created {m.created_at or 'at an unknown time'}"
 )
 _FIRST = Criterion(
-    lambda m: _moment(m), lambda m: f"created {m.created_at or 'at an unknown time'}"
+    lambda m: +_moment(m), lambda m: f"created {m.created_at or 'at an unknown time'}"
 )
 
 ORDERS: Final[dict[str, tuple[Criterion, ...]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from echoless.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.model import Memory, fingerprint
 from echoless.stores.base import Store, Transaction
 from echoless.stores.files import Snapshot, replace_bytes
-from echoless.stores.registry import open_store
+from echoless.stores.registry import locate, open_store
 from echoless.text import is_blank, unreadable
 from echoless.times import now
 
@@ -68,6 +69,22 @@ def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Tra
     return Transferred(len(new), lineage, skipped, target.url)
 
 
+def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -> Transferred:
+    """As `transfer`, into a store that is made if it does not exist.
+
+    A refused import leaves no new store behind.
+
+    Args:
+        source: Read only.
+        url: Where to; see `open_store`.
+        skip_invalid: As in `transfer`.
+    """
+    locate(url, create=True)
+    _valid(source.scan(), skip_invalid=skip_invalid)  # refuse before anything is made
+    with open_store(url, create=True) as target:
+        return transfer(source, target, skip_invalid=skip_invalid)
+
+
 def _write(source: Store, target: Store, new: Sequence[Memory]) -> int:
     carry = target.ledger.is_empty()
     lineage = 0
@@ -99,8 +116,8 @@ def _valid(
             skipped[memory.id] = problem
         else:
             raise BadRecord(
-                f"Memory {memory.id!r} {problem}. Mend or remove it, or use --skip-invalid to leave "
-                "such memories out; nothing was imported."
+                f"Memory {memory.id!r} {problem}. Mend or remove it, or leave such memories out "
+                "with --skip-invalid; nothing was imported."
             )
     return kept, skipped
 
@@ -114,7 +131,7 @@ def invalid(memory: Memory) -> str | None:
         return f"has {problem}"
     for vector in memory.vectors:
         numbers = codec.bytes_to_floats(vector.data)
-        if not numbers or any(n != n or n in (float("inf"), float("-inf")) for n in numbers):
+        if not numbers or not all(map(math.isfinite, numbers)):
             return f"has a vector of {vector.model!r} that is empty or not finite"
     return None
 

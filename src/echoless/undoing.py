@@ -1,4 +1,4 @@
-"""Go back: the records of a run as they were, byte for byte, or a refusal that names the conflict."""
+"""Go back: the records of a run as they were, byte for byte, or a refusal naming the conflict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.ledger import Event, Image, Kept, Ledger
 from echoless.model import Memory
-from echoless.recovery import done_images, first_images, last_images, recover, same
+from echoless.recovery import done_images, first_images, last_images, recover, same, unfinished
 from echoless.stores.base import Store, Transaction
 from echoless.text import content_key
 from echoless.times import instant
@@ -66,6 +66,8 @@ def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
         UsageError: It was undone before.
         UndoConflict: A record was edited since, or the images were purged; nothing was changed.
     """
+    if not unfinished(store.ledger):
+        _resolve(store.ledger, run)  # refuse before the first write makes a sidecar
     with store.writing():
         recover(store)
         run = _resolve(store.ledger, run)

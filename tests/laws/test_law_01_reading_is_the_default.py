@@ -8,8 +8,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from echoless import Memory, Store, audit, backup, check, export, find, history, plan, search
-from echoless import write_plan
+from echoless import (
+    Memory,
+    Store,
+    audit,
+    backup,
+    check,
+    export,
+    find,
+    history,
+    plan,
+    search,
+    write_plan,
+)
 from echoless.stores import Scope
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import KINDS, everything, folder, quick, safe, world

@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, open_store, undo
-from echoless.errors import BadRecord, DuplicateId, ForeignStore, StoreFull, StoreReadOnly
-from echoless.errors import StoreError, StoreLocked
+from echoless.errors import (
+    BadRecord,
+    DuplicateId,
+    ForeignStore,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+)
 from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
 
 MESSY = (
@@ -129,7 +136,7 @@ def test_two_records_with_one_id_are_refused_with_both_lines(tmp_path: Path) -> 
 def test_a_file_that_is_not_utf8_is_refused_with_the_line(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     path.write_bytes(b'{"id": "a", "content": "x"}\n{"id": "b", "content": "\xff"}\n')
-    with pytest.raises(ForeignStore, match="Line 2 of .* is not UTF-8"):
+    with pytest.raises(ForeignStore, match=r"Line 2 of .* is not UTF-8"):
         open_store(path)
 
 

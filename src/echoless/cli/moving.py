@@ -10,7 +10,7 @@ from echoless.cli import render
 from echoless.cli.document import count, number, say, strong
 from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.stores import open_store
-from echoless.transport import FORMATS, Transferred, backup, export, transfer
+from echoless.transport import FORMATS, Transferred, backup, export, import_into
 
 
 @click.command(
@@ -34,12 +34,8 @@ def import_command(*, source: str, target: str, skip_invalid: bool, as_json: boo
     TARGET is made if it is not there (.db and .jsonl say by their suffix what they should be). The
     lineage comes along into a store that has none.
     """
-    with (
-        open_store(source) as origin,
-        open_store(target, create=True) as destination,
-        writing(target),
-    ):
-        done = transfer(origin, destination, skip_invalid=skip_invalid)
+    with open_store(source) as origin, writing(target):
+        done = import_into(origin, target, skip_invalid=skip_invalid)
     _tell("Imported", done, as_json=as_json)
 
 

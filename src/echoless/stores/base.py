@@ -81,8 +81,7 @@ class Store(Protocol):
 
     @property
     def ledger(self) -> Ledger:
-        """Lineage: in the store itself or in a sidecar. Empty and in memory before the first
-        write to a store that has none yet."""
+        """Lineage: in the store itself or in a sidecar; in memory until a store has one."""
         ...
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:

@@ -67,8 +67,7 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if expected is not None:
-            os.chmod(name, path.stat().st_mode & 0o7777)  # noqa: PTH101 - a plain name is at hand
+        os.chmod(name, _mode(path))  # noqa: PTH101 - a plain name is at hand
         if Snapshot.of(path) != expected:
             raise StoreError(
                 f"{path} was changed by another program while it was being written. "
@@ -82,6 +81,15 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
             raise translated(problem, path) from problem
         raise
     _sync_folder(path.parent)
+
+
+def _mode(path: Path) -> int:
+    """Permissions for the new file: those of the old one, else what the umask leaves."""
+    if path.exists():
+        return path.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _sync_folder(folder: Path) -> None:

@@ -49,7 +49,8 @@ def _match(
 ) -> dict[str, float]:
     expression = " OR ".join('"' + token.replace('"', '""') + '"' for token in tokens)
     rows = db.execute(
-        f"SELECT m.id, -bm25({table}) AS score FROM {table} JOIN memories m ON m.seq = {table}.rowid"
+        f"SELECT m.id, -bm25({table}) AS score FROM {table}"
+        f" JOIN memories m ON m.seq = {table}.rowid"
         f" WHERE {table} MATCH ?1 AND (?2 IS NULL OR m.namespace = ?2)"
         " ORDER BY score DESC, m.id LIMIT ?3",
         (expression, namespace, limit),

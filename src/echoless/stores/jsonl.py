@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.errors import DuplicateId, ForeignStore, StoreError, StoreNotFound
-from echoless.errors import StoreReadOnly
+from echoless.errors import DuplicateId, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
 from echoless.ledger import Ledger
 from echoless.model import Memory
 from echoless.stores import jsonl_record as records
@@ -247,8 +246,10 @@ class JsonlStore:
 
 
 def _split(text: str) -> list[str]:
-    """Lines with their ends. Only a line feed ends a line: JSON texts may hold U+2028 and others
-    that `str.splitlines` would break at."""
+    """Lines with their ends.
+
+    Only a line feed ends a line: JSON texts may hold U+2028 and others `str.splitlines` breaks at.
+    """
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]

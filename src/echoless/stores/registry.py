@@ -45,12 +45,14 @@ def open_store(url: str | Path, *, create: bool = False) -> Store:
         StoreNotFound: Nothing is there and `create` is false.
         ForeignStore: What is there is no store echoless knows.
     """
-    scheme, location = _parse(str(url), create=create)
+    scheme, location = locate(url, create=create)
     kind = _kind(scheme)
     return kind.create(location) if create else kind.open(location)
 
 
-def _parse(url: str, *, create: bool) -> tuple[str, str]:
+def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
+    """Scheme and location of a store, without opening it; arguments and errors as `open_store`."""
+    url = str(url)
     if not url.strip():
         raise UsageError("No store was named. Give a path or a URL such as sqlite:///agent.db.")
     scheme, separator, rest = url.partition("://")

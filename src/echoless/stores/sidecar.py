@@ -41,8 +41,10 @@ class Sidecar:
 
     @property
     def identity(self) -> str:
-        """Written when the sidecar is made, so it survives moving both files; until then derived
-        from where the store lies."""
+        """Written when the sidecar is made, so it survives moving both files.
+
+        Until then it is derived from where the store lies.
+        """
         known = self.ledger.fact("store")
         if known:
             return known

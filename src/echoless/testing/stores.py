@@ -57,7 +57,7 @@ FULL = Memory(
 
 
 def simple(number: int, content: str | None = None, **fields: object) -> Memory:
-    """A small memory, ids `m-1`, `m-2`, …"""
+    """A small memory; its id is `m-` and the number."""
     memory = Memory(
         id=f"m-{number}",
         content=content or f"Fact number {number} of the store.",

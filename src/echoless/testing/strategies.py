@@ -81,7 +81,7 @@ def memories(content: st.SearchStrategy[str] | None = None) -> st.SearchStrategy
 
 
 def worlds(max_size: int = 8, *, pinned: bool = True) -> st.SearchStrategy[list[Memory]]:
-    """Stores worth deduplicating: texts from `BASES` with any metadata, ids `m-0`, `m-1`, …
+    """Stores worth deduplicating: texts from `BASES` with any metadata, ids from `m-0` on.
 
     Args:
         max_size: At most so many memories.
