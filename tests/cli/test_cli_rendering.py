@@ -145,7 +145,7 @@ def test_a_bar_appears_on_a_terminal_only_after_a_while(
     clock = iter([0.0, 0.1, 1.0, 1.1, 1.2])
     terminal = _Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr("echoless.cli.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("echoless.cli.progress.monotonic", lambda: next(clock))
     with Bar(quiet=quiet) as bar:
         bar("reading", 1, 10)
         assert terminal.getvalue() == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -24,7 +24,7 @@ class Bar:
             quiet: Never show anything (`--json`).
         """
         self._shown = not quiet and sys.stderr.isatty()
-        self._start = time.monotonic()
+        self._start = monotonic()
         self._stage = ""
         self._progress: Progress | None = None
         self._task: TaskID | None = None
@@ -43,7 +43,7 @@ class Bar:
 
     def __call__(self, stage: str, done: int, whole: int) -> None:
         """Show how far a stage is; `whole` is 0 where it is not known."""
-        if not self._shown or time.monotonic() - self._start < DELAY:
+        if not self._shown or monotonic() - self._start < DELAY:
             return
         if self._progress is None:
             self._progress = _opened()
