@@ -226,7 +226,8 @@ def _choices(data: Mapping[str, Json], source: str) -> Choices:
             raise InputError(
                 f"{source} has the unknown key {key!r}. Known: {', '.join(sorted(known))}."
             )
-        if not isinstance(value, kinds.get(key, str)):
+        kind = kinds.get(key, str)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise InputError(f"{source}: {key!r} has the wrong kind of value {value!r}.")
         made[key] = value
     written = made.pop("threshold", None)

@@ -100,7 +100,7 @@ def normalise(text: str, *, fold_case: bool = False) -> str:
             callers try without first.
 
     Returns:
-        The normal form; empty if nothing is left. Idempotent.
+        The normal form; empty if nothing is left.
     """
     text = undress(text)
     text = _SUPERSCRIPT.sub(lambda m: "^" + unicodedata.normalize("NFKC", m.group(1)), text)

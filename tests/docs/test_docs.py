@@ -1,0 +1,362 @@
+"""What README.md and docs/*.md show is what happens.
+
+Conventions of the pages:
+
+* ```` ```python ```` blocks of a page run in order in one namespace, in a folder that holds
+  `memories.jsonl` (the file of docs/quickstart.md) and `agent.db` (the same, imported). A
+  ```` ```text ```` block right behind one is what it prints.
+* ```` ```console ```` blocks run in order in a folder that holds `memories.jsonl`; the lines behind
+  a command are its output, and a line `...` stands for any number of lines. A block without any
+  output is a list of examples: its options have to exist, and it is not run.
+* A block with a file name behind the language is that file.
+
+`python tests/docs/test_docs.py` writes the output of today into the console blocks that differ.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, redirect_stdout
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from echoless import errors, import_into, open_store
+from echoless.cli.main import main
+from echoless.errors import EcholessError
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL_PAGES = [*PAGES, *sorted((ROOT / "docs" / "adr").glob("*.md"))]
+
+_BLOCK = re.compile(r"^```(\w*)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_RUN = re.compile(r"run-\d{8}-\d{6}-[0-9a-f]{6}")
+_CHANGING = (
+    (_RUN, "run-ID"),
+    (re.compile(r"plan-[0-9a-f-]{36}"), "plan-ID"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"), "TIME"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block.
+
+    Attributes:
+        language: First word behind the fence.
+        name: The file it is, or an empty text.
+        text: What stands in it.
+        line: Line of the fence, from 1.
+        end: Offset behind it.
+        start: Offset of the fence.
+    """
+
+    language: str
+    name: str
+    text: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A command with the output a page shows."""
+
+    command: str
+    output: str
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(m[1], m[2].strip(), m[3], text.count("\n", 0, m.start()) + 1, m.start(), m.end())
+        for m in _BLOCK.finditer(text)
+    ]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+# ------------------------------------------------------------------ a place to work in
+
+
+@pytest.fixture(scope="module")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def place(tmp_path: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with `memories.jsonl` in it; no setting comes from outside."""
+    for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(cache_folder))
+    monkeypatch.chdir(tmp_path)
+    write_sample(tmp_path)
+    return tmp_path
+
+
+@cache
+def sample() -> str:
+    (found,) = [b for b in blocks(ROOT / "docs" / "quickstart.md") if b.name == "memories.jsonl"]
+    return found.text
+
+
+def write_sample(folder: Path) -> None:
+    (folder / "memories.jsonl").write_text(sample(), "utf-8")
+
+
+# ------------------------------------------------------------------ console blocks
+
+
+def transcript(block: Block) -> list[Shown]:
+    """The commands of a block; none if it is no session with echoless."""
+    if not block.text.startswith("$ echoless"):
+        return []
+    parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]
+    return [Shown(*(part.split("\n", 1))) for part in parts]
+
+
+def sessions(page: Path) -> Iterator[tuple[Block, list[Shown]]]:
+    for block in blocks(page):
+        if block.language == "console" and (shown := transcript(block)):
+            yield block, shown
+
+
+def is_example_list(shown: Sequence[Shown]) -> bool:
+    return not any(each.output.strip() for each in shown)
+
+
+def run(command: str) -> str:
+    words = shlex.split(command, comments=True)
+    assert words[0] == "echoless"
+    return CliRunner().invoke(main, words[1:], prog_name="echoless").output
+
+
+def settled(text: str) -> str:
+    """Without what differs from run to run."""
+    for pattern, word in _CHANGING:
+        text = pattern.sub(word, text)
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n")).strip()
+
+
+def matches(expected: str, found: str) -> bool:
+    lines = (
+        r"(?:[^\n]*\n)*" if line == "..." else re.escape(line) + r"\n"
+        for line in settled(expected).split("\n")
+    )
+    return re.fullmatch("".join(lines), settled(found) + "\n") is not None
+
+
+@dataclass(slots=True)
+class Session:
+    """Runs commands as shown; a run id on the page stands for the id of the real run."""
+
+    ids: dict[str, str]
+
+    def run(self, shown: Shown) -> str:
+        command = _RUN.sub(lambda m: self.ids.get(m[0], m[0]), shown.command)
+        found = run(command)
+        self.ids.update(zip(_RUN.findall(shown.output), _RUN.findall(found), strict=False))
+        return found
+
+
+def write_file(block: Block) -> None:
+    Path(block.name).write_text(block.text, "utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_commands_give_the_output_shown(page: Path, place: Path) -> None:
+    session = Session({})
+    for block in blocks(page):
+        if block.name:
+            write_file(block)
+        shown = transcript(block) if block.language == "console" else []
+        if is_example_list(shown):
+            continue
+        for each in shown:
+            found = session.run(each)
+            assert matches(each.output, found), (
+                f"{named(page)}:{block.line} $ {each.command}\n--- shown\n{each.output}\n"
+                f"--- found\n{found}\nrun: python {named(Path(__file__))}"
+            )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_examples_without_output_are_calls_that_exist(page: Path) -> None:
+    context = click.Context(main)
+    for block, shown in sessions(page):
+        for each in shown if is_example_list(shown) else ():
+            for call in re.split(r"&&|;", re.sub(r"\s>+\s.*", "", each.command)):
+                words = shlex.split(call, comments=True)
+                assert words[0] == "echoless", f"{named(page)}:{block.line} {call}"
+                command = main.get_command(context, words[1])
+                assert command is not None, f"{named(page)}:{block.line} {call}"
+                command.make_context(words[1], words[2:], parent=context)
+
+
+def rewrite(page: Path) -> bool:
+    """Put today's output into the sessions of a page that show another one."""
+    text = page.read_text("utf-8")
+    session = Session({})
+    changes: list[tuple[Block, str]] = []
+    for block in blocks(page):
+        if block.name:
+            write_file(block)
+        shown = transcript(block) if block.language == "console" else []
+        if is_example_list(shown):
+            continue
+        body = ""
+        for each in shown:
+            found = session.run(each)
+            output = each.output if matches(each.output, found) else f"{found.strip(chr(10))}\n\n"
+            body += f"$ {each.command}\n{output}"
+        changes.append((block, f"```console\n{body.rstrip(chr(10))}\n```"))
+    for block, new in reversed(changes):
+        text = text[: block.start] + new + text[block.end :]
+    changed = text != page.read_text("utf-8")
+    page.write_text(text, "utf-8")
+    return changed
+
+
+# ------------------------------------------------------------------ python blocks
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_python_runs_and_prints_what_is_shown(page: Path, place: Path) -> None:
+    with open_store("memories.jsonl") as source:
+        import_into(source, "agent.db")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    found = blocks(page)
+    for at, block in enumerate(found):
+        if block.name:
+            write_file(block)
+        elif block.language == "python":
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                exec(compile(block.text, f"{named(page)}:{block.line}", "exec"), namespace)
+            shown = _shown_behind(page, block, found[at + 1 : at + 2])
+            assert shown is None or matches(shown, printed.getvalue()), (
+                f"{named(page)}:{block.line} prints\n{printed.getvalue()}"
+            )
+
+
+def _shown_behind(page: Path, block: Block, following: Sequence[Block]) -> str | None:
+    for each in following:
+        between = page.read_text("utf-8")[block.end : each.start]
+        if each.language == "text" and not between.strip():
+            return each.text
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_files_that_are_tests_pass(page: Path, place: Path) -> None:
+    """Plug-ins shown in the docs pass the shipped conformance suites, as installed packages."""
+    tests = [block for block in blocks(page) if block.name.startswith("test_")]
+    if not tests:
+        return
+    for block in blocks(page):
+        if block.name:
+            write_file(block)
+    _install(place)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "."],
+        env={**os.environ, "PYTHONPATH": str(place)},
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _install(folder: Path) -> None:
+    """What pip makes of the entry points of a pyproject.toml, in a folder on the path."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    lines = []
+    for group, entries in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in entries.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    (folder / "pyproject.toml").unlink()  # pytest must not take it for its own configuration
+
+
+# ------------------------------------------------------------------ links, laws, errors
+
+
+def slugs(page: Path) -> set[str]:
+    """Anchors GitHub makes of the headings of a page."""
+    text = _BLOCK.sub("", page.read_text("utf-8"))
+    titles = re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=named)
+def test_relative_links_resolve(page: Path) -> None:
+    text = _BLOCK.sub("", page.read_text("utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{named(page)} links to {target}"
+        assert not anchor or anchor in slugs(linked), f"{named(page)} links to {target}"
+
+
+def test_every_page_is_on_the_map() -> None:
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    for page in ALL_PAGES[1:]:
+        if page.name != "index.md":
+            assert f"({page.relative_to(ROOT / 'docs').as_posix()})" in index, page.name
+
+
+def test_every_law_names_a_test_file_that_exists() -> None:
+    text = (ROOT / "docs" / "safety.md").read_text("utf-8")
+    laws = re.findall(r"^(\d+)\. (.+(?:\n {3,}.+)*)", text, re.MULTILINE)
+    assert [int(number) for number, _ in laws] == list(range(1, 14))
+    for number, law in laws:
+        files = re.findall(r"`(tests/laws/[\w/]+\.py)`", law)
+        assert files, f"law {number} names no test"
+        for file in files:
+            assert f"_{int(number):02d}_" in file
+            assert (ROOT / file).is_file(), file
+
+
+def test_every_error_is_documented_with_its_exit_code() -> None:
+    text = "".join((ROOT / "docs" / name).read_text("utf-8") for name in ("safety.md", "cli.md"))
+    kinds = [k for k in vars(errors).values() if isinstance(k, type)]
+    told = [k for k in kinds if issubclass(k, EcholessError)]
+    assert len(told) > 10
+    for kind in told:
+        assert f"| `{kind.__name__}` | {kind.exit_code} |" in text, kind.__name__
+
+
+def test_no_page_names_a_folder_of_one_machine() -> None:
+    for page in ALL_PAGES:
+        found = re.search(r"/(?:home|root|Users|work|tmp)/\S*", page.read_text("utf-8"))
+        assert found is None, f"{named(page)}: {found and found[0]}"
+
+
+if __name__ == "__main__":
+    os.environ = {k: v for k, v in os.environ.items() if not k.startswith("ECHOLESS_")}  # type: ignore[assignment]
+    for each in PAGES:
+        with tempfile.TemporaryDirectory() as name, chdir(name):
+            os.environ["ECHOLESS_CACHE_DIR"] = f"{name}/cache"
+            write_sample(Path(name))
+            print("rewritten" if rewrite(each) else "unchanged", named(each))

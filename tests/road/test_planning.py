@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from echoless import Memory, find, plan, read_plan, write_plan
+from echoless.errors import PlanUnreadable, UsageError
+from echoless.planning import Plan
+from echoless.testing.stores import plan_by_hand, simple
+from echoless.testing.strategies import worlds
+from tests.laws.worlds import folder, quick, safe, world
+
+
+@pytest.fixture
+def made() -> Plan:
+    with world("sqlite", [simple(1, tags=("a",)), simple(2, tags=("b",)), simple(3)]) as store:
+        return plan_by_hand(store, [("m-1", "m-2")], "merge")
+
+
+@quick
+@given(told=worlds())
+def test_a_plan_file_holds_the_whole_plan(told: list[Memory]) -> None:
+    with world("jsonl", told) as store, folder() as place:
+        preview = plan(find(store, safe(action="merge")))
+        write_plan(preview, place / "plan.json")
+        again = read_plan(place / "plan.json")
+        assert again == preview
+        assert again.digest == preview.digest
+
+
+def test_a_plan_file_can_be_read_by_a_person(made: Plan, tmp_path: Path) -> None:
+    write_plan(made, tmp_path / "plan.json")
+    text = (tmp_path / "plan.json").read_text()
+    (action,) = json.loads(text)["actions"]
+    assert action["action"] == "merge"
+    assert action["why"] == "by hand"
+    assert action["preview"] == "Fact number 1 of the store."
+    assert action["gains"] == {"tags": ["a", "b"]}
+    assert action["members"][0]["evidence"] == "by hand"
+    assert text.count("\n") > 20
+
+
+def test_an_existing_file_is_not_overwritten(made: Plan, tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("mine")
+    with pytest.raises(UsageError, match=r"plan\.json exists"):
+        write_plan(made, tmp_path / "plan.json")
+    assert (tmp_path / "plan.json").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda d: "not json", "is not a plan"),
+        (lambda d: "[]", "is not a plan"),
+        (lambda d: json.dumps({"a": 1}), "is not a plan"),
+        (lambda d: json.dumps({**d, "echoless_plan": 99}), "plan format 99"),
+        (lambda d: json.dumps({k: v for k, v in d.items() if k != "actions"}), "is damaged"),
+        (lambda d: json.dumps({**d, "actions": [{"action": "burn"}]}), "is damaged"),
+        (lambda d: json.dumps(d).replace("m-2", "m-3"), "was edited"),
+        (lambda d: json.dumps(d).replace('"merge"', '"delete"'), "was edited"),
+    ],
+)
+def test_a_file_that_is_not_the_plan_as_written_is_refused(
+    made: Plan, tmp_path: Path, change: object, says: str
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(change(made.to_json()))  # type: ignore[operator]
+    with pytest.raises(PlanUnreadable, match=says):
+        read_plan(path)
+
+
+def test_a_missing_plan_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PlanUnreadable, match=r"no plan file .*gone\.json"):
+        read_plan(tmp_path / "gone.json")
+
+
+def test_two_plans_of_the_same_records_do_the_same_and_are_two_plans() -> None:
+    with world("sqlite", [simple(1, "Same."), simple(2, "Same.")]) as store:
+        one, other = plan(find(store, safe())), plan(find(store, safe()))
+    assert one.digest == other.digest
+    assert one.id != other.id
