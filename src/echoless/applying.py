@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
@@ -20,7 +20,7 @@ from echoless.merging import Conflict, relinked, united
 from echoless.model import Json, Memory, fingerprint
 from echoless.planning import Action, Delete, Mark, Merge, Plan
 from echoless.recovery import marks_of, recover, same
-from echoless.stores.base import Store, Transaction
+from echoless.stores.base import Store, Transaction, together, together_with_ledger
 
 Progress = Callable[[int, int], None]
 
@@ -107,7 +107,7 @@ def apply(store: Store, plan: Plan, *, progress: Progress | None = None) -> Run:
         recovered = tuple(r.run for r in recover(store))
         _admit(store, plan)
         run = _new_run()
-        with _one_transaction(store):
+        with together_with_ledger(store):
             refused = _carry_out(store, plan, run, progress)
         return Run(run, plan.id, _counts(plan, refused), tuple(refused), recovered)
 
@@ -127,13 +127,6 @@ def _admit(store: Store, plan: Plan) -> None:
 
 def _new_run() -> str:
     return f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
-
-
-def _one_transaction(store: Store) -> AbstractContextManager[None]:
-    """One transaction around everything, where the ledger shares the store's."""
-    if isinstance(store, Transaction) and store.holds_ledger:
-        return store.transaction()
-    return nullcontext()
 
 
 def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) -> list[Refusal]:
@@ -291,8 +284,7 @@ def _mutate(store: Store, steps: Sequence[_Step]) -> None:
     gone = [i for i, m in final.items() if m is None]
     if not final:
         return
-    transaction = store.transaction() if isinstance(store, Transaction) else nullcontext()
-    with transaction:
+    with together(store):
         store.put(new)
         _verify(store, {m.id: m for m in new})
         store.remove(gone)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,7 +9,7 @@ from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.ledger import Event, Image, Kept, Ledger
 from echoless.model import Memory
 from echoless.recovery import done_images, first_images, last_images, recover, same, unfinished
-from echoless.stores.base import Store, Transaction
+from echoless.stores.base import Store, together, together_with_ledger
 from echoless.text import content_key
 from echoless.times import instant
 
@@ -73,14 +72,8 @@ def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
         run = _resolve(store.ledger, run)
         images = done_images(store.ledger, run)
         restore = _restoration(store, run, images)
-        with _one_transaction(store):
+        with together_with_ledger(store):
             return _carry_out(store, run, restore, keep_both=keep_both)
-
-
-def _one_transaction(store: Store) -> AbstractContextManager[None]:
-    if isinstance(store, Transaction) and store.holds_ledger:
-        return store.transaction()
-    return nullcontext()
 
 
 def _resolve(ledger: Ledger, run: str) -> str:
@@ -151,9 +144,8 @@ def _carry_out(store: Store, run: str, restore: list[Memory], *, keep_both: bool
     kept = _kept_pairs(store, run) if keep_both else []
     with ledger.transaction():
         ledger.record("undo_started", run)
-    transaction = store.transaction() if isinstance(store, Transaction) else nullcontext()
     if restore:
-        with transaction:
+        with together(store):
             store.put(restore)
     with ledger.transaction():
         ledger.unmark(shown)

@@ -10,7 +10,7 @@ Conventions of the pages:
   output is a list of examples: its options have to exist, and it is not run.
 * A block with a file name behind the language is that file.
 
-`python tests/docs/test_docs.py` writes the output of today into the console blocks that differ.
+`python tests/docs/test_docs.py` writes the output of today into the blocks that show another one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 
 import click
@@ -209,58 +210,49 @@ def test_examples_without_output_are_calls_that_exist(page: Path) -> None:
                 command.make_context(words[1], words[2:], parent=context)
 
 
-def rewrite(page: Path) -> bool:
-    """Put today's output into the sessions of a page that show another one."""
-    text = page.read_text("utf-8")
+def sessions_of_today(page: Path) -> Iterator[tuple[Block, str]]:
+    """Console blocks as they would be written today."""
     session = Session({})
-    changes: list[tuple[Block, str]] = []
     for block in blocks(page):
         if block.name:
             write_file(block)
         shown = transcript(block) if block.language == "console" else []
-        if is_example_list(shown):
-            continue
-        body = ""
-        for each in shown:
-            found = session.run(each)
-            output = each.output if matches(each.output, found) else f"{found.strip(chr(10))}\n\n"
-            body += f"$ {each.command}\n{output}"
-        changes.append((block, f"```console\n{body.rstrip(chr(10))}\n```"))
-    for block, new in reversed(changes):
-        text = text[: block.start] + new + text[block.end :]
-    changed = text != page.read_text("utf-8")
-    page.write_text(text, "utf-8")
-    return changed
+        if not is_example_list(shown):
+            body = ""
+            for each in shown:
+                found = session.run(each)
+                output = each.output if matches(each.output, found) else found.strip("\n") + "\n\n"
+                body += f"$ {each.command}\n{output}"
+            yield block, body
 
 
 # ------------------------------------------------------------------ python blocks
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_python_runs_and_prints_what_is_shown(page: Path, place: Path) -> None:
+def printed(page: Path) -> Iterator[tuple[Block, Block | None, str]]:
+    """Run the blocks; each with the block that shows its output, and what it printed."""
     with open_store("memories.jsonl") as source:
         import_into(source, "agent.db")
     namespace: dict[str, object] = {"__name__": "__main__"}
     found = blocks(page)
-    for at, block in enumerate(found):
+    for block, following in zip_longest(found, found[1:]):
         if block.name:
             write_file(block)
         elif block.language == "python":
-            printed = io.StringIO()
-            with redirect_stdout(printed):
+            out = io.StringIO()
+            with redirect_stdout(out):
                 exec(compile(block.text, f"{named(page)}:{block.line}", "exec"), namespace)
-            shown = _shown_behind(page, block, found[at + 1 : at + 2])
-            assert shown is None or matches(shown, printed.getvalue()), (
-                f"{named(page)}:{block.line} prints\n{printed.getvalue()}"
-            )
+            between = page.read_text("utf-8")[block.end : following.start if following else None]
+            shows = following is not None and following.language == "text" and not between.strip()
+            yield block, following if shows else None, out.getvalue()
 
 
-def _shown_behind(page: Path, block: Block, following: Sequence[Block]) -> str | None:
-    for each in following:
-        between = page.read_text("utf-8")[block.end : each.start]
-        if each.language == "text" and not between.strip():
-            return each.text
-    return None
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_python_runs_and_prints_what_is_shown(page: Path, place: Path) -> None:
+    for block, shown, out in printed(page):
+        assert shown is None or matches(shown.text, out), (
+            f"{named(page)}:{block.line} prints\n{out}\nrun: python {named(Path(__file__))}"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
@@ -353,10 +345,25 @@ def test_no_page_names_a_folder_of_one_machine() -> None:
         assert found is None, f"{named(page)}: {found and found[0]}"
 
 
+def rewrite(page: Path) -> bool:
+    """Put today's output into the blocks of a page that show another one."""
+    changes = list(sessions_of_today(page))
+    changes += [
+        (shown, out) for _, shown, out in printed(page) if shown and not matches(shown.text, out)
+    ]
+    text = old = page.read_text("utf-8")
+    for block, new in sorted(changes, key=lambda change: -change[0].start):
+        fenced = f"```{block.language}\n{new.strip(chr(10))}\n```"
+        text = text[: block.start] + fenced + text[block.end :]
+    page.write_text(text, "utf-8")
+    return text != old
+
+
 if __name__ == "__main__":
-    os.environ = {k: v for k, v in os.environ.items() if not k.startswith("ECHOLESS_")}  # type: ignore[assignment]
+    for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
+        del os.environ[name]
     for each in PAGES:
-        with tempfile.TemporaryDirectory() as name, chdir(name):
-            os.environ["ECHOLESS_CACHE_DIR"] = f"{name}/cache"
-            write_sample(Path(name))
+        with tempfile.TemporaryDirectory() as folder, chdir(folder):
+            os.environ["ECHOLESS_CACHE_DIR"] = f"{folder}/cache"
+            write_sample(Path(folder))
             print("rewritten" if rewrite(each) else "unchanged", named(each))

@@ -8,7 +8,7 @@ every adapter passes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
@@ -168,6 +168,18 @@ class Transaction(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """Changes inside the block become visible together, or not at all."""
         ...
+
+
+def together(store: Store) -> AbstractContextManager[None]:
+    """One transaction for the records, where the store has transactions."""
+    return store.transaction() if isinstance(store, Transaction) else nullcontext()
+
+
+def together_with_ledger(store: Store) -> AbstractContextManager[None]:
+    """One transaction for records and lineage, where the store holds both."""
+    if isinstance(store, Transaction) and store.holds_ledger:
+        return store.transaction()
+    return nullcontext()
 
 
 @runtime_checkable

@@ -1,0 +1,40 @@
+"""What the default profile proposes on real memories: `python -m benchmarks.real_memories`.
+
+Prints every proposed merge of each file to be read by a person, and counts what is held apart.
+Nothing of the texts is stored: they belong to others.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from echoless import find, open_store
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--held", action="store_true", help="print held pairs too")
+    chosen = parser.parse_args()
+    for path in sorted((chosen.data / "real_memories").glob("*.jsonl")):
+        with open_store(path) as store:
+            found = find(store)
+        counts = found.counts
+        print(f"\n== {path.stem}: {counts['total']} memories, {counts['candidates']} candidates")
+        for group in found.groups:
+            print(f"keep   {found.memories[group.survivor].content}")
+            for member in group.members:
+                assert member.judged is not None
+                evidence = member.judged.verdict.evidence
+                print(f"  hide {found.memories[member.id].content}")
+                print(f"       {evidence.similarity:.3f} {evidence.line()}")
+        kinds = ("updates", "contradictions", "siblings", "unsure")
+        print(f"{counts['redundant']} merges proposed; held:", {k: counts[k] for k in kinds})
+        for judged in found.held if chosen.held else ():
+            a, b = (found.memories[i].content for i in (judged.a, judged.b))
+            print(f"{type(judged.verdict).__name__}: {judged.verdict.evidence.line()}\n  {a}\n  {b}")
+
+
+if __name__ == "__main__":
+    main()
