@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 from echoless import find, open_store
+from echoless.model import verdict_name
 
 
 def main() -> None:
@@ -33,7 +34,8 @@ def main() -> None:
         print(f"{counts['redundant']} merges proposed; held:", {k: counts[k] for k in kinds})
         for judged in found.held if chosen.held else ():
             a, b = (found.memories[i].content for i in (judged.a, judged.b))
-            print(f"{type(judged.verdict).__name__}: {judged.verdict.evidence.line()}\n  {a}\n  {b}")
+            print(f"{verdict_name(judged.verdict)}: {judged.verdict.evidence.line()}")
+            print(f"  {a}\n  {b}")
 
 
 if __name__ == "__main__":
