@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from echoless.judge.containment import contained
 from echoless.judge.facts import Facts
 from echoless.judge.language import Lexicon, fold
 from echoless.judge.loose import match_loosely
-from echoless.judge.order import View, contained, same_order, view
+from echoless.judge.order import View, same_order, view
 from echoless.judge.scan import Kind, Token
 from echoless.model import Side
 

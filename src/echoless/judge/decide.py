@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from echoless.judge.compare import Comparison, compare
+from echoless.judge.containment import turns
 from echoless.judge.facts import Facts, facts_of
 from echoless.judge.guards import GuardJudge
-from echoless.judge.order import turns
 from echoless.judge.scan import Kind, Token
 from echoless.model import (
     Contradiction,

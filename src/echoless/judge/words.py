@@ -193,6 +193,10 @@ class Reader:
             yield self._make(Kind.MODALITY, f"!{self._lex.modality[verb]}", text)
         yield self._make(Kind.NEGATION, "!not", text)
 
+    def _called(self, text: str) -> bool:
+        """`Max` and `Will` inside an English sentence are people, not a limit and a duty."""
+        return self._lex.language == "en" and text.istitle() and not self._starts()
+
     def _classed(self, word: str, text: str) -> Iterator[Token]:
         lex = self._lex
         if word in lex.weekdays and (len(word) > 4 or text[0].isupper()):
@@ -203,6 +207,8 @@ class Reader:
             yield self._make(Kind.DATE, f"t:{lex.times[word]}", text)
         elif word in lex.negation:
             yield self._make(Kind.NEGATION, f"!{lex.negation[word]}", text)
+        elif self._called(text) and (word in lex.quantifiers or word in lex.modality):
+            yield self._make(Kind.NAME, word, text)
         elif word in lex.quantifiers:
             yield self._make(Kind.QUANTIFIER, f"!{lex.quantifiers[word]}", text)
         elif word in lex.modality:

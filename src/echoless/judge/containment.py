@@ -1,0 +1,148 @@
+"""Whether one text states all of another and only adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from echoless.judge.language import Lexicon
+from echoless.judge.order import BOUNDARIES, View, without
+from echoless.judge.scan import LINE, Kind, Token
+
+_STATEMENT_ENDS: Final = frozenset(f".;!?。{LINE}")
+_HARMLESS: Final = frozenset({"!all", "!always", "!both", "!exactly", "!many", "!half"})
+_MAX_STARTS: Final = 6
+
+
+def contained(small: View, large: View) -> bool:
+    """Whether the larger text states all of the smaller one, in its words and order, and adds.
+
+    What is added may stand before it up to a colon or full stop, after it as an adjunct or a
+    further clause, or in between as a phrase of its own. It may not turn the meaning: a negation,
+    a limit, a condition, a duty or a scope added to the same clause is not "more of the same".
+    """
+    small, large = _without_day(small, large)
+    if not small.keys:
+        return False
+    starts = [i for i, key in enumerate(large.keys) if key == small.keys[0]][:_MAX_STARTS]
+    return any(
+        places is not None and _adds_only(small, large, places)
+        for places in (_places(small.keys, large.keys, start) for start in starts)
+    )
+
+
+def _without_day(small: View, large: View) -> tuple[View, View]:
+    """`On Tuesday it failed` and `It failed on Tuesday`: the only date may stand anywhere."""
+    days = [i for i, token in enumerate(small.tokens) if token.kind is Kind.DATE]
+    if len(days) != 1 or large.keys.count(small.keys[days[0]]) != 1:
+        return small, large
+    return without(small, set(days)), without(large, {large.keys.index(small.keys[days[0]])})
+
+
+def _places(keys_small: Sequence[str], keys_large: Sequence[str], start: int) -> list[int] | None:
+    places: list[int] = []
+    at = start
+    for key in keys_small:
+        while at < len(keys_large) and keys_large[at] != key:
+            at += 1
+        if at == len(keys_large):
+            return None
+        places.append(at)
+        at += 1
+    return places
+
+
+def _adds_only(small: View, large: View, places: list[int]) -> bool:
+    tokens = large.tokens
+    lead, tail = tokens[: places[0]], tokens[places[-1] + 1 :]
+    if lead and not _may_lead(lead, tokens[places[0]], large.lexicon):
+        return False
+    for one, (before, after) in zip(small.tokens[1:], pairwise(places), strict=False):
+        inside = tokens[before + 1 : after]
+        if large.facts.language == "ja" and (inside or one.glue != tokens[after].glue):
+            return False
+        if inside and not _may_stand_inside(tokens[before], inside, tokens[after], large.lexicon):
+            return False
+    return not tail or _may_follow(tail, large.lexicon)
+
+
+def turns(token: Token, lex: Lexicon) -> bool:
+    """Whether an added token can turn the meaning of what it is added to."""
+    if token.kind in {Kind.NEGATION, Kind.MODALITY, Kind.SCOPE}:
+        return True
+    if token.kind is Kind.QUANTIFIER:
+        return token.key not in _HARMLESS
+    return _listed(token, "qualifiers", lex) or _listed(token, "reversers", lex)
+
+
+def _listed(token: Token, name: str, lex: Lexicon) -> bool:
+    return lex.has(name, token.key) or lex.has(name, token.text.casefold())
+
+
+def _may_lead(lead: Sequence[Token], first: Token, lex: Lexicon) -> bool:
+    if BOUNDARIES.isdisjoint(first.mark):
+        return False
+    return not any(turns(token, lex) or _listed(token, "reversers", lex) for token in lead)
+
+
+def _may_stand_inside(before: Token, inside: Sequence[Token], after: Token, lex: Lexicon) -> bool:
+    if any(turns(token, lex) for token in inside):
+        return False
+    if any(token.kind is not Kind.NAME for token in inside):
+        closed = bool(after.mark or after.glue) or after.kind in {Kind.RELATION, Kind.DATE}
+        return _opens(inside[0]) and closed
+    # A name in apposition: `her sister` / `her sister Lucia`.
+    apposition = before.kind is Kind.WORD and before.text[:1].islower()
+    return apposition and not inside[0].mark and not inside[0].glue and len(inside) <= 2
+
+
+def _opens(token: Token) -> bool:
+    return bool(token.mark or token.glue) and "'s" not in token.glue
+
+
+def _may_follow(tail: Sequence[Token], lex: Lexicon) -> bool:
+    first = tail[0]
+    east = lex.language == "ja"
+    if not (first.mark or first.kind is Kind.RELATION or (_opens(first) and not east)):
+        return False
+    if any(_listed(token, "reversers", lex) for token in tail):
+        return False
+    return all(_statement_may_follow(part, lex) for part in _statements(tail))
+
+
+def _statements(tail: Sequence[Token]) -> list[list[Token]]:
+    parts: list[list[Token]] = [[]]
+    for token in tail:
+        if not _STATEMENT_ENDS.isdisjoint(token.mark):
+            parts.append([])
+        parts[-1].append(token)
+    return [part for part in parts if part]
+
+
+def _statement_may_follow(part: list[Token], lex: Lexicon) -> bool:
+    """A statement of its own may deny or limit its own things; a continuation may not.
+
+    Two words of its own are taken as the sign that a clause speaks of something else.
+    """
+    if not _STATEMENT_ENDS.isdisjoint(part[0].mark):
+        return len(part) >= 4 or not any(turns(token, lex) for token in part)
+    opened, plain = False, 0
+    for place, token in enumerate(part):
+        if not BOUNDARIES.isdisjoint(token.mark):
+            opened, plain = True, 0
+        if not turns(token, lex):
+            plain += 1
+            continue
+        last = place == len(part) - 1
+        hard = _listed(token, "hard_qualifiers", lex)
+        if last or hard or not _own_matter(token, plain, opened=opened):
+            return False
+    return True
+
+
+def _own_matter(token: Token, plain: int, *, opened: bool) -> bool:
+    if token.kind is Kind.MODALITY and token.glue:
+        return True
+    mild = token.kind in {Kind.QUANTIFIER, Kind.MODALITY}
+    return opened and plain >= (1 if mild else 2)
