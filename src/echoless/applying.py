@@ -17,9 +17,9 @@ from typing import assert_never
 from echoless.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.ledger import Image, Ledger
 from echoless.merging import Conflict, relinked, united
-from echoless.model import Json, Memory, fingerprint
+from echoless.model import Json, Memory, fingerprint, identical
 from echoless.planning import Action, Delete, Mark, Merge, Plan
-from echoless.recovery import marks_of, recover, same
+from echoless.recovery import conceal, marks_of, outdated, recover, release, texts_key
 from echoless.stores.base import Store, Transaction, together, together_with_ledger
 
 Progress = Callable[[int, int], None]
@@ -62,6 +62,7 @@ class _Step:
     before: dict[str, Memory]
     after: dict[str, Memory | None]
     conflicts: tuple[Conflict, ...]
+    texts: dict[str, str]
 
     @property
     def event(self) -> dict[str, Json]:
@@ -76,6 +77,7 @@ class _Step:
                     "verdict": m.verdict,
                     "similarity": m.similarity,
                     "evidence": m.evidence,
+                    "texts": self.texts[m.id],
                 }
                 for m in self.action.members
             ],
@@ -144,7 +146,7 @@ def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) ->
             steps = _prepare(store, batch, at, refused)
             _announce(ledger, run, steps)
             _mutate(store, steps)
-            _confirm(ledger, run, steps)
+            _confirm(store, run, steps)
             if progress:
                 progress(at + len(batch), len(plan.actions))
         with ledger.transaction():
@@ -175,8 +177,12 @@ def _prepare(
     store: Store, actions: Sequence[Action], first: int, refused: list[Refusal]
 ) -> list[_Step]:
     """Read every record again, refuse what changed, work out what each will look like."""
-    current = store.get({i for action in actions for i in action.ids})
     marks = store.ledger.marks()
+    ids = {i for action in actions for i in action.ids}
+    current = store.get(ids | {marks[i].survivor for i in ids if i in marks})
+    stale = outdated(marks.values(), current)
+    release(store, stale, why="rewritten since")
+    marks = {i: m for i, m in marks.items() if m not in stale}
     survivors = {mark.survivor for mark in marks.values()}
     admitted: list[tuple[int, Action]] = []
     for index, action in enumerate(actions, first):
@@ -234,8 +240,9 @@ def _step(
     referrers: dict[str, list[Memory]],
 ) -> _Step:
     """Work out one action on the state the actions before it leave (`working` is updated)."""
+    texts = {m.id: texts_key(working[action.survivor], working[m.id]) for m in action.members}
     if isinstance(action, Mark):
-        return _Step(index, action, {}, {}, ())
+        return _Step(index, action, {}, {}, (), texts)
     members = [working[m.id] for m in action.members]
     before = {action.survivor: working[action.survivor]}
     survivor, conflicts = united(working[action.survivor], members)
@@ -255,7 +262,7 @@ def _step(
         case _:
             assert_never(action)
     working.update({i: m for i, m in after.items() if m})
-    return _Step(index, action, before, after, conflicts)
+    return _Step(index, action, before, after, conflicts, texts)
 
 
 # ------------------------------------------------------------------ event, mutation, confirmation
@@ -296,7 +303,7 @@ def _verify(store: Store, expected: Mapping[str, Memory | None]) -> None:
     found = store.get(expected)
     for id_, memory in expected.items():
         there = found.get(id_)
-        if not same(there, memory):
+        if not identical(there, memory):
             raise PlanRefused(
                 f"{store.url} did not keep {id_!r} as written "
                 f"({'it is still there' if memory is None else 'it reads back differently'}). "
@@ -304,11 +311,11 @@ def _verify(store: Store, expected: Mapping[str, Memory | None]) -> None:
             )
 
 
-def _confirm(ledger: Ledger, run: str, steps: Sequence[_Step]) -> None:
-    with ledger.transaction():
+def _confirm(store: Store, run: str, steps: Sequence[_Step]) -> None:
+    with store.ledger.transaction():
         for step in steps:
-            ledger.mark(marks_of(step.event, run))
-            ledger.record("action_done", run, {"action": step.index})
+            conceal(store, marks_of(step.event, run))
+            store.ledger.record("action_done", run, {"action": step.index})
 
 
 def _record_refusals(ledger: Ledger, run: str, refused: Sequence[Refusal]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from echoless.ledger import Ledger, Mark
-from echoless.recovery import marks_of, recover, unfinished
+from echoless.recovery import marks_of, outdated, recover, release, unfinished
 from echoless.stores.base import Store
 
 
@@ -15,7 +15,7 @@ class Problem:
     """One thing that is wrong.
 
     Attributes:
-        kind: `interrupted`, `conflict`, `orphan`, `chain`, `ledger` or `file`.
+        kind: `interrupted`, `conflict`, `orphan`, `outdated`, `chain`, `ledger` or `file`.
         ids: Runs or memories concerned.
         says: What it is, in one sentence.
         mended: Whether `check` put it right.
@@ -47,7 +47,7 @@ def check(store: Store, *, mend: bool = True) -> Health:
 
     An interrupted run is finished where its change arrived and rolled back where it did not: that
     carries out or takes back a plan someone approved, and nothing else. A memory hidden behind a
-    survivor that is no longer there is shown again.
+    survivor that is no longer there, or of which one text was rewritten, is shown again.
 
     Args:
         store: The store.
@@ -88,10 +88,16 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
     """Law 3: every hidden memory has a visible survivor."""
     marks = store.ledger.marks()
     present = store.get({i for m in marks.values() for i in (m.duplicate, m.survivor)})
-    problems, release = [], []
+    problems: list[Problem] = []
+    gone: list[Mark] = []
+    stale = outdated(marks.values(), present)
+    for mark in stale:
+        says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, but one of them was "
+        says += "rewritten since; it is shown " + ("again." if mend else "by searches.")
+        problems.append(Problem("outdated", (mark.duplicate,), says, mended=mend))
     for mark in marks.values():
         if mark.duplicate in present and mark.survivor not in present:
-            release.append(mark)
+            gone.append(mark)
             says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, which is gone; it is "
             problems.append(
                 Problem(
@@ -102,20 +108,15 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
                 )
             )
         elif mark.duplicate not in present:
-            release.append(mark)
+            gone.append(mark)
         if mark.survivor in marks:
             says = f"{mark.duplicate!r} is hidden behind {mark.survivor!r}, which is hidden itself."
             problems.append(Problem("chain", (mark.duplicate, mark.survivor), says, mended=False))
-    if release and mend:
-        _release(store, release)
+    if mend and (gone or stale):
+        with store.writing():
+            release(store, gone, why="one of the two is gone")
+            release(store, stale, why="rewritten since")
     return problems
-
-
-def _release(store: Store, marks: Iterable[Mark]) -> None:
-    with store.writing(), store.ledger.transaction():
-        for mark in marks:
-            store.ledger.record("released", mark.run, {"duplicate": mark.duplicate})
-            store.ledger.unmark([mark.duplicate])
 
 
 def _projection(ledger: Ledger) -> list[Problem]:

@@ -48,7 +48,8 @@ def _events(db: sqlite3.Connection) -> None:
 def _projections(db: sqlite3.Connection) -> None:
     db.execute(
         "CREATE TABLE marks (duplicate TEXT PRIMARY KEY, survivor TEXT NOT NULL, run TEXT NOT NULL,"
-        " verdict TEXT NOT NULL, similarity REAL, evidence TEXT NOT NULL) WITHOUT ROWID"
+        " verdict TEXT NOT NULL, similarity REAL, evidence TEXT NOT NULL, texts TEXT NOT NULL)"
+        " WITHOUT ROWID"
     )
     db.execute("CREATE INDEX marks_survivor ON marks(survivor)")
     db.execute("CREATE INDEX marks_run ON marks(run)")
@@ -83,7 +84,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One hidden memory and the visible one it stands behind."""
+    """One hidden memory and the visible one it stands behind.
+
+    Attributes:
+        duplicate: The hidden memory.
+        survivor: The visible one.
+        run: The run that hid it.
+        verdict: Its direct verdict with the survivor; empty in a transitive group without one.
+        similarity: Their similarity, 0 to 1, or None.
+        evidence: Why, in one line.
+        texts: Digest of both texts as they were; the verdict holds as long as they stay so.
+    """
 
     duplicate: str
     survivor: str
@@ -91,6 +102,7 @@ class Mark:
     verdict: str
     similarity: float | None
     evidence: str
+    texts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +207,11 @@ class Ledger:
     def mark(self, marks: Iterable[Mark]) -> None:
         """Hide memories. A memory hidden already is an error of the caller (primary key)."""
         self._db.executemany(
-            "INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?)",
-            ((m.duplicate, m.survivor, m.run, m.verdict, m.similarity, m.evidence) for m in marks),
+            "INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                (m.duplicate, m.survivor, m.run, m.verdict, m.similarity, m.evidence, m.texts)
+                for m in marks
+            ),
         )
 
     def unmark(self, duplicates: Iterable[str]) -> None:
@@ -206,7 +221,7 @@ class Ledger:
     def marks(self, run: str | None = None) -> dict[str, Mark]:
         """Marks by hidden id, of one run if given."""
         rows = self._db.execute(
-            "SELECT duplicate, survivor, run, verdict, similarity, evidence FROM marks"
+            "SELECT duplicate, survivor, run, verdict, similarity, evidence, texts FROM marks"
             " WHERE ?1 IS NULL OR run = ?1 ORDER BY duplicate",
             (run,),
         )
@@ -253,7 +268,7 @@ class Ledger:
     TABLES: Final[Mapping[str, str]] = {
         "events": "seq, at, run, kind, data",
         "images": "run, action, id, moment, body",
-        "marks": "duplicate, survivor, run, verdict, similarity, evidence",
+        "marks": "duplicate, survivor, run, verdict, similarity, evidence, texts",
         "kept": "a, b, print_a, print_b",
         "used_plans": "plan, run",
     }

@@ -86,7 +86,7 @@ class Memory:
         last_accessed: As above.
         provenance: Where it came from.
         links: References to other memories.
-        pinned: A pinned memory is never hidden, changed or removed.
+        pinned: A pinned memory is never hidden or removed; as a survivor it may gain metadata.
         metadata: The store's metadata object.
         vectors: At most one for a model.
         extra: Fields of the store that echoless does not interpret; carried along unchanged.
@@ -150,6 +150,21 @@ def fingerprint(memory: Memory) -> str:
             memory.extra,
         ]
     )
+
+
+def same(one: Memory | None, other: Memory | None) -> bool:
+    """Equal state, being recalled aside: no one edited it in between."""
+    if one is None or other is None:
+        return one is other
+    return fingerprint(one) == fingerprint(other)
+
+
+def identical(one: Memory | None, other: Memory | None) -> bool:
+    """Equal in everything a store holds, counters of recall included."""
+    if one is None or other is None:
+        return one is other
+    counters = one.access_count == other.access_count and one.last_accessed == other.last_accessed
+    return counters and fingerprint(one) == fingerprint(other)
 
 
 # --------------------------------------------------------------------------- look at and decide

@@ -11,7 +11,7 @@ from echoless import survivor as survivors
 from echoless.candidates import Progress, candidates, eligible, folded
 from echoless.errors import UsageError
 from echoless.groups import Bonds, Group, gather
-from echoless.ledger import Ledger
+from echoless.ledger import Ledger, Mark
 from echoless.model import (
     Contradiction,
     Judged,
@@ -24,6 +24,7 @@ from echoless.model import (
 )
 from echoless.planning import Plan, make_plan
 from echoless.profiles import ActionKind
+from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Scope, Store
 from echoless.tally import Tally
@@ -137,12 +138,14 @@ def find(
     tell = progress or (lambda _stage, _done, _all: None)
     tally = Tally()
     memories = _scan(store, chosen, tell)
-    marked = {d: m.survivor for d, m in store.ledger.marks().items() if d in memories}
+    marks = _standing_marks(store, memories, tally)
+    marked = {d: m.survivor for d, m in marks.items() if d in memories}
     copies = folded(eligible(memories, marked, tally), chosen.profile)
     apart = _kept_apart(store.ledger, memories)
     signals, left_out = candidates(memories, copies, chosen, tally, tell)
     judged = _judge(memories, signals, apart, chosen, tell)
-    groups, reasons = _group(store.ledger, memories, judged, copies, apart, chosen, tally)
+    prior = {mark.survivor for mark in marks.values()}
+    groups, reasons = _group(memories, judged, copies, apart, prior, chosen, tally)
     return Findings(
         store=store.identity,
         url=store.url,
@@ -215,6 +218,15 @@ def _scan(store: Store, settings: Settings, tell: Progress) -> dict[str, Memory]
     return {id_: found[id_] for id_ in sorted(found)}
 
 
+def _standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) -> dict[str, Mark]:
+    """Marks whose verdict still holds; a memory whose mark is outdated is looked at again."""
+    marks = store.ledger.marks()
+    stale = {mark.duplicate for mark in outdated(marks.values(), memories)}
+    if stale:
+        tally.skip("mark outdated, looked at again", *stale)
+    return {id_: mark for id_, mark in marks.items() if id_ not in stale}
+
+
 # ------------------------------------------------------------------ decide
 
 
@@ -255,17 +267,16 @@ def _kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str
 
 
 def _group(
-    ledger: Ledger,
     memories: Mapping[str, Memory],
     judged: Sequence[Judged],
     copies: Mapping[str, Sequence[str]],
     apart: set[tuple[str, str]],
+    prior: set[str],
     settings: Settings,
     tally: Tally,
 ) -> tuple[tuple[Group, ...], dict[str, str]]:
     profile = settings.profile
     bonds = Bonds(judged, copies, apart)
-    prior = {mark.survivor for mark in ledger.marks().values()}
     ids = bonds.ids()
     order = survivors.rank((memories[i] for i in ids), profile.survivor, prior)
     protected = {i for i in ids if memories[i].pinned or i in prior}

@@ -7,13 +7,13 @@ left alone and reported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from echoless.ledger import Event, Image, Ledger, Mark
-from echoless.model import JsonObject, Memory, fingerprint
-from echoless.stores.base import Store
+from echoless.model import JsonObject, Memory, digest, identical, same
+from echoless.stores.base import HidesMarked, Store
 
 Outcome = Literal["finished", "rolled back", "conflict"]
 
@@ -69,16 +69,16 @@ def _recover_actions(
     images = [image for image in store.ledger.images(run) if image.action in numbers]
     before, after = first_images(images), last_images(images)
     current = store.get(before)
-    if before and all(same(current.get(i), after[i]) for i in before):
-        _confirm(store.ledger, run, pending)
+    arrived = [i for i in before if _is(current.get(i), after[i], not_=before[i])]
+    if arrived and all(i in arrived or same(before[i], after[i]) for i in before):
+        _confirm(store, run, pending)
         return "finished", tuple(sorted(before))
     edited = tuple(
         i
         for i in sorted(before)
         if not same(current.get(i), after[i]) and not same(current.get(i), before[i])
     )
-    back = [m for i, m in sorted(before.items()) if m and not same(current.get(i), m)]
-    restore = [m for m in back if m.id not in edited]
+    restore = [m for i, m in sorted(before.items()) if m and i not in edited and i in arrived]
     if restore:
         store.put(restore)
     with store.ledger.transaction():
@@ -91,21 +91,83 @@ def _recover_actions(
     return ("conflict", edited) if edited else ("rolled back", tuple(sorted(before)))
 
 
-def _confirm(ledger: Ledger, run: str, pending: Sequence[Event]) -> None:
-    with ledger.transaction():
+def _is(current: Memory | None, wanted: Memory | None, *, not_: Memory | None) -> bool:
+    """Whether a record is in one of two states and not in the other.
+
+    Counters count where they are all that tells the two apart; a recall in between does not make a
+    record unrecognisable where something else does.
+    """
+    if identical(wanted, not_):
+        return False
+    if same(wanted, not_):
+        return identical(current, wanted)
+    return same(current, wanted)
+
+
+def _confirm(store: Store, run: str, pending: Sequence[Event]) -> None:
+    with store.ledger.transaction():
         for event in pending:
-            ledger.mark(marks_of(event.data, run))
-            ledger.record("action_done", run, {"action": event.data["action"], "recovered": True})
+            conceal(store, marks_of(event.data, run))
+            store.ledger.record(
+                "action_done", run, {"action": event.data["action"], "recovered": True}
+            )
+
+
+def conceal(store: Store, marks: Sequence[Mark]) -> None:
+    """Hide memories: in the ledger, and from the store's own clients where it can do that."""
+    store.ledger.mark(marks)
+    if marks and isinstance(store, HidesMarked):
+        store.hide([mark.duplicate for mark in marks])
+
+
+def reveal(store: Store, duplicates: Iterable[str]) -> None:
+    """Take `conceal` back."""
+    ids = sorted(duplicates)
+    store.ledger.unmark(ids)
+    if ids and isinstance(store, HidesMarked):
+        store.unhide(ids)
+
+
+def outdated(marks: Iterable[Mark], memories: Mapping[str, Memory]) -> list[Mark]:
+    """Marks whose verdict no longer holds, because a text behind it was rewritten since.
+
+    Args:
+        marks: Any marks.
+        memories: By id; marks of which one side is missing here are not judged.
+    """
+    return [
+        mark
+        for mark in marks
+        if mark.duplicate in memories
+        and mark.survivor in memories
+        and mark.texts
+        and mark.texts != texts_key(memories[mark.survivor], memories[mark.duplicate])
+    ]
+
+
+def texts_key(survivor: Memory, duplicate: Memory) -> str:
+    """What a mark remembers of the two texts it is about: 32 hexadecimal digits."""
+    return digest([survivor.content, duplicate.content])
+
+
+def release(store: Store, marks: Iterable[Mark], *, why: str) -> None:
+    """Show memories again whose mark no longer holds."""
+    with store.ledger.transaction():
+        for mark in marks:
+            data = {"duplicate": mark.duplicate, "survivor": mark.survivor, "why": why}
+            store.ledger.record("released", mark.run, data)
+            reveal(store, [mark.duplicate])
 
 
 def _finish_undo(store: Store, run: str) -> Recovered:
     before = first_images(done_images(store.ledger, run))
+    after = last_images(done_images(store.ledger, run))
     current = store.get(before)
-    missing = [m for i, m in sorted(before.items()) if m and not same(current.get(i), m)]
-    if missing:
-        store.put(missing)
+    waiting = [m for i, m in sorted(before.items()) if m and _is(current.get(i), after[i], not_=m)]
+    if waiting:
+        store.put(waiting)
     with store.ledger.transaction():
-        store.ledger.unmark(store.ledger.marks(run))
+        reveal(store, store.ledger.marks(run))
         store.ledger.record("run_undone", run, {"recovered": True})
     return Recovered(run, "finished", tuple(sorted(before)))
 
@@ -130,13 +192,6 @@ def last_images(images: Sequence[Image]) -> dict[str, Memory | None]:
     return {image.id: image.memory for image in images if image.moment == "after"}
 
 
-def same(one: Memory | None, other: Memory | None) -> bool:
-    """Equal state, being recalled aside."""
-    if one is None or other is None:
-        return one is other
-    return fingerprint(one) == fingerprint(other)
-
-
 def marks_of(data: JsonObject, run: str) -> list[Mark]:
     """The marks an `action_started` event announces; none for a deletion."""
     if data["kind"] == "delete":
@@ -155,4 +210,5 @@ def _mark(member: Mapping[str, object], survivor: str, run: str) -> Mark:
         str(member["verdict"] or ""),
         similarity if isinstance(similarity, int | float) else None,
         str(member["evidence"]),
+        str(member.get("texts", "")),
     )

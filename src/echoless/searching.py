@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from echoless.errors import UsageError
+from echoless.ledger import Mark
 from echoless.model import Memory
+from echoless.recovery import outdated
 from echoless.stores import full_text
 from echoless.stores.base import Scope, Store, TextSearch
 from echoless.tally import Tally
@@ -89,7 +91,7 @@ def search(
     _check(store, query, mode, limit, namespace)
     tally = Tally()
     rank = _ranker(store, query, Scope(namespace), mode, _Vectors(encoder, cache), tally)
-    marks = {d: m.survivor for d, m in store.ledger.marks().items()}
+    marks = store.ledger.marks()
     wanted = limit
     while True:
         ranked = rank(wanted)
@@ -197,17 +199,20 @@ def _cosines(matrix: Matrix, mine: NDArray[np.bool_]) -> list[float]:
 def _fold(
     store: Store,
     ranked: Ranked,
-    marks: Mapping[str, str],
+    marks: Mapping[str, Mark],
     limit: int,
     *,
     include: bool,
 ) -> list[Hit]:
     """Put each duplicate behind its survivor, at the place of whichever came first."""
-    memories = store.get({i for hit, _ in ranked for i in (hit, marks.get(hit, hit))})
+    wanted = {i for i, _ in ranked} | {marks[i].survivor for i, _ in ranked if i in marks}
+    memories = store.get(wanted)
+    stale = {mark.duplicate for mark in outdated(marks.values(), memories)}
+    behind_of = {i: mark.survivor for i, mark in marks.items() if i not in stale}
     behind: dict[str, list[str]] = {}
     places: dict[str, float] = {}
     for id_, score in ranked:
-        survivor = marks.get(id_)
+        survivor = behind_of.get(id_)
         folded = survivor is not None and survivor in memories and not include
         shown = survivor if folded and survivor is not None else id_
         if shown not in places and len(places) == limit:
@@ -216,7 +221,7 @@ def _fold(
         if folded:
             behind.setdefault(shown, []).append(id_)
     return [
-        Hit(memories[id_], score, tuple(behind.get(id_, ())), marks.get(id_))
+        Hit(memories[id_], score, tuple(behind.get(id_, ())), behind_of.get(id_))
         for id_, score in places.items()
         if id_ in memories
     ]
@@ -231,12 +236,12 @@ def similar(
     encoder: str = "auto",
     cache: bool = True,
 ) -> Answer:
-    """Memories most like a text, by vector where there is an encoder, else by words."""
+    """Memories most like a text, with their cosine; by words (BM25) where there is no encoder."""
     try:
         return search(
             store,
             text,
-            mode="hybrid",
+            mode="vector",
             limit=limit,
             namespace=namespace,
             encoder=encoder,

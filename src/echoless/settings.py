@@ -10,14 +10,27 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Final, cast
 
+from echoless import plugins
 from echoless.errors import InputError, UsageError
 from echoless.model import Json, digest
-from echoless.profiles import ACTIONS, GROUPINGS, ActionKind, Grouping, Profile, profile_named
+from echoless.profiles import (
+    ACTIONS,
+    GROUPINGS,
+    ActionKind,
+    DetectorUse,
+    Grouping,
+    Profile,
+    profile_named,
+)
 from echoless.text import TEXT_VERSION
 from echoless.times import instant
 
 ORDERS: Final = ("safe", "composite", "provenance", "newest", "oldest", "most_accessed")
 CONFIG_FILE: Final = "echoless.toml"
+_WHERE_IT_FITS: Final = "?"
+"""Before a threshold from the file or the environment: it is left out where the profile that was
+chosen has no such detector. On the command line that is an error."""
+
 _UNTHRESHOLDED: Final = frozenset({"exact", "normalised"})
 
 
@@ -28,6 +41,7 @@ class Choices:
     Attributes:
         profile: Name of a profile.
         threshold: `0.9` for every similarity detector, or `semantic=0.9` for one; several allowed.
+        detector: More detectors by name, plug-ins included, beside those of the profile.
         semantic: False leaves the semantic detector out.
         encoder: `auto`, `stored`, `none`, or `name:argument`.
         survivor: Order of survivors.
@@ -41,6 +55,7 @@ class Choices:
 
     profile: str | None = None
     threshold: tuple[str, ...] | None = None
+    detector: tuple[str, ...] | None = None
     semantic: bool | None = None
     encoder: str | None = None
     survivor: str | None = None
@@ -91,6 +106,7 @@ def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
         UsageError: A name is unknown or a number out of range.
     """
     profile = profile_named(choices.profile or proposed)
+    profile = _with_detectors(profile, choices.detector or ())
     if choices.semantic is False:
         kept = tuple(d for d in profile.detectors if d.name != "semantic")
         profile = replace(profile, detectors=kept)
@@ -118,6 +134,14 @@ def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
     )
 
 
+def _with_detectors(profile: Profile, names: tuple[str, ...]) -> Profile:
+    there = {use.name for use in profile.detectors}
+    for name in names:
+        plugins.load("detectors", name)  # says which there are if it is unknown
+    more = tuple(DetectorUse(name) for name in dict.fromkeys(names) if name not in there)
+    return replace(profile, detectors=profile.detectors + more)
+
+
 def _known(what: str, name: str, known: tuple[str, ...]) -> str:
     if name not in known:
         raise UsageError(f"Unknown {what} {name!r}. Known: {', '.join(known)}.")
@@ -125,10 +149,13 @@ def _known(what: str, name: str, known: tuple[str, ...]) -> str:
 
 
 def _with_threshold(profile: Profile, written: str) -> Profile:
-    name, separator, number = written.rpartition("=")
+    lenient = written.startswith(_WHERE_IT_FITS)
+    name, separator, number = written.removeprefix(_WHERE_IT_FITS).rpartition("=")
     value = read_threshold(number)
     names = {d.name for d in profile.detectors} - _UNTHRESHOLDED
     if separator and name not in names:
+        if lenient and name in plugins.names("detectors"):
+            return profile
         raise UsageError(
             f"Profile {profile.name!r} has no threshold for {name!r}. It has: "
             f"{', '.join(sorted(names)) or 'none'}."
@@ -188,7 +215,7 @@ def _from_environment(environment: Mapping[str, str]) -> Choices:
 
 def _typed(name: str, value: str) -> Json:
     match name:
-        case "threshold":
+        case "threshold" | "detector":
             return value.split(",")
         case "limit":
             if not value.isdecimal():
@@ -215,6 +242,7 @@ def _from_file(path: Path) -> Choices:
 def _choices(data: Mapping[str, Json], source: str) -> Choices:
     kinds: dict[str, type | tuple[type, ...]] = {
         "threshold": (list, str, int, float),
+        "detector": (list, str),
         "limit": int,
         "semantic": bool,
         "cache": bool,
@@ -230,7 +258,13 @@ def _choices(data: Mapping[str, Json], source: str) -> Choices:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise InputError(f"{source}: {key!r} has the wrong kind of value {value!r}.")
         made[key] = value
-    written = made.pop("threshold", None)
-    listed = written if isinstance(written, list) else [] if written is None else [written]
-    thresholds = tuple(str(each) for each in listed) or None
-    return Choices(threshold=thresholds, **made)  # type: ignore[arg-type]
+    detectors = tuple(_listed(made.pop("detector", None))) or None
+    written = _listed(made.pop("threshold", None))
+    thresholds = tuple(f"{_WHERE_IT_FITS}{each}" for each in written) or None
+    return Choices(threshold=thresholds, detector=detectors, **made)  # type: ignore[arg-type]
+
+
+def _listed(value: Json) -> list[str]:
+    if value is None:
+        return []
+    return [str(each) for each in value] if isinstance(value, list) else [str(value)]

@@ -14,7 +14,7 @@ from typing import Final
 from echoless import codec
 from echoless.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.model import Memory, fingerprint
-from echoless.stores.base import Store, Transaction
+from echoless.stores.base import Store, together, together_with_ledger
 from echoless.stores.files import Snapshot, replace_bytes
 from echoless.stores.registry import locate, open_store
 from echoless.text import is_blank, unreadable
@@ -79,7 +79,9 @@ def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -
         url: Where to; see `open_store`.
         skip_invalid: As in `transfer`.
     """
-    locate(url, create=True)
+    scheme, location = locate(url, create=True)
+    if source.url == f"{scheme}:///{location}":
+        raise UsageError(f"{source.url} cannot be imported into itself. Name another store.")
     _valid(source.scan(), skip_invalid=skip_invalid)  # refuse before anything is made
     with open_store(url, create=True) as target:
         return transfer(source, target, skip_invalid=skip_invalid)
@@ -88,14 +90,12 @@ def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -
 def _write(source: Store, target: Store, new: Sequence[Memory]) -> int:
     carry = target.ledger.is_empty()
     lineage = 0
-    assert isinstance(target, Transaction)
-    with target.transaction():
-        target.put(new)
-        if target.holds_ledger and carry:
-            lineage = target.ledger.load(source.ledger.dump())
-    if not target.holds_ledger and carry and not source.ledger.is_empty():
-        with target.ledger.transaction():
-            lineage = target.ledger.load(source.ledger.dump())
+    with together_with_ledger(target):
+        with together(target):
+            target.put(new)
+        if carry and not source.ledger.is_empty():
+            with target.ledger.transaction():
+                lineage = target.ledger.load(source.ledger.dump())
     written = target.get(m.id for m in new)
     for memory in new:
         if memory.id not in written or fingerprint(written[memory.id]) != fingerprint(memory):

@@ -7,8 +7,8 @@ from typing import Literal
 
 from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.ledger import Event, Image, Kept, Ledger
-from echoless.model import Memory
-from echoless.recovery import done_images, first_images, last_images, recover, same, unfinished
+from echoless.model import Memory, same
+from echoless.recovery import done_images, first_images, last_images, recover, reveal, unfinished
 from echoless.stores.base import Store, together, together_with_ledger
 from echoless.text import content_key
 from echoless.times import instant
@@ -148,7 +148,7 @@ def _carry_out(store: Store, run: str, restore: list[Memory], *, keep_both: bool
         with together(store):
             store.put(restore)
     with ledger.transaction():
-        ledger.unmark(shown)
+        reveal(store, shown)
         ledger.keep(kept)
         ledger.record("run_undone", run, {"kept_both": len(kept)})
     return Undone(run, shown, tuple(m.id for m in restore), len(kept))
@@ -181,11 +181,12 @@ def keep_both(store: Store, pairs: list[tuple[str, str]]) -> int:
     """Remember pairs of ids as different (law 13).
 
     Returns:
-        How many were remembered; pairs with a missing memory are not.
+        How many were remembered; pairs with a missing memory, or of one memory twice, are not.
     """
     with store.writing():
         memories = store.get({i for pair in pairs for i in pair})
-        kept = [kept_pair(memories[a], memories[b]) for a, b in pairs if {a, b} <= memories.keys()]
+        two = [(a, b) for a, b in pairs if a != b and {a, b} <= memories.keys()]
+        kept = [kept_pair(memories[a], memories[b]) for a, b in two]
         with store.ledger.transaction():
             store.ledger.keep(kept)
             for each in kept:

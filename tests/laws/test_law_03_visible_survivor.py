@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,4 +81,35 @@ def test_a_memory_whose_survivor_was_removed_is_shown_again(kind: str) -> None:
         report = check(store)
         assert [p.kind for p in report.problems] == ["orphan"]
         assert store.ledger.marks() == {}
+        assert check(store).problems == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rewritten", ["m-0", "m-1"])
+def test_a_mark_holds_only_as_long_as_both_texts_stay(kind: str, rewritten: str) -> None:
+    told = [Memory(id=f"m-{n}", content="The gateway listens on 8443.") for n in range(2)]
+    with world(kind, told) as store:
+        apply(store, plan(find(store, safe())))
+        old = store.get([rewritten])[rewritten]
+        with store.writing():
+            store.put([replace(old, content="The gateway listens on 9443 now.")])
+        assert {h.memory.id for h in search(store, "gateway").hits} == {"m-0", "m-1"}
+        found = find(store, safe())
+        assert found.groups == ()
+        assert found.tally.counts == {"mark outdated, looked at again": 1}
+        assert [p.kind for p in check(store, mend=False).problems] == ["outdated"]
+        assert [(p.kind, p.mended) for p in check(store).problems] == [("outdated", True)]
+        assert store.ledger.marks() == {}
+        assert check(store).problems == ()
+
+
+def test_a_memory_with_an_outdated_mark_can_be_hidden_again() -> None:
+    told = [Memory(id=f"m-{n}", content="The gateway listens on 8443.") for n in range(3)]
+    with world("sqlite", told) as store:
+        apply(store, plan(find(store, safe())))
+        with store.writing():
+            store.put([replace(told[0], content="Something else.")])
+        run = apply(store, plan(find(store, safe())))
+        assert run.refused == ()
+        assert {m.duplicate: m.survivor for m in store.ledger.marks().values()} == {"m-2": "m-1"}
         assert check(store).problems == ()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, check, history, open_store, undo
+from echoless.errors import StoreReadOnly
 from echoless.model import Link, Memory
 from echoless.planning import Plan
 from echoless.stores import Store
@@ -148,3 +149,40 @@ def _nothing_is_lost(store: Store, action: str, size: str) -> None:
             if member not in memories or (member in marks and action == "merge"):
                 assert set(original.tags) <= set(survivor.tags)
                 assert original.metadata.items() <= survivor.metadata.items()
+
+
+def test_a_merge_that_changes_only_counts_is_recovered_exactly(tmp_path: Path) -> None:
+    memories = [simple(1, "Told twice.", access_count=3), simple(2, "Told twice.", access_count=2)]
+    original = tmp_path / "original"
+    original.mkdir()
+    with open_world("jsonl", memories, original) as store:
+        before = picture(store)
+    for step in range(10_000):
+        place = tmp_path / "crash"
+        shutil.copytree(original, place)
+        url = f"jsonl:///{place}/memories.jsonl"
+        with open_store(url) as store:
+            plan = plan_by_hand(store, [("m-1", "m-2")], "merge")
+        killed = killed_at(step, lambda plan=plan, url=url: _apply(url, plan))
+        with open_store(url) as store:
+            assert check(store).sound
+            count = store.get(["m-1"])["m-1"].access_count
+            assert count == (5 if store.ledger.marks() else 3)
+            if store.ledger.marks():
+                undo(store, "last")
+            assert picture(store) == before
+        shutil.rmtree(place)
+        if not killed:
+            break
+
+
+def test_a_refused_write_is_rolled_back_and_not_taken_for_done(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"text": "Told twice."}\n{"text": "Told twice."}\n')
+    with open_store(path) as store:
+        ids = tuple(m.id for m in store.scan())
+        with pytest.raises(StoreReadOnly, match='has no "id"'):
+            apply(store, plan_by_hand(store, [ids], "merge"))
+        assert store.ledger.marks() == {}
+        assert [run.status for run in history(store.ledger)] == ["nothing done"]
+        assert check(store).problems == ()

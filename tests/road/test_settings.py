@@ -35,6 +35,22 @@ def test_values_of_the_environment_are_read_by_kind(tmp_path: Path) -> None:
     assert thresholds["lexical"] == 0.4
 
 
+def test_a_threshold_of_the_file_is_taken_where_it_fits(tmp_path: Path) -> None:
+    (tmp_path / "echoless.toml").write_text('threshold = ["semantic=0.9"]')
+    for flags in (Choices(profile="wt-memory"), Choices(semantic=False)):
+        settings = resolve(layered(flags, folder=tmp_path, environment={}))
+        assert "semantic" not in {d.name for d in settings.profile.detectors}
+    settings = resolve(layered(Choices(), folder=tmp_path, environment={}))
+    assert {d.name: d.threshold for d in settings.profile.detectors}["semantic"] == 0.9
+
+
+def test_detectors_can_be_added_by_name() -> None:
+    detectors = resolve(Choices(detector=("minhash", "lexical"))).profile.detectors
+    assert [d.name for d in detectors] == ["exact", "normalised", "lexical", "semantic", "minhash"]
+    with pytest.raises(UsageError, match="Unknown detector 'sonar'"):
+        resolve(Choices(detector=("sonar",)))
+
+
 def test_the_digest_follows_what_changes_a_result_and_nothing_else() -> None:
     plain = resolve(Choices()).digest
     assert resolve(Choices(cache=False)).digest == plain

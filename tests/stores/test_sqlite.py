@@ -53,8 +53,10 @@ def test_a_text_file_is_not_taken_for_a_database(tmp_path: Path) -> None:
     text.write_text("just some notes")
     with pytest.raises(ForeignStore, match="not an SQLite database"):
         open_store(f"sqlite:///{text}")
-    with pytest.raises(ForeignStore, match="not a store echoless knows"):
+    with pytest.raises(ForeignStore, match="not an SQLite database"):
         open_store(text)
+    with pytest.raises(ForeignStore, match="not a store echoless knows"):
+        open_store(text.rename(tmp_path / "notes.txt"))
 
 
 def test_a_damaged_database_is_refused(path: Path) -> None:

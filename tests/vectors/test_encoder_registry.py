@@ -36,7 +36,7 @@ def test_a_named_encoder_is_made() -> None:
 
 @pytest.mark.parametrize("spec", ["bert", "", "usee:", ":x"])
 def test_an_unknown_name_is_answered_with_those_there_are(spec: str) -> None:
-    with pytest.raises(UsageError, match=r"Known: auto, none, .*use"):
+    with pytest.raises(UsageError, match=r"Known: auto, stored, none, .*use"):
         open_encoder(spec)
 
 

@@ -79,7 +79,7 @@ def encoders_command(*, as_json: bool) -> None:
     rows = [
         ("auto", "yes", _automatic()),
         ("stored", "yes", "vectors the store holds"),
-        ("none", "yes", "no vectors"),
+        ("none", "yes", "the same as stored: nothing is encoded"),
     ]
     rows += [(name, *_usable(name)) for name in plugins.names("encoders")]
     _list("encoders", ("name", "usable", "note"), rows, as_json=as_json)

@@ -101,6 +101,13 @@ _FINDING: Final = (
         "detector, semantic=0.9 for one. May be given several times.",
     ),
     click.option(
+        "--detector",
+        multiple=True,
+        metavar="NAME",
+        help="Look with this detector too, a plug-in or one the profile leaves out. May be given "
+        "several times; `echoless detectors` lists them.",
+    ),
+    click.option(
         "--no-semantic",
         "semantic",
         flag_value=False,
@@ -136,6 +143,7 @@ _FINDING: Final = (
 _NAMES: Final = (
     "profile",
     "threshold",
+    "detector",
     "semantic",
     "encoder",
     "survivor",
@@ -153,7 +161,8 @@ def finding_options(command: Function) -> Function:
     @functools.wraps(command)
     def gathered(**values: object) -> int | None:
         chosen = {name: values.pop(name) for name in _NAMES}
-        chosen["threshold"] = chosen["threshold"] or None
+        for several in ("threshold", "detector"):
+            chosen[several] = chosen[several] or None
         return command(choices=Choices(**chosen), **values)  # type: ignore[arg-type]
 
     decorated: Function = gathered

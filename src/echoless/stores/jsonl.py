@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
+from echoless.database import is_sqlite
 from echoless.errors import DuplicateId, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
 from echoless.ledger import Ledger
 from echoless.model import Memory
@@ -79,6 +80,11 @@ class JsonlStore:
 
     def _reload(self) -> None:
         data = read_bytes(self._path)
+        if is_sqlite(self._path):
+            raise ForeignStore(
+                f"{self._path} is an SQLite database, not JSON Lines. Open it as "
+                f"sqlite:///{self._path}."
+            )
         self._snapshot = Snapshot.of(self._path)
         self._bom = data.startswith(_BOM)
         self._lines = _split(_decoded(self._path, data.removeprefix(_BOM)))

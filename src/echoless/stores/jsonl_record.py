@@ -41,7 +41,7 @@ def parse(line: str, path: Path, number: int) -> JsonObject:
         BadRecord: It is not a JSON object; the message names the line.
     """
     try:
-        data = json.loads(line)
+        data = json.loads(line.rstrip("\r\n"))
     except json.JSONDecodeError as problem:
         raise BadRecord(
             f"Line {number} of {path} is not valid JSON ({problem.msg} at column {problem.colno}). "

@@ -76,6 +76,8 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
 
 def _recognise(path: Path) -> str:
     matches = [name for name, kind in kinds().items() if kind.recognises(path)]
+    if not matches and path.suffix.lower() in _SUFFIXES:
+        return _SUFFIXES[path.suffix.lower()]  # opening it says what is wrong with it
     if not matches:
         raise ForeignStore(
             f"{path} is not a store echoless knows ({', '.join(plugins.names('stores'))}). "

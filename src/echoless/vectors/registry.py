@@ -34,7 +34,7 @@ def open_encoder(spec: str) -> Encoder | None:
     if name in {"auto", "none", "stored"}:
         return _without_plugin(name, argument)
     if name not in plugins.names("encoders"):
-        known = ", ".join(("auto", "none", *plugins.names("encoders")))
+        known = ", ".join(("auto", "stored", "none", *plugins.names("encoders")))
         raise UsageError(f"Unknown encoder {spec!r}. Known: {known}; with a model: NAME:MODEL.")
     make = plugins.load("encoders", name)
     if not callable(make):
