@@ -71,6 +71,19 @@ class Migrations:
             )
         return [name for name in self._steps if name not in done]
 
+    def check(self, database: Database) -> None:
+        """Close a database that was written by a newer echoless, and say so.
+
+        Raises:
+            StoreError: As `pending`.
+        """
+        try:
+            with database.speaking():
+                self.pending(database.connection)
+        except EcholessError:
+            database.close()
+            raise
+
     def apply(self, database: Database) -> None:
         """Apply what is pending; each step and its record in one transaction."""
         db = database.connection
@@ -197,9 +210,13 @@ def open_for_writing(path: Path, *, create: bool = False) -> Database:
         create: Create it if missing.
     """
     database = _connect(path, "mode=rwc" if create else "mode=rw", writable=True)
-    with database.speaking():
-        database.connection.execute("PRAGMA journal_mode=WAL")
-        database.connection.execute("PRAGMA synchronous=FULL")
+    try:
+        with database.speaking():
+            database.connection.execute("PRAGMA journal_mode=WAL")
+            database.connection.execute("PRAGMA synchronous=FULL")
+    except EcholessError:
+        database.close()
+        raise
     return database
 
 
@@ -209,8 +226,12 @@ def _connect(path: Path, query: str, *, writable: bool) -> Database:
         connection = sqlite3.connect(
             uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_SECONDS
         )
+    except sqlite3.Error as problem:
+        raise translated(problem, path) from problem
+    try:
         connection.execute("PRAGMA foreign_keys=ON")
     except sqlite3.Error as problem:
+        connection.close()
         raise translated(problem, path) from problem
     return Database(path, connection, writable=writable)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -90,15 +91,17 @@ def search(
     """
     _check(store, query, mode, limit, namespace)
     tally = Tally()
-    rank = _ranker(store, query, Scope(namespace), mode, _Vectors(encoder, cache), tally)
     marks = store.ledger.marks()
     wanted = limit
-    while True:
-        ranked = rank(wanted)
-        hits = _fold(store, ranked, marks, limit, include=include_duplicates)
-        if len(hits) == limit or len(ranked) < wanted:
-            return Answer(query, mode, tuple(hits), sum(len(h.hidden) for h in hits), tally)
-        wanted *= 4
+    with ExitStack() as open_:
+        vectors = _Vectors(encoder, cache)
+        rank = _ranker(store, query, Scope(namespace), mode, vectors, tally, open_)
+        while True:
+            ranked = rank(wanted)
+            hits = _fold(store, ranked, marks, limit, include=include_duplicates)
+            if len(hits) == limit or len(ranked) < wanted:
+                return Answer(query, mode, tuple(hits), sum(len(h.hidden) for h in hits), tally)
+            wanted *= 4
 
 
 def _check(store: Store, query: str, mode: str, limit: int, namespace: str | None) -> None:
@@ -125,15 +128,21 @@ Ranked: TypeAlias = Sequence[tuple[str, float]]
 
 
 def _ranker(
-    store: Store, query: str, scope: Scope, mode: Mode, vectors: _Vectors, tally: Tally
+    store: Store,
+    query: str,
+    scope: Scope,
+    mode: Mode,
+    vectors: _Vectors,
+    tally: Tally,
+    open_: ExitStack,
 ) -> Callable[[int], Ranked]:
     """A function from a number to so many ids with scores, best first."""
     if mode == "text":
-        return _by_words(store, query, scope)
+        return _by_words(store, query, scope, open_)
     nearest = _by_vector(store, query, scope, vectors, tally)
     if mode == "vector":
         return lambda limit: nearest[:limit]
-    by_words = _by_words(store, query, scope)
+    by_words = _by_words(store, query, scope, open_)
     return lambda limit: _both(limit, by_words, nearest)
 
 
@@ -143,10 +152,10 @@ def _both(limit: int, by_words: Callable[[int], Ranked], nearest: Ranked) -> Ran
     return fused([by_words(depth), nearest[:depth]])[:limit]
 
 
-def _by_words(store: Store, query: str, scope: Scope) -> Callable[[int], Ranked]:
+def _by_words(store: Store, query: str, scope: Scope, open_: ExitStack) -> Callable[[int], Ranked]:
     if isinstance(store, TextSearch):
         return lambda limit: store.search_text(query, scope, limit)
-    database = full_text.index(store.scan(scope))
+    database = open_.enter_context(closing(full_text.index(store.scan(scope))))
     return lambda limit: full_text.search(database.connection, query, None, limit)
 
 

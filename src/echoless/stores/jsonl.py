@@ -36,10 +36,10 @@ class JsonlStore:
         """Read the file; use `open` or `create`."""
         self._path = path
         self.url = f"jsonl:///{path}"
-        self._sidecar = Sidecar(path)
         self._writing = False
         self._staging = False
         self._reload()
+        self._sidecar = Sidecar(path)
 
     @classmethod
     def open(cls, location: str) -> Self:

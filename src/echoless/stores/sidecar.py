@@ -27,8 +27,7 @@ class Sidecar:
     def _open_reader(self) -> Database:
         if self.path.exists() and self.path.stat().st_size > 0:
             database = open_for_reading(self.path)
-            with database.speaking():
-                ledgers.migrations.pending(database.connection)
+            ledgers.migrations.check(database)
             return database
         database = in_memory()
         ledgers.migrations.apply(database)

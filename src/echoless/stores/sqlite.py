@@ -17,7 +17,7 @@ from typing import ClassVar, Final, Self
 from echoless import ledger as ledgers
 from echoless.codec import field_to_json, json_text, read_links, read_provenance
 from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
-from echoless.errors import BadRecord, ForeignStore, StoreError, StoreNotFound
+from echoless.errors import BadRecord, EcholessError, ForeignStore, StoreError, StoreNotFound
 from echoless.ledger import Ledger
 from echoless.model import Json, Memory, Vector
 from echoless.stores import full_text, schema
@@ -72,8 +72,10 @@ class SqliteStore:
         path = Path(location)
         if not path.exists() or path.stat().st_size == 0:
             database = open_for_writing(path, create=True)
-            _migrate(database)
-            database.close()
+            try:
+                _migrate(database)
+            finally:
+                database.close()
         return cls.open(location)
 
     @classmethod
@@ -285,17 +287,19 @@ def _migrate(database: Database) -> None:
 
 def _checked(path: Path, database: Database) -> Database:
     """Refuse other programs' files and files of a newer version; read older ones as they are."""
-    with database.speaking():
-        application = database.connection.execute("PRAGMA application_id").fetchone()[0]
-        ours = application == schema.APPLICATION_ID and table_exists(
-            database.connection, "memories"
-        )
-    if not ours:
+    try:
+        with database.speaking():
+            (application,) = database.connection.execute("PRAGMA application_id").fetchone()
+            there = table_exists(database.connection, "memories")
+    except EcholessError:
+        database.close()
+        raise
+    if application != schema.APPLICATION_ID or not there:
         database.close()
         raise ForeignStore(
             f"{path} is an SQLite database of another program. echoless reads the stores listed by "
             "`echoless stores`; export the memories as JSONL and import that."
         )
     for migrations in (schema.migrations, ledgers.migrations):
-        migrations.pending(database.connection)
+        migrations.check(database)
     return database
