@@ -107,9 +107,9 @@ def apply(store: Store, plan: Plan, *, progress: Progress | None = None) -> Run:
     _admit(store, plan)  # refuse before the first write makes a sidecar
     with store.writing():
         recovered = tuple(r.run for r in recover(store))
-        _admit(store, plan)
         run = _new_run()
         with together_with_ledger(store):
+            _admit(store, plan)  # again: another process may have been quicker
             refused = _carry_out(store, plan, run, progress)
         return Run(run, plan.id, _counts(plan, refused), tuple(refused), recovered)
 

@@ -14,6 +14,9 @@ from echoless.errors import BadRecord
 from echoless.model import Json, JsonObject, Link, Memory, Provenance, Vector
 from echoless.text import unreadable
 
+_COUNTS: Final = 2**62
+"""Counts stay below this, so that sums of them fit the 64 bits of a database."""
+
 FIELDS: Final = (
     "id",
     "content",
@@ -135,7 +138,7 @@ def read_importance(value: Json) -> float | None:
     """A finite number or None."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _COUNTS:
         raise BadRecord(f"'importance' must be a finite number, not {_kind(value)}")
     return value
 
@@ -144,8 +147,8 @@ def read_count(value: Json) -> int:
     """A whole number of at least 0; missing counts as 0."""
     if value is None:
         return 0
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadRecord(f"'access_count' must be a whole number from 0, not {_kind(value)}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _COUNTS:
+        raise BadRecord(f"'access_count' must be a whole number from 0 to 2^62, not {_kind(value)}")
     return value
 
 

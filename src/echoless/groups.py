@@ -108,8 +108,10 @@ class Bonds:
 
     def is_subset(self, id_: str) -> bool:
         """Whether another memory says all this one says, and more."""
+        rep = self._rep.get(id_, id_)
         return any(
-            not self.hides(other, id_) and self.hides(id_, other) for other in self.neighbours(id_)
+            not self.hides(other, rep) and self.hides(rep, other)
+            for other in self._near.get(rep, ())
         )
 
 

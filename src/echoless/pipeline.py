@@ -221,7 +221,13 @@ def _scan(store: Store, settings: Settings, tell: Progress) -> dict[str, Memory]
 def _standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) -> dict[str, Mark]:
     """Marks whose verdict still holds; a memory whose mark is outdated is looked at again."""
     marks = store.ledger.marks()
+    there = store.get({mark.survivor for mark in marks.values()} - memories.keys())
     stale = {mark.duplicate for mark in outdated(marks.values(), memories)}
+    stale |= {
+        mark.duplicate
+        for mark in marks.values()
+        if mark.survivor not in memories and mark.survivor not in there
+    }
     if stale:
         tally.skip("mark outdated, looked at again", *stale)
     return {id_: mark for id_, mark in marks.items() if id_ not in stale}

@@ -46,7 +46,8 @@ class JsonlStore:
         """Open an existing file."""
         path = Path(location)
         if not path.is_file():
-            raise StoreNotFound(f"There is no file {path}. Check the path.")
+            what = "is a folder, not a file" if path.is_dir() else "does not exist"
+            raise StoreNotFound(f"{path} {what}. Check the path.")
         return cls(path)
 
     @classmethod
