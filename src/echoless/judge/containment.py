@@ -12,6 +12,9 @@ from echoless.judge.scan import LINE, Kind, Token
 
 _STATEMENT_ENDS: Final = frozenset(f".;!?。{LINE}")
 _HARMLESS: Final = frozenset({"!all", "!always", "!both", "!exactly", "!many", "!half"})
+_NARROWING: Final = frozenset({Kind.NAME, Kind.IDENTIFIER, Kind.PATH, Kind.SCOPE})
+"""In a label before a statement (`Project Apollo: …`) these say for whom it holds, no more."""
+
 _MAX_STARTS: Final = 6
 
 
@@ -83,7 +86,8 @@ def _listed(token: Token, name: str, lex: Lexicon) -> bool:
 def _may_lead(lead: Sequence[Token], first: Token, lex: Lexicon) -> bool:
     if BOUNDARIES.isdisjoint(first.mark):
         return False
-    return not any(turns(token, lex) or _listed(token, "reversers", lex) for token in lead)
+    label = ":" in first.mark and any(token.kind in _NARROWING for token in lead)
+    return not label and not any(turns(t, lex) or _listed(t, "reversers", lex) for t in lead)
 
 
 def _may_stand_inside(before: Token, inside: Sequence[Token], after: Token, lex: Lexicon) -> bool:

@@ -23,6 +23,7 @@ from echoless.judge.containment import turns
 from echoless.judge.facts import Facts, facts_of
 from echoless.judge.guards import GuardJudge
 from echoless.judge.scan import Kind, Token
+from echoless.judge.surface import surface_difference
 from echoless.model import (
     Contradiction,
     Difference,
@@ -102,6 +103,21 @@ def _judge(pair: Pair) -> Verdict:
     case = _Case(pair)
     if pair.a.content == pair.b.content:
         return Duplicate(case.evidence("same-text"))
+    verdict = _compared(case, pair)
+    if isinstance(verdict, Duplicate | Subsumes):
+        return _held_by_surface(case, pair, verdict) or verdict
+    return verdict
+
+
+def _held_by_surface(case: _Case, pair: Pair, verdict: Duplicate | Subsumes) -> Verdict | None:
+    """Words agree: does what stands between them?"""
+    language = facts_of(pair.a.content).language
+    superset = verdict.superset if isinstance(verdict, Subsumes) else None
+    found = surface_difference(pair.a.content, pair.b.content, language, superset)
+    return None if found is None else Unsure(case.evidence(*found))
+
+
+def _compared(case: _Case, pair: Pair) -> Verdict:
     a, b = facts_of(pair.a.content), facts_of(pair.b.content)
     if a.normal == b.normal and a.normal:
         return Duplicate(case.evidence("same-text-after-normalising"))
