@@ -181,8 +181,10 @@ def _prepare(
     ids = {i for action in actions for i in action.ids}
     current = store.get(ids | {marks[i].survivor for i in ids if i in marks})
     stale = outdated(marks.values(), current)
-    release(store, stale, why="rewritten since")
-    marks = {i: m for i, m in marks.items() if m not in stale}
+    if stale:
+        release(store, stale, why="rewritten since")
+        for mark in stale:
+            del marks[mark.duplicate]
     survivors = {mark.survivor for mark in marks.values()}
     admitted: list[tuple[int, Action]] = []
     for index, action in enumerate(actions, first):

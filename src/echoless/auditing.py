@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from echoless.errors import UsageError
@@ -110,10 +110,14 @@ def groups_json(findings: Findings, *, action: str | None = None) -> list[dict[s
 
 
 def _member_json(
-    group: Group, id_: str, judged: Judged | None, action: str, measured: object
+    group: Group,
+    id_: str,
+    judged: Judged | None,
+    action: str,
+    measured: Callable[[str, str], float | None] | None,
 ) -> dict[str, Json]:
     if judged is None:
-        similarity = measured(id_, group.survivor) if callable(measured) else None
+        similarity = measured(id_, group.survivor) if measured else None
         return {"id": id_, "verdict": None, "similarity": similarity, "action": action}
     return {
         "id": id_,

@@ -9,7 +9,6 @@ from typing import Final
 
 from echoless import survivor as survivors
 from echoless.candidates import Progress, candidates, eligible, folded
-from echoless.errors import UsageError
 from echoless.groups import Bonds, Group, gather
 from echoless.ledger import Ledger, Mark
 from echoless.model import (
@@ -26,7 +25,7 @@ from echoless.planning import Plan, make_plan
 from echoless.profiles import ActionKind
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Scope, Store
+from echoless.stores.base import Scope, Store, check_namespace
 from echoless.tally import Tally
 from echoless.text import content_key
 
@@ -203,11 +202,7 @@ def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
 
 
 def _scan(store: Store, settings: Settings, tell: Progress) -> dict[str, Memory]:
-    if settings.namespace is not None and settings.namespace not in (known := store.namespaces()):
-        raise UsageError(
-            f"There is no namespace {settings.namespace!r} in {store.url}. "
-            f"It has: {', '.join(repr(n) for n in known) or 'none'}."
-        )
+    check_namespace(store, settings.namespace)
     scope = Scope(settings.namespace, settings.since, settings.limit)
     found: dict[str, Memory] = {}
     for memory in store.scan(scope):

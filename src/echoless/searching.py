@@ -12,7 +12,7 @@ from echoless.ledger import Mark
 from echoless.model import Memory
 from echoless.recovery import outdated
 from echoless.stores import full_text
-from echoless.stores.base import Scope, Store, TextSearch
+from echoless.stores.base import Scope, Store, TextSearch, check_namespace
 from echoless.tally import Tally
 from echoless.text import is_blank
 
@@ -111,11 +111,7 @@ def _check(store: Store, query: str, mode: str, limit: int, namespace: str | Non
         raise UsageError(f"Unknown search mode {mode!r}. Known: {', '.join(MODES)}.")
     if limit < 1:
         raise UsageError(f"--limit must be a whole number from 1, not {limit}.")
-    if namespace is not None and namespace not in (known := store.namespaces()):
-        raise UsageError(
-            f"There is no namespace {namespace!r} in {store.url}. "
-            f"It has: {', '.join(repr(n) for n in known) or 'none'}."
-        )
+    check_namespace(store, namespace)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,11 @@ def composite(memory: Memory) -> float:
     return memory.access_count * 10 + importance * 5 + len(memory.content) / 100
 
 
+def _moment(memory: Memory) -> int:
+    moment = instant(memory.created_at)
+    return _OLDEST if moment is None else moment
+
+
 _PROVENANCE = Criterion(lambda m: -m.provenance.trust, lambda m: f"provenance {m.provenance}")
 _IMPORTANCE = Criterion(
     lambda m: -(m.importance or 0.0),
@@ -47,9 +52,7 @@ _COMPOSITE = Criterion(lambda m: -composite(m), lambda m: f"score {composite(m):
 _NEWEST = Criterion(
     lambda m: -_moment(m), lambda m: f"created {m.created_at or 'at an unknown time'}"
 )
-_FIRST = Criterion(
-    lambda m: +_moment(m), lambda m: f"created {m.created_at or 'at an unknown time'}"
-)
+_FIRST = Criterion(_moment, lambda m: f"created {m.created_at or 'at an unknown time'}")
 
 ORDERS: Final[dict[str, tuple[Criterion, ...]]] = {
     "safe": (_PROVENANCE, _IMPORTANCE, _ACCESS, _FIRST),
@@ -60,11 +63,6 @@ ORDERS: Final[dict[str, tuple[Criterion, ...]]] = {
     "most_accessed": (_ACCESS, _NEWEST),
 }
 """Criteria by order; before each stand pinned and survivors of earlier runs, behind it the id."""
-
-
-def _moment(memory: Memory) -> int:
-    moment = instant(memory.created_at)
-    return _OLDEST if moment is None else moment
 
 
 def rank(memories: Iterable[Memory], order: str, prior: AbstractSet[str]) -> list[str]:

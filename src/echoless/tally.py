@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 
 class Tally:
@@ -20,13 +20,6 @@ class Tally:
         """Keep a sentence about the run as a whole, such as a fallback that was taken."""
         self._notes[sentence] = None
 
-    def merge(self, other: Tally) -> None:
-        """Take over everything another tally holds."""
-        for reason, ids in other._ids.items():
-            self.skip(reason, *ids)
-        for sentence in other._notes:
-            self.note(sentence)
-
     @property
     def skipped(self) -> Mapping[str, tuple[str, ...]]:
         """Ids by reason, both sorted, each id once."""
@@ -41,11 +34,3 @@ class Tally:
     def notes(self) -> tuple[str, ...]:
         """The sentences, in the order they came."""
         return tuple(self._notes)
-
-
-def tally_of(pairs: Iterable[tuple[str, str]]) -> Tally:
-    """A tally from (reason, id) pairs."""
-    made = Tally()
-    for reason, id_ in pairs:
-        made.skip(reason, id_)
-    return made

@@ -53,12 +53,6 @@ def _epoch(text: str) -> int:
     return value * unit + int(int(fraction.ljust(9, "0")[:9] or 0) * unit // _SECOND)
 
 
-def newest_first(text: str | None) -> int:
-    """Sort key: more recent instants first, unreadable ones last."""
-    moment = instant(text)
-    return 10**30 if moment is None else -moment
-
-
 def now() -> str:
     """The present in UTC, ISO 8601 with microseconds and a `Z`."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from echoless import codec
-from echoless.errors import BadRecord, DuplicateId, EcholessError, StoreError, UsageError
+from echoless.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.model import Memory, fingerprint
 from echoless.stores.base import Store, together, together_with_ledger
 from echoless.stores.files import Snapshot, replace_bytes
@@ -82,12 +82,11 @@ def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -
     scheme, location = locate(url, create=True)
     if source.url == f"{scheme}:///{location}":
         raise UsageError(f"{source.url} cannot be imported into itself. Name another store.")
-    _valid(source.scan(), skip_invalid=skip_invalid)  # refuse before anything is made
     made = not Path(location).exists()
     try:
         with open_store(url, create=True) as target:
             return transfer(source, target, skip_invalid=skip_invalid)
-    except EcholessError:
+    except BaseException:
         if made:
             _remove(Path(location))
         raise

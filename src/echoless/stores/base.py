@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
+from echoless.errors import UsageError
 from echoless.ledger import Ledger
 from echoless.model import Memory
 from echoless.times import instant
@@ -168,6 +169,19 @@ class Transaction(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """Changes inside the block become visible together, or not at all."""
         ...
+
+
+def check_namespace(store: Store, namespace: str | None) -> None:
+    """Refuse a namespace the store does not have; None, for all, is always there.
+
+    Raises:
+        UsageError: There is no such namespace; the message lists those there are.
+    """
+    if namespace is not None and namespace not in (known := store.namespaces()):
+        raise UsageError(
+            f"There is no namespace {namespace!r} in {store.url}. "
+            f"It has: {', '.join(repr(n) for n in known) or 'none'}."
+        )
 
 
 def together(store: Store) -> AbstractContextManager[None]:
