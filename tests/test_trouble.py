@@ -114,6 +114,8 @@ def test_a_real_interrupt_signal_ends_with_130_and_a_sound_store(
     before = complete(url)
     program = (
         "import os, signal, sys, echoless.applying as a\n"
+        # A shell starts background jobs with the signal ignored, and children inherit that.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "real = a._announce\n"
         "def announced(*words):\n"
         "    real(*words)\n"
