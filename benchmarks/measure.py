@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -10,7 +11,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
@@ -74,11 +76,37 @@ def keep(name: str, title: str, command: str, body: str) -> None:
 
 def origin() -> str:
     """One line: when, what, where."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout.strip()
     return (
-        f"{datetime.now(UTC):%Y-%m-%d}, commit {commit or 'unknown'}, Python "
+        f"{datetime.now(UTC):%Y-%m-%d}, commit {commit()} (source {source()}), Python "
         f"{platform.python_version()}, numpy {version('numpy')}, {platform.machine()}, "
         f"{os.cpu_count()} cores. Seconds are of one noisy machine: use the ratios."
     )
+
+
+def commit() -> str:
+    """The commit checked out; `source` tells whether the files are those of it."""
+    said = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return said or "unknown"
+
+
+def source() -> str:
+    """Digest of the source files as they were measured, committed or not."""
+    folder = Path(next(iter(import_module("echoless").__path__)))
+    told = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            told.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return told.hexdigest()[:12]
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Installed versions; `not installed` for what is not there."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found

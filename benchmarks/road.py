@@ -38,12 +38,13 @@ def _stages(path: Path, cache: str) -> dict[str, float]:
 
     os.environ["ECHOLESS_CACHE_DIR"] = cache
     spent: dict[str, float] = {}
-    last = ["opening", time.perf_counter()]
+    last = ("opening", time.perf_counter())
 
     def tell(stage: str, _done: int, _all: int) -> None:
-        now = time.perf_counter()
-        spent[str(last[0])] = spent.get(str(last[0]), 0.0) + now - float(last[1])
-        last[:] = [stage, now]
+        nonlocal last
+        before, since = last
+        last = (stage, time.perf_counter())
+        spent[before] = spent.get(before, 0.0) + last[1] - since
 
     with open_store(path) as store:
         found = find(store, progress=tell)

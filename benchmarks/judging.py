@@ -1,0 +1,161 @@
+"""How many pairs a second the judge decides, on one core: `python -m benchmarks.judging`.
+
+Kinds of pairs, all from the bundled sample but the labelled ones (`benchmarks/pairs`). Facts and
+vectors are known (warm), as they are when a store is judged: each text stands in several pairs.
+Beside them, in the same run, two plain similarities of texts that decide nothing:
+`rapidfuzz.fuzz.token_set_ratio` and `difflib.SequenceMatcher.ratio`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from importlib.resources import files
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from rapidfuzz import fuzz
+
+from benchmarks.measure import keep
+from echoless.judge import FullJudge
+from echoless.judge.facts import facts_of
+from echoless.judge.meaning import Meaning
+from echoless.judge.reading import reading_of
+from echoless.model import Memory, Pair
+from echoless.vectors.cache import open_cache
+from echoless.vectors.calibration import calibration_of
+from echoless.vectors.registry import open_encoder
+
+Texts: TypeAlias = tuple[str, str]
+CANDIDATE: Final = 0.5
+MOST: Final = 2_000
+ROUNDS: Final = 5
+DIFFLIB: Final = 100
+"""Pairs difflib is measured on: it is slow, and its speed does not depend on how many there are."""
+
+PAIRS: Final = Path(__file__).parent / "pairs"
+_NUMBER: Final = re.compile(r"\d+")
+
+
+def main() -> None:
+    encoder = open_encoder("use")
+    assert encoder is not None
+    calibration = calibration_of(encoder.model)
+    assert calibration is not None
+    meaning = Meaning(encoder, calibration, cache=open_cache())
+    told = _sample()
+    kinds: dict[str, list[Texts]] = {
+        "same words in other dressing": list(_dressed(told)),
+        "a number differs": list(_numbered(told)),
+        f"store candidates, cosine {CANDIDATE} or more": list(_candidates(told, meaning)),
+        "labelled pairs (hard)": list(_labelled()),
+        "long texts (ten memories each)": list(_long(told)),
+    }
+    rows = [_row(name, list(islice(pairs, MOST)), meaning) for name, pairs in kinds.items()]
+    body = f"""
+| pairs | number | judge, pairs/s | without encoder | token_set_ratio takes | difflib takes |
+|---|---|---|---|---|---|
+{chr(10).join(rows)}
+
+Best of {ROUNDS} rounds, CPU time of the process. The last two columns: time of a pair as a multiple
+of the time the judge with the encoder takes for it (2.0: twice as long as the judge).
+
+First look at a text (facts, words): {_first_look(told):.2f} ms.
+"""
+    keep("judging", "Pairs judged a second, one core", "python -m benchmarks.judging", body)
+
+
+def _sample() -> dict[str, list[str]]:
+    """Texts by namespace."""
+    lines = (files("echoless") / "data" / "sample.jsonl").read_text("utf-8").splitlines()
+    found: dict[str, list[str]] = defaultdict(list)
+    for line in lines:
+        row = json.loads(line)
+        found[row["namespace"]].append(row["content"])
+    return found
+
+
+def _dressed(told: dict[str, list[str]]) -> Iterator[Texts]:
+    for texts in told.values():
+        for text in texts:
+            yield text, f"- **{text.rstrip('.')}**"
+
+
+def _numbered(told: dict[str, list[str]]) -> Iterator[Texts]:
+    for texts in told.values():
+        for text in texts:
+            if _NUMBER.search(text):
+                yield text, _NUMBER.sub(lambda found: str(int(found.group()) + 3), text, count=1)
+
+
+def _candidates(told: dict[str, list[str]], meaning: Meaning) -> Iterator[Texts]:
+    for texts in told.values():
+        rows = meaning.rows(texts)
+        near = (rows @ rows.T >= CANDIDATE).nonzero()
+        for i, j in zip(*(place.tolist() for place in near), strict=True):
+            if i < j:
+                yield texts[i], texts[j]
+
+
+def _labelled() -> Iterator[Texts]:
+    for path in sorted(PAIRS.glob("*.jsonl")):
+        for line in path.read_text("utf-8").splitlines():
+            row = json.loads(line)
+            yield row["a"], row["b"]
+
+
+def _long(told: dict[str, list[str]]) -> Iterator[Texts]:
+    for texts in told.values():
+        joined = [" ".join(texts[at : at + 10]) for at in range(0, len(texts) - 10, 5)]
+        yield from pairwise(joined)
+        yield from ((text, text.replace(" the ", " a ", 1)) for text in joined)
+
+
+def _row(name: str, texts: Sequence[Texts], meaning: Meaning) -> str:
+    pairs = [
+        Pair(Memory(id="a", content=a), Memory(id="b", content=b), {"semantic": 0.6})
+        for a, b in texts
+    ]
+    with_meaning, blind = FullJudge(meaning), FullJudge()
+    judged = _seconds(lambda: with_meaning.judge_all(pairs)) / len(pairs)
+    plain = _seconds(lambda: blind.judge_all(pairs)) / len(pairs)
+    sets = _seconds(lambda: [fuzz.token_set_ratio(a, b) for a, b in texts]) / len(pairs)
+    some = texts[:DIFFLIB]
+    loop = _seconds(lambda: [SequenceMatcher(None, a, b).ratio() for a, b in some]) / len(some)
+    return (
+        f"| {name} | {len(pairs):,} | {1 / judged:,.0f} | {1 / plain:,.0f} "
+        f"| {sets / judged:.2f} | {loop / judged:.1f} |"
+    )
+
+
+def _first_look(told: dict[str, list[str]]) -> float:
+    """Milliseconds a text, nothing known of it."""
+    texts = [text for some in told.values() for text in some]
+
+    def look() -> None:
+        facts_of.cache_clear()
+        reading_of.cache_clear()
+        for text in texts:
+            reading_of(text)
+
+    return 1_000 * _seconds(look) / len(texts)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """Least CPU time of several rounds, after one that warms the caches."""
+    work()
+    took = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        work()
+        took.append(time.process_time() - start)
+    return min(took)
+
+
+if __name__ == "__main__":
+    main()
