@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
@@ -262,6 +262,9 @@ class Evidence:
         similarity: That similarity, 0 to 1.
         differences: Named differences, the deciding one first.
         note: Anything else worth a half sentence.
+        veto: Whether a named difference, or what kept the texts from being compared, stands against
+            merging so firmly that no opinion of a model may overrule it. Such a pair is never asked
+            about.
     """
 
     rule: str
@@ -269,6 +272,7 @@ class Evidence:
     similarity: float
     differences: tuple[Difference, ...] = ()
     note: str = ""
+    veto: bool = False
 
     @property
     def difference(self) -> DifferenceKind | None:
@@ -300,10 +304,13 @@ class Subsumes:
 
     Attributes:
         superset: The side that says more and has to survive.
+        narrows: What it adds limits where or when the rest holds (`only in staging`, `unless …`).
+            Both may have been meant; such a pair is shown to a person and never merged by itself.
     """
 
     evidence: Evidence
     superset: Side
+    narrows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,19 +370,25 @@ def verdict_name(verdict: Verdict) -> str:
     return type(verdict).__name__.lower()
 
 
+def merges(verdict: Verdict) -> bool:
+    """Whether the verdict by itself lets one of the two stand behind the other."""
+    match verdict:
+        case Duplicate():
+            return True
+        case Subsumes(narrows=narrows):
+            return not narrows
+        case _:
+            return False
+
+
 def flipped(verdict: Verdict) -> Verdict:
     """The same verdict with the two sides exchanged."""
     old = verdict.evidence
-    evidence = Evidence(
-        rule=old.rule,
-        how=old.how,
-        similarity=old.similarity,
-        differences=tuple(Difference(d.kind, d.b, d.a) for d in old.differences),
-        note=old.note,
-    )
+    exchanged = tuple(Difference(d.kind, d.b, d.a) for d in old.differences)
+    evidence = replace(old, differences=exchanged)
     match verdict:
-        case Subsumes(superset=side):
-            return Subsumes(evidence, "b" if side == "a" else "a")
+        case Subsumes(superset=side, narrows=narrows):
+            return Subsumes(evidence, "b" if side == "a" else "a", narrows)
         case Update(newer=side):
             return Update(evidence, "b" if side == "a" else "a")
         case _:
@@ -401,7 +414,7 @@ class Judged:
         match self.verdict:
             case Duplicate():
                 return {member, survivor} == {self.a, self.b}
-            case Subsumes(superset=side):
+            case Subsumes(superset=side, narrows=False):
                 return survivor == (self.a if side == "a" else self.b) and member != survivor
             case _:
                 return False

@@ -22,6 +22,7 @@ from echoless.model import (
     Update,
     Verdict,
     flipped,
+    merges,
 )
 from tests.judge.judge_pairs import ADDS, APART, SAME
 
@@ -47,7 +48,7 @@ def test_what_only_adds_is_the_superset(small: str, large: str) -> None:
 
 @pytest.mark.parametrize(("a", "b"), APART.values(), ids=APART.keys())
 def test_what_only_looks_alike_is_never_merged(a: str, b: str) -> None:
-    assert not isinstance(verdict_of(a, b), Duplicate | Subsumes)
+    assert not merges(verdict_of(a, b))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_what_only_looks_alike_is_never_merged(a: str, b: str) -> None:
         ("Der Cache wird geleert", "Der Cache wird nicht geleert", DifferenceKind.NEGATION),
         ("請求は祝日に実行される", "請求は祝日に実行されない", DifferenceKind.NEGATION),
         ("The door is open", "The door is closed", DifferenceKind.POLARITY),
-        ("It is always cold here", "It is never cold here", DifferenceKind.NEGATION),
+        ("It is always cold here", "It is never cold here", DifferenceKind.QUANTIFIER),
         ("You may leave early", "You must leave early", DifferenceKind.MODALITY),
         ("Alle Räume sind frei", "Einige Räume sind frei", DifferenceKind.QUANTIFIER),
         ("In staging mail is captured", "In preview mail is captured", DifferenceKind.SCOPE),

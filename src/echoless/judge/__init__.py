@@ -1,8 +1,11 @@
 """The judge: what is the same, what only looks alike, and why.
 
-Three stages, each a value one can look at: `facts.py` takes typed tokens out of one text,
-`compare.py` lays two texts side by side, `decide.py` gives the verdict. What the judge knows of a
-language is data in `lexicon/`.
+Stages, each a value one can look at: `facts.py` takes typed tokens out of one text, `compare.py`
+lays two texts side by side word by word, `align.py` matches by meaning what that leaves over,
+`vetoes.py` says what forbids a merge, `features.py` and `scorecard.py` weigh the rest, `decide.py`
+and `settle.py` give the verdict. What is known of one word is in `gloss.py`, of one text in
+`facts.py` and `reading.py`: a pair costs little more than set operations on them. What the judge
+knows of a language is data in `lexicon/`, what it has learned is data in `weights.json`.
 """
 
 from __future__ import annotations
@@ -10,23 +13,25 @@ from __future__ import annotations
 from echoless.errors import UsageError
 from echoless.judge.base import Judge
 from echoless.judge.decide import FullJudge, GuardJudge
+from echoless.judge.meaning import Meaning
 
 __all__ = ["FullJudge", "GuardJudge", "Judge", "judge_named"]
 
 
-def judge_named(name: str) -> Judge:
+def judge_named(name: str, meaning: Meaning | None = None) -> Judge:
     """The judge a profile names.
 
     Args:
         name: `full` (compares what the texts say), `guards` (trusts the similarity but for the
             number and the negation guard) or `bare` (trusts the similarity).
+        meaning: Vectors of words and texts; only the full judge asks for them.
 
     Raises:
         UsageError: There is no such judge.
     """
     match name:
         case "full":
-            return FullJudge()
+            return FullJudge(meaning)
         case "guards":
             return GuardJudge()
         case "bare":

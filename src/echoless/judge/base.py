@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from echoless.model import Pair, Verdict
@@ -18,4 +19,8 @@ class Judge(Protocol):
 
     def judge(self, pair: Pair) -> Verdict:
         """Give the verdict with its evidence."""
+        ...
+
+    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """The verdicts on many pairs, in their order: the same as one by one, only sooner."""
         ...

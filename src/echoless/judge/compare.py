@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from echoless.judge.containment import contained
-from echoless.judge.facts import Facts
-from echoless.judge.language import Lexicon, fold
-from echoless.judge.loose import match_loosely
+from echoless.judge.facts import Facts, remembered
+from echoless.judge.gloss import Gloss, glosses
+from echoless.judge.language import Lexicon
+from echoless.judge.loose import match_known
 from echoless.judge.order import View, same_order, view
 from echoless.judge.scan import Kind, Token
 from echoless.model import Side
@@ -29,6 +30,7 @@ class Comparison:
         coverage_b: As above.
         ordered: With nothing left over: the order means the same.
         superset: The side that states all of the other and adds to it.
+        narrows: What it adds limits the rest.
         cased: Tokens as written that differ in case where case may carry meaning, of a and of b.
         faint: Left over and set aside: words that say little (`contains`, `located`).
         tense: One states as done what the other states as an instruction or a habit.
@@ -43,6 +45,7 @@ class Comparison:
     coverage_b: float
     ordered: bool
     superset: Side | None
+    narrows: bool
     cased: tuple[tuple[str, str], ...]
     faint: tuple[Token, ...]
     tense: bool
@@ -57,60 +60,84 @@ class Comparison:
 
 def compare(a: Facts, b: Facts) -> Comparison:
     """Lay the facts of two texts side by side."""
-    only_a, only_b = _left_over(a, b), _left_over(b, a)
-    alike: dict[int, str] = {}
-    if only_a and only_b and max(len(only_a), len(only_b)) <= _MAX_LOOSE:
-        only_a, only_b, alike = match_loosely(only_a, only_b, a.lexicon)
-    only_a, only_b, faint = _without_faint(only_a, only_b, a.lexicon, alike)
+    one, other, faint, alike = _matched(a, b)
+    only_a, only_b = one.tokens, other.tokens
     len_a, len_b = len(a.tokens), len(b.tokens)
-    shared = min(len_a - len(only_a), len_b - len(only_b))
-    ordered, superset = False, None
-    if not (only_a and only_b):
-        ordered, superset = _arrangement(only_a, only_b, view(a, alike), view(b, alike))
+    apart = bool(only_a and only_b)
+    ordered, superset, narrows = False, None, False
+    if not apart:
+        ordered, superset, narrows = _arrangement(only_a, only_b, view(a, alike), view(b, alike))
     return Comparison(
-        only_a=tuple(only_a),
-        only_b=tuple(only_b),
-        shared=shared,
-        coverage_a=(len_a - len(only_a)) / len_a if len_a else 0.0,
-        coverage_b=(len_b - len(only_b)) / len_b if len_b else 0.0,
-        ordered=ordered,
-        superset=superset,
-        cased=() if only_a and only_b else _case_clashes(a, b),
+        only_a,
+        only_b,
+        min(len_a - len(only_a), len_b - len(only_b)),
+        (len_a - len(only_a)) / len_a if len_a else 0.0,
+        (len_b - len(only_b)) / len_b if len_b else 0.0,
+        ordered,
+        superset,
+        narrows,
+        cased=() if apart else _case_clashes(a, b),
         faint=faint,
-        tense=False if only_a and only_b else _tense_differs(a, b),
-        directed=() if only_a and only_b else _directions_differ(a, b),
-        opposites=_opposites(only_a, only_b, a, b),
+        tense=False if apart else _tense_differs(a, b),
+        directed=() if apart else _directions_differ(a, b),
+        opposites=_opposites(one, other),
     )
 
 
-def _without_faint(
-    only_a: list[Token], only_b: list[Token], lex: Lexicon, alike: dict[int, str]
-) -> tuple[list[Token], list[Token], tuple[Token, ...]]:
-    """Set words aside that say little, if then nothing is left over."""
-    faint = [t for t in (*only_a, *only_b) if lex.has("faint", t.text.casefold())]
-    gone = {id(t) for t in faint}
-    rest_a = [t for t in only_a if id(t) not in gone]
-    rest_b = [t for t in only_b if id(t) not in gone]
-    if not faint or rest_a or rest_b:
-        return only_a, only_b, ()
-    alike.update((id(t), "") for t in faint)
-    return rest_a, rest_b, tuple(faint)
+class _Rest(NamedTuple):
+    """What one text has and the other does not, and what is known of each token."""
+
+    facts: Facts
+    tokens: tuple[Token, ...]
+    known: list[Gloss]
+
+
+def _rest(facts: Facts, tokens: Sequence[Token], language: str) -> _Rest:
+    return _Rest(facts, tuple(tokens), glosses(tokens, facts, language))
+
+
+def _matched(a: Facts, b: Facts) -> tuple[_Rest, _Rest, tuple[Token, ...], dict[int, str]]:
+    """What no key and no second look matches, what is set aside, and what stands for what."""
+    one, other = (
+        _rest(a, _left_over(a, b), a.language),
+        _rest(b, _left_over(b, a), a.language),
+    )
+    alike: dict[int, str] = {}
+    many = max(len(one.tokens), len(other.tokens)) > _MAX_LOOSE
+    if one.tokens and other.tokens and not many:
+        left, right, alike = match_known(
+            one.tokens, other.tokens, one.known, other.known, a.lexicon
+        )
+        if alike:
+            one, other = _rest(a, left, a.language), _rest(b, right, a.language)
+    for gloss in (*one.known, *other.known):
+        if not gloss.faint:
+            return one, other, (), alike
+    # Words that say little are set aside if then nothing is left over.
+    faint = (*one.tokens, *other.tokens)
+    alike.update((id(token), "") for token in faint)
+    return _Rest(a, (), []), _Rest(b, (), []), faint, alike
 
 
 def _arrangement(
     only_a: Sequence[Token], only_b: Sequence[Token], a: View, b: View
-) -> tuple[bool, Side | None]:
+) -> tuple[bool, Side | None, bool]:
     if only_a:
-        return False, "a" if contained(b, a) else None
+        added = contained(b, a)
+        return False, "a" if added else None, added == "narrows"
     if only_b:
-        return False, "b" if contained(a, b) else None
-    return same_order(a, b), None
+        added = contained(a, b)
+        return False, "b" if added else None, added == "narrows"
+    return same_order(a, b), None, False
 
 
 def _left_over(one: Facts, other: Facts) -> list[Token]:
-    if one.counts == other.counts:
+    counts = other.counts
+    if one.counts == counts:
         return []
-    room = dict(other.counts)
+    if len(one.counts) == len(one.tokens):
+        return [token for token in one.tokens if token.key not in counts]
+    room = dict(counts)
     left: list[Token] = []
     for token in one.tokens:
         if room.get(token.key, 0):
@@ -123,9 +150,11 @@ def _left_over(one: Facts, other: Facts) -> list[Token]:
 # ------------------------------------------------------------------ case, tense, opposites
 
 
-def _texts(tokens: Iterable[Token]) -> dict[str, set[str]]:
+@remembered
+def _texts(facts: Facts) -> dict[str, set[str]]:
+    """How each key is written."""
     found: dict[str, set[str]] = {}
-    for token in tokens:
+    for token in facts.tokens:
         found.setdefault(token.key, set()).add(token.text)
     return found
 
@@ -135,26 +164,44 @@ def _case_clashes(a: Facts, b: Facts) -> tuple[tuple[str, str], ...]:
 
     Where a whole text is written small, names and all, case is a habit and tells nothing.
     """
-    texts_a, texts_b = _texts(a.tokens), _texts(b.tokens)
+    texts_a, texts_b = _texts(a), _texts(b)
     clashes = [
         (min(texts_a[key]), min(texts_b[key]))
-        for key in sorted(texts_a.keys() & texts_b.keys())
-        if texts_a[key].isdisjoint(texts_b[key])
-        and min(texts_a[key]).casefold() == min(texts_b[key]).casefold()
+        for key in _written_otherwise(a, b)
+        if min(texts_a[key]).casefold() == min(texts_b[key]).casefold()
         and (any(map(_acronym, texts_a[key])) != any(map(_acronym, texts_b[key])))
     ]
-    if clashes and (_written_small(a, b) or _written_small(b, a)):
+    if clashes and (_written_small(a, b) or _written_small(b, a) or _shouted(a) or _shouted(b)):
         return ()
     return tuple(clashes)
+
+
+def _written_otherwise(a: Facts, b: Facts) -> list[str]:
+    """Keys of both texts that neither writes as the other does, sorted."""
+    texts_a, texts_b = _texts(a), _texts(b)
+    return sorted(
+        [k for k, texts in texts_a.items() if k in texts_b and texts.isdisjoint(texts_b[k])]
+    )
 
 
 def _acronym(text: str) -> bool:
     return len(text) > 1 and text.isupper()
 
 
+def _shouted(facts: Facts) -> bool:
+    """Whether most words are in capitals: then capitals tell nothing."""
+    words = [t.text for t in facts.tokens if t.text.isalpha() and len(t.text) > 1]
+    return len(words) > 2 and 2 * sum(map(str.isupper, words)) > len(words)
+
+
 def _written_small(small: Facts, other: Facts) -> bool:
-    """Whether a name or a weekday that the other writes with a capital is written small."""
-    texts = _texts(small.tokens)
+    """Whether a name or a weekday that the other writes with a capital is written small.
+
+    So it is where there is no capital at all.
+    """
+    if small.normal.islower() and len(small.tokens) > 2:
+        return True
+    texts = _texts(small)
     return any(
         t.kind in {Kind.NAME, Kind.DATE}
         and t.text.istitle()
@@ -173,22 +220,24 @@ def _tense_differs(a: Facts, b: Facts) -> bool:
         return True
     if a.passive or b.passive or a.language != "en" or b.language != "en":
         return False
-    texts_a, texts_b = _texts(a.tokens), _texts(b.tokens)
-    return any(
-        _all_past(texts_a[key]) != _all_past(texts_b[key])
-        for key in texts_a.keys() & texts_b.keys()
-        if key.isalpha()
+    past_a, past_b = _past(a), _past(b)
+    return any(key in a.counts and key in b.counts and key.isalpha() for key in past_a ^ past_b)
+
+
+@remembered
+def _past(facts: Facts) -> frozenset[str]:
+    """Keys of words that are written as done, wherever they stand."""
+    return frozenset(
+        key
+        for key, texts in _texts(facts).items()
+        if all(text.casefold().endswith("ed") for text in texts)
     )
 
 
-def _all_past(texts: set[str]) -> bool:
-    return all(text.casefold().endswith("ed") for text in texts)
-
-
 def _directions_differ(a: Facts, b: Facts) -> tuple[tuple[str, str], ...]:
-    led_a, led_b = _led(a), _led(b)
     if a.language == "ja":
         return _endings_differ(a, b)
+    led_a, led_b = _led(a), _led(b)
     return tuple(
         (f"{' '.join(sorted(led_a[key]))} {key}", f"{' '.join(sorted(led_b[key]))} {key}")
         for key in sorted(led_a.keys() & led_b.keys())
@@ -198,18 +247,20 @@ def _directions_differ(a: Facts, b: Facts) -> tuple[tuple[str, str], ...]:
 
 def _endings_differ(a: Facts, b: Facts) -> tuple[tuple[str, str], ...]:
     """Japanese says tense, voice, will and direction in syllables between the words."""
+    if a.counts != b.counts:
+        return ()
     harmless = a.lexicon.sets["harmless"]
 
     def endings(facts: Facts) -> list[str]:
-        words = (w for t in facts.tokens for w in (*t.glue.split(), *facts.trailing))
-        return sorted({word for word in words if word not in harmless})
+        words = {w for t in facts.tokens for w in t.glue.split()}
+        words.update(facts.trailing if facts.tokens else ())
+        return sorted(words - harmless)
 
     one, other = endings(a), endings(b)
-    if one == other or a.counts != b.counts:
-        return ()
-    return ((" ".join(one), " ".join(other)),)
+    return () if one == other else ((" ".join(one), " ".join(other)),)
 
 
+@remembered
 def _led(facts: Facts) -> dict[str, set[str]]:
     """Words of direction before each key that is led by one."""
     direction = facts.lexicon.sets["direction"]
@@ -221,18 +272,46 @@ def _led(facts: Facts) -> dict[str, set[str]]:
     return found
 
 
-def _opposites(
-    only_a: Sequence[Token], only_b: Sequence[Token], a: Facts, b: Facts
-) -> tuple[tuple[str, str], ...]:
+def _opposites(one: _Rest, other: _Rest) -> tuple[tuple[str, str], ...]:
+    (a, only_a, known_a), (b, only_b, known_b) = one, other
     lex = a.lexicon
-    # `always` against `never` has a kind of its own.
-    own = {Kind.NEGATION, Kind.QUANTIFIER, Kind.MODALITY}
-    right = {fold(t.text, lex.language): t.text for t in only_b if t.kind not in own}
-    left = {fold(t.text, lex.language): t.text for t in only_a if t.kind not in own}
-    right.update({w: w for w in b.weak - a.weak})
-    left.update({w: w for w in a.weak - b.weak})
-    return tuple(
-        (left[word], right[other])
-        for word in left
-        for other in sorted(lex.antonyms.get(word, frozenset()) & right.keys())
+    weak_a, weak_b = a.weak - b.weak, b.weak - a.weak
+    weakly = (weak_a or weak_b) and (
+        _weakly(weak_a, weak_b, known_b, lex) or _weakly(weak_b, weak_a, known_a, lex)
     )
+    if not weakly and not _against(known_a, known_b):
+        return ()
+    left = {g.folded: t.text for g, t in zip(known_a, only_a, strict=True) if g.names}
+    right = {g.folded: t.text for g, t in zip(known_b, only_b, strict=True) if g.names}
+    left.update({word: word for word in weak_a})
+    right.update({word: word for word in weak_b})
+    return tuple(
+        (left[one], right[other])
+        for one in sorted(left)
+        for other in sorted(right)
+        if _are_opposites(one, other, lex, small=one in weak_a or other in weak_b)
+    )
+
+
+def _against(left: Sequence[Gloss], right: Sequence[Gloss]) -> bool:
+    """Whether a word of one side may be the opposite of one of the other."""
+    return _names_opposite(left, right) or _names_opposite(right, left)
+
+
+def _weakly(
+    weak: frozenset[str], others: frozenset[str], known: Sequence[Gloss], lex: Lexicon
+) -> bool:
+    """Whether a small word of one side may be the opposite of a word of the other."""
+    sought = [each for word in weak for each in lex.antonyms.get(word, ())]
+    if not sought:
+        return False
+    return not others.isdisjoint(sought) or any(gloss.folded in sought for gloss in known)
+
+
+def _names_opposite(one: Sequence[Gloss], other: Sequence[Gloss]) -> bool:
+    sought = [name for gloss in one for name in gloss.against]
+    return bool(sought) and not {n for gloss in other for n in gloss.names}.isdisjoint(sought)
+
+
+def _are_opposites(one: str, other: str, lex: Lexicon, *, small: bool) -> bool:
+    return other in lex.antonyms.get(one, ()) if small else lex.opposed(one, other)

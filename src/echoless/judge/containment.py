@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from echoless.judge.language import Lexicon
 from echoless.judge.order import BOUNDARIES, View, without
@@ -18,21 +18,30 @@ _NARROWING: Final = frozenset({Kind.NAME, Kind.IDENTIFIER, Kind.PATH, Kind.SCOPE
 _MAX_STARTS: Final = 6
 
 
-def contained(small: View, large: View) -> bool:
+Adding: TypeAlias = Literal["adds", "narrows"]
+
+
+def contained(small: View, large: View) -> Adding | None:
     """Whether the larger text states all of the smaller one, in its words and order, and adds.
 
     What is added may stand before it up to a colon or full stop, after it as an adjunct or a
     further clause, or in between as a phrase of its own. It may not turn the meaning: a negation,
     a limit, a condition, a duty or a scope added to the same clause is not "more of the same".
+
+    Returns:
+        `adds` where it only adds; `narrows` where a limit, a condition or a scope follows the whole
+        of the smaller text (`… but only in staging`); else None.
     """
     small, large = _without_day(small, large)
     if not small.keys:
-        return False
+        return None
     starts = [i for i, key in enumerate(large.keys) if key == small.keys[0]][:_MAX_STARTS]
-    return any(
-        places is not None and _adds_only(small, large, places)
+    found = [
+        _added(small, large, places)
         for places in (_places(small.keys, large.keys, start) for start in starts)
-    )
+        if places is not None
+    ]
+    return "adds" if "adds" in found else next((each for each in found if each), None)
 
 
 def _without_day(small: View, large: View) -> tuple[View, View]:
@@ -56,18 +65,34 @@ def _places(keys_small: Sequence[str], keys_large: Sequence[str], start: int) ->
     return places
 
 
-def _adds_only(small: View, large: View, places: list[int]) -> bool:
+def _added(small: View, large: View, places: list[int]) -> Adding | None:
     tokens = large.tokens
     lead, tail = tokens[: places[0]], tokens[places[-1] + 1 :]
     if lead and not _may_lead(lead, tokens[places[0]], large.lexicon):
-        return False
+        return None
     for one, (before, after) in zip(small.tokens[1:], pairwise(places), strict=False):
         inside = tokens[before + 1 : after]
         if large.facts.language == "ja" and (inside or one.glue != tokens[after].glue):
-            return False
+            return None
         if inside and not _may_stand_inside(tokens[before], inside, tokens[after], large.lexicon):
-            return False
-    return not tail or _may_follow(tail, large.lexicon)
+            return None
+    if not tail or _may_follow(tail, large.lexicon):
+        return "adds"
+    return "narrows" if _limits(tail, large.lexicon) else None
+
+
+def _limits(tail: Sequence[Token], lex: Lexicon) -> bool:
+    """A limit, a condition or a scope at the end: `but only in staging`, `unless CI is red`."""
+    opening = tail[:2]
+    limiting = any(
+        token.kind in {Kind.QUANTIFIER, Kind.SCOPE}
+        or _listed(token, "hard_qualifiers", lex)
+        or _listed(token, "qualifiers", lex)
+        for token in opening
+    )
+    return limiting and not any(
+        token.kind is Kind.NEGATION or _listed(token, "reversers", lex) for token in tail
+    )
 
 
 def turns(token: Token, lex: Lexicon) -> bool:
@@ -105,8 +130,19 @@ def _opens(token: Token) -> bool:
     return bool(token.mark or token.glue) and "'s" not in token.glue
 
 
+_CONTINUES: Final = frozenset(
+    (
+        *("below", "above", "less", "more", "over", "under", "too", "away", "late", "off"),
+        *("short", "unter", "über", "zu", "weniger", "mehr", "entfernt"),
+    )
+)
+"""Behind a figure these go on with it: `4000 euros below target`."""
+
+
 def _may_follow(tail: Sequence[Token], lex: Lexicon) -> bool:
     first = tail[0]
+    if first.text.casefold() in _CONTINUES or not _CONTINUES.isdisjoint(first.glue.split()):
+        return False
     east = lex.language == "ja"
     if not (first.mark or first.kind is Kind.RELATION or (_opens(first) and not east)):
         return False

@@ -5,186 +5,247 @@ equal texts, equal normal forms ........................ Duplicate
 too long, nothing to compare ........................... Unsure
 nothing left over on either side ....................... Duplicate, or Contradiction (order), …
 left over on one side, as an addition .................. Subsumes
-left over on one side otherwise ........................ Unsure or Contradiction
-left over on both sides, in the same frame ............. Update, Contradiction, Sibling, Unsure
-left over on both sides, little in common .............. Unsure, Related, Distinct
+anything else: align by meaning, then
+  a veto (value, name, negation, role, …) .............. Update, Contradiction, Sibling, …
+  no veto, score at or above `merge` ................... Duplicate, Subsumes
+  no veto, score at or above `review` .................. Unsure
+  no veto, score below ................................. Related, Distinct, Update, …
 ```
 
-The law: what has something unmatched on both sides is not merged. Similarity never outweighs it.
+The law: no similarity and no score outweighs a veto.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rapidfuzz import fuzz
+
+from echoless.judge.align import Asked
+from echoless.judge.case import Case
 from echoless.judge.compare import Comparison, compare
-from echoless.judge.containment import turns
 from echoless.judge.facts import Facts, facts_of
 from echoless.judge.guards import GuardJudge
+from echoless.judge.meaning import Meaning
+from echoless.judge.naming import differences
+from echoless.judge.reading import reading, reading_of
 from echoless.judge.scan import Kind, Token
+from echoless.judge.scorecard import Scorecard, scorecard
+from echoless.judge.settle import settle
 from echoless.judge.surface import surface_difference
+from echoless.judge.weighing import weigh_all
 from echoless.model import (
     Contradiction,
     Difference,
     DifferenceKind,
-    Distinct,
     Duplicate,
-    Evidence,
-    Memory,
     Pair,
-    Related,
     Sibling,
     Subsumes,
     Unsure,
-    Update,
     Verdict,
-    flipped,
 )
-from echoless.times import instant
 
 __all__ = ["FullJudge", "GuardJudge"]
 
-_KINDS: Final = {
-    Kind.IDENTIFIER: DifferenceKind.IDENTIFIER,
-    Kind.PATH: DifferenceKind.PATH,
-    Kind.VERSION: DifferenceKind.VERSION,
-    Kind.DATE: DifferenceKind.DATE,
-    Kind.NUMBER: DifferenceKind.NUMBER,
-    Kind.UNIT: DifferenceKind.UNIT,
-    Kind.NEGATION: DifferenceKind.NEGATION,
-    Kind.QUANTIFIER: DifferenceKind.QUANTIFIER,
-    Kind.MODALITY: DifferenceKind.MODALITY,
-    Kind.SCOPE: DifferenceKind.SCOPE,
-    Kind.NAME: DifferenceKind.NAME,
-    Kind.RELATION: DifferenceKind.POLARITY,
-    Kind.WORD: DifferenceKind.DETAIL,
-}
-_RANK: Final = {kind: rank for rank, kind in enumerate(_KINDS.values())}
-_MEANING: Final = frozenset(
-    {
-        DifferenceKind.NEGATION,
-        DifferenceKind.QUANTIFIER,
-        DifferenceKind.MODALITY,
-        DifferenceKind.POLARITY,
-    }
-)
-_ENTITIES: Final = frozenset(
-    {
-        DifferenceKind.IDENTIFIER,
-        DifferenceKind.PATH,
-        DifferenceKind.VERSION,
-        DifferenceKind.DATE,
-        DifferenceKind.SCOPE,
-        DifferenceKind.NAME,
-    }
-)
-_SAME_FRAME: Final = 0.5
-_WORTH_REVIEW: Final = 0.72
-_SAME_TOPIC: Final = 0.35
 _SAME_WORDS_ASIDE: Final = 0.7
 """Cosine (USE multilingual) that two texts need which agree but for words that say little."""
+
+_SAME_WORDING: Final = 80
+"""Share of letters in common, in percent (`rapidfuzz.fuzz.ratio`), from which `is` and `was` are
+the difference of two texts and not a matter of wording, inclusive."""
+
+_AGENTS: Final = frozenset({Kind.NAME, Kind.WORD, Kind.IDENTIFIER})
 
 _LIST_LENGTH: Final = 12
 """Tokens from which a sign before a figure at a line's start is taken for a bullet of a list."""
 
 
+_BATCH: Final = 128
+"""Pairs weighed together; more would not fit the caches of a processor."""
+
+
 class FullJudge:
-    """Compares what two texts say and merges only what leaves nothing unexplained."""
+    """Compares what two texts say and merges only what leaves nothing unexplained.
+
+    With an encoder it also sees what is said in other words. Without one it merges what agrees word
+    for word, and leaves the rest apart.
+    """
+
+    def __init__(self, meaning: Meaning | None = None, card: Scorecard | None = None) -> None:
+        """Take the vectors of words and texts, if there are any.
+
+        Args:
+            meaning: Vectors of a calibrated encoder, or None.
+            card: Learned weights; the shipped ones by default.
+        """
+        self._meaning = meaning
+        self._card = card or scorecard()
 
     def judge(self, pair: Pair) -> Verdict:
-        """Give the verdict with its evidence."""
-        if pair.b.content < pair.a.content:
-            return flipped(_judge(Pair(pair.b, pair.a, pair.signals)))
-        return _judge(pair)
+        """Give the verdict with its evidence.
+
+        Raises:
+            EncoderError: The encoder failed.
+        """
+        return self._judged([pair])[0]
+
+    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """The verdicts on many pairs, in their order; vectors are made in bulk.
+
+        Raises:
+            EncoderError: The encoder failed.
+        """
+        if self._meaning is not None:
+            self._meaning.prepare(_asked_about(pairs, self._meaning))
+        return [
+            verdict
+            for start in range(0, len(pairs), _BATCH)
+            for verdict in self._judged(pairs[start : start + _BATCH])
+        ]
+
+    def _judged(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """What the words do not decide is weighed together, then what stays apart is named."""
+        cases = [Case(pair, self._meaning) for pair in pairs]
+        said = [(case, _by_words(case)) for case in cases]
+        left = [(case, found) for case, found in said if isinstance(found, Comparison)]
+        weighed = weigh_all([_asked(*each) for each in left], self._meaning)
+        judged = iter(settle([case for case, _ in left], weighed, self._card))
+        return [next(judged) if isinstance(found, Comparison) else found for _, found in said]
 
 
-def _judge(pair: Pair) -> Verdict:
-    case = _Case(pair)
-    if pair.a.content == pair.b.content:
+def _asked(case: Case, found: Comparison) -> Asked:
+    a, b = (
+        reading(memory.content, facts)
+        for memory, facts in zip((case.a, case.b), case.facts, strict=True)
+    )
+    return Asked(a, b, found, case.known)
+
+
+def _asked_about(pairs: Sequence[Pair], meaning: Meaning) -> Iterator[str]:
+    """Texts and words whose vectors the verdicts will need, as far as they are not known."""
+    for pair in pairs:
+        a, b = pair.a.content, pair.b.content
+        if (meaning.knows(a) and meaning.knows(b)) or a == b:
+            continue
+        if facts_of(a).normal != facts_of(b).normal:
+            yield from (a, b)
+            yield from reading_of(a).spoken
+            yield from reading_of(b).spoken
+
+
+def _by_words(case: Case) -> Verdict | Comparison:
+    """The verdict if the words alone decide, else what they leave open."""
+    a, b = case.facts
+    if case.a.content == case.b.content and a.counts == b.counts:
         return Duplicate(case.evidence("same-text"))
-    verdict = _compared(case, pair)
+    verdict = _compared(case)
     if isinstance(verdict, Duplicate | Subsumes):
-        return _held_by_surface(case, pair, verdict) or verdict
+        return _held_by_surface(case, verdict) or verdict
     return verdict
 
 
-def _held_by_surface(case: _Case, pair: Pair, verdict: Duplicate | Subsumes) -> Verdict | None:
+def _held_by_surface(case: Case, verdict: Duplicate | Subsumes) -> Verdict | None:
     """Words agree: does what stands between them?"""
-    language = facts_of(pair.a.content).language
-    superset = verdict.superset if isinstance(verdict, Subsumes) else None
-    found = surface_difference(pair.a.content, pair.b.content, language, superset)
-    return None if found is None else Unsure(case.evidence(*found))
+    a, b = case.a.content, case.b.content
+    superset = case.side(verdict.superset) if isinstance(verdict, Subsumes) else None
+    found = surface_difference(a, b, facts_of(a).language, superset)
+    return None if found is None else Unsure(case.evidence(*found, veto=True))
 
 
-def _compared(case: _Case, pair: Pair) -> Verdict:
-    a, b = facts_of(pair.a.content), facts_of(pair.b.content)
-    if a.normal == b.normal and a.normal:
+def _compared(case: Case) -> Verdict | Comparison:
+    a, b = case.facts
+    if a.normal == b.normal and a.normal and a.counts == b.counts:
         return Duplicate(case.evidence("same-text-after-normalising"))
     if a.capped or b.capped:
-        return Unsure(case.evidence("too-long-to-compare"))
+        return Unsure(case.evidence("too-long-to-compare", veto=True))
     if not a.tokens or not b.tokens:
-        return Unsure(case.evidence("nothing-to-compare"))
+        return Unsure(case.evidence("nothing-to-compare", veto=True))
     found = compare(a, b)
     if found.two_sided:
-        return _both_say_more(case, a, b, found)
+        return found
     held = _held(case, a, b, found)
     if held is not None:
         return held
-    if not found.only_a and not found.only_b:
+    if not settled(found, case.semantic if found.faint else 0.0):
+        return found
+    if found.superset is None:
         return Duplicate(case.evidence("same-facts"))
-    return _one_says_more(case, a, b, found)
+    rule = "narrows" if found.narrows else "adds-only"
+    evidence = case.evidence(rule, *differences(found))
+    return Subsumes(evidence, case.side(found.superset), found.narrows)
 
 
-class _Case:
-    """A pair with its best signal, to write evidence with."""
+def settled(found: Comparison, similarity: float) -> bool:
+    """Whether words alone decide about texts that nothing holds apart.
 
-    def __init__(self, pair: Pair) -> None:
-        self.pair = pair
-        self.how, self.similarity = pair.best
-        self.semantic = pair.signals.get("semantic", 0.0)
-
-    def evidence(self, rule: str, *differences: Difference, note: str = "") -> Evidence:
-        return Evidence(rule, self.how, self.similarity, differences, note)
+    Args:
+        found: Their alignment by words.
+        similarity: Cosine of the texts on the reference scale, 0 if not known.
+    """
+    if found.two_sided or (found.faint and similarity < _SAME_WORDS_ASIDE):
+        return False
+    if found.tense or (found.only_a or found.only_b):
+        return not found.tense and found.superset is not None
+    return found.ordered
 
 
 # ------------------------------------------------------------------ nothing or one side left over
 
 
-def _held(case: _Case, a: Facts, b: Facts, found: Comparison) -> Verdict | None:
+def _held(case: Case, a: Facts, b: Facts, found: Comparison) -> Verdict | None:
     """What keeps apart texts of which at least one says all the other says."""
     if a.signs != b.signs and len(a.tokens) < _LIST_LENGTH:
         difference = Difference(DifferenceKind.NUMBER, a.signs, b.signs)
-        return Unsure(case.evidence("sign-or-bullet", difference))
-    if a.stamps and b.stamps and a.stamps != b.stamps and not (a.stative and b.stative):
+        return Unsure(case.evidence("sign-or-bullet", difference, veto=True))
+    lasting = a.stative and b.stative and not a.relative
+    if a.stamps and b.stamps and a.stamps != b.stamps and not lasting:
         difference = Difference(DifferenceKind.DATE, a.stamps, b.stamps)
-        return Unsure(case.evidence("captured-at-other-times", difference))
+        return Unsure(case.evidence("captured-at-other-times", difference, veto=True))
     if found.opposites:
         difference = _pairs(DifferenceKind.POLARITY, found.opposites)
-        return Contradiction(case.evidence("polarity-differs", difference))
+        return Contradiction(case.evidence("polarity-differs", difference, veto=True))
+    if _in_step(a, b) and _agent(a) != _agent(b):
+        difference = Difference(DifferenceKind.ORDER, _texts(a.tokens), _texts(b.tokens))
+        return Contradiction(case.evidence("roles-differ", difference, veto=True))
     if found.cased:
         return Sibling(
-            case.evidence("case-differs", _pairs(DifferenceKind.IDENTIFIER, found.cased))
+            case.evidence("case-differs", _pairs(DifferenceKind.IDENTIFIER, found.cased), veto=True)
         )
     if found.directed:
         return Unsure(
-            case.evidence("direction-differs", _pairs(DifferenceKind.ORDER, found.directed))
+            case.evidence(
+                "direction-differs", _pairs(DifferenceKind.ORDER, found.directed), veto=True
+            )
         )
-    if found.faint and case.semantic < _SAME_WORDS_ASIDE:
-        faint = Difference(DifferenceKind.DETAIL, _texts(found.faint))
-        return Unsure(case.evidence("wording-differs", faint))
-    if found.tense:
-        return Unsure(case.evidence("tense-differs", Difference(DifferenceKind.MODALITY)))
-    if not found.only_a and not found.only_b and not found.ordered:
+    if found.tense and fuzz.ratio(case.a.content, case.b.content) >= _SAME_WORDING:
+        difference = Difference(DifferenceKind.MODALITY, tuple(a.times), tuple(b.times))
+        return Unsure(case.evidence("tense-differs", difference, veto=True))
+    if not found.only_a and not found.only_b and not found.ordered and _glue(a) == _glue(b):
         difference = Difference(DifferenceKind.ORDER, _texts(a.tokens), _texts(b.tokens))
-        # With other small words too it may be another way to say the same.
-        verdict = Contradiction if _glue(a) == _glue(b) else Unsure
-        return verdict(case.evidence("order-differs", difference))
+        return Contradiction(case.evidence("order-differs", difference, veto=True))
     return None
 
 
+def _in_step(a: Facts, b: Facts) -> bool:
+    """Whether the same things are told in the same order."""
+    return [token.key for token in a.tokens] == [token.key for token in b.tokens]
+
+
+def _agent(facts: Facts) -> bool:
+    """Whether someone does what is told in the passive: `by Anna`, not `by 12 %`."""
+    agent = facts.lexicon.sets["agent"]
+    return facts.passive and any(
+        t.kind in _AGENTS and agent & {*t.glue.split()} and not t.text.endswith("ing")
+        for t in facts.tokens
+    )
+
+
 def _glue(facts: Facts) -> list[str]:
-    return sorted(word for token in facts.tokens for word in token.glue.split())
+    """Small words between the tokens, articles aside, sorted."""
+    articles = facts.lexicon.sets["articles"]
+    return sorted(w for token in facts.tokens for w in token.glue.split() if w not in articles)
 
 
 def _pairs(kind: DifferenceKind, pairs: Sequence[tuple[str, str]]) -> Difference:
@@ -193,91 +254,3 @@ def _pairs(kind: DifferenceKind, pairs: Sequence[tuple[str, str]]) -> Difference
 
 def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(token.text for token in tokens)
-
-
-def _one_says_more(case: _Case, a: Facts, b: Facts, found: Comparison) -> Verdict:
-    differences = _differences(found)
-    if found.superset is not None:
-        return Subsumes(case.evidence("adds-only", *differences), found.superset)
-    larger = a if found.only_a else b
-    extra = found.only_a or found.only_b
-    turning = [t for t in extra if turns(t, larger.lexicon)]
-    close = min(found.coverage_a, found.coverage_b) >= _SAME_FRAME
-    if close and any(t.kind is Kind.NEGATION for t in turning):
-        return Contradiction(case.evidence("negation-added", *differences))
-    rule = "meaning-turned" if turning else "woven-in"
-    return Unsure(case.evidence(rule, *differences))
-
-
-# ------------------------------------------------------------------ both sides left over
-
-
-def _both_say_more(case: _Case, a: Facts, b: Facts, found: Comparison) -> Verdict:
-    differences = _differences(found)
-    if a.language != b.language and case.semantic >= _SAME_TOPIC:
-        language = Difference(DifferenceKind.LANGUAGE, (a.language,), (b.language,))
-        return Unsure(case.evidence("other-language", language, *differences))
-    if (found.coverage_a + found.coverage_b) / 2 < _SAME_FRAME:
-        return _apart(case, found, differences)
-    kind = differences[0].kind
-    newer = _newer(case.pair, a, b)
-    rule = f"{kind.value}-differs"
-    if newer == "a":
-        return Update(case.evidence(rule, *differences), "a")
-    if newer == "b":
-        return Update(case.evidence(rule, *differences), "b")
-    if kind in _MEANING:
-        return Contradiction(case.evidence(rule, *differences))
-    if kind in _ENTITIES:
-        return Sibling(case.evidence(rule, *differences))
-    if kind in {DifferenceKind.NUMBER, DifferenceKind.UNIT}:
-        only = len(differences) == 1
-        verdict = Contradiction if only else Sibling
-        return verdict(case.evidence(rule, *differences))
-    return Unsure(case.evidence("wording-differs", *differences))
-
-
-def _differences(found: Comparison) -> tuple[Difference, ...]:
-    """Differences by kind: opposites first, then kinds present on both sides, then the rest."""
-    kinds = sorted({_KINDS[t.kind] for t in (*found.only_a, *found.only_b)}, key=_RANK.__getitem__)
-    made = [
-        Difference(
-            kind,
-            tuple(t.text for t in found.only_a if _KINDS[t.kind] is kind),
-            tuple(t.text for t in found.only_b if _KINDS[t.kind] is kind),
-        )
-        for kind in kinds
-    ]
-    made.sort(
-        key=lambda d: (not (d.a and d.b) and d.kind is not DifferenceKind.NEGATION, _RANK[d.kind])
-    )
-    if found.opposites:
-        made.insert(0, _pairs(DifferenceKind.POLARITY, found.opposites))
-    return tuple(made)
-
-
-def _newer(pair: Pair, a: Facts, b: Facts) -> str | None:
-    """Which side replaces the other, if the texts or their times say so."""
-    if a.update != b.update:
-        return "a" if a.update else "b"
-    if a.stage is not None and b.stage is not None and a.stage != b.stage:
-        return "a" if a.stage > b.stage else "b"
-    if a.update and b.update:
-        return _later(pair.a, pair.b)
-    return None
-
-
-def _later(a: Memory, b: Memory) -> str | None:
-    one, other = instant(a.created_at), instant(b.created_at)
-    if one is None or other is None or one == other:
-        return None
-    return "a" if one > other else "b"
-
-
-def _apart(case: _Case, found: Comparison, differences: tuple[Difference, ...]) -> Verdict:
-    """Little in common word for word: is it worth a look, the same topic, or nothing?"""
-    if case.semantic >= _WORTH_REVIEW:
-        return Unsure(case.evidence("similar-in-meaning", *differences))
-    if case.semantic >= _SAME_TOPIC or found.shared >= 2:
-        return Related(case.evidence("same-topic", *differences))
-    return Distinct(case.evidence("little-in-common", *differences))

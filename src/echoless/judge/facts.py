@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from functools import cache, lru_cache, wraps
+from typing import Any, Final, TypeVar
 
+from echoless.judge.anchor import anchored_tokens, is_relative
 from echoless.judge.frames import unframe
 from echoless.judge.language import Lexicon, fold, language_of, lexicon
-from echoless.judge.scan import LINE, Token, scan
+from echoless.judge.patterns import LINE
+from echoless.judge.scan import Token, scan
+from echoless.judge.spoken import spell
 from echoless.judge.words import Reader
 from echoless.text import normalise, undress
+from echoless.times import instant
 
 MAX_LENGTH: Final = 20_000
 """Characters looked at. What is longer is capped and never merged unless the texts are equal."""
@@ -30,6 +35,13 @@ _CODE_WORD: Final = re.compile(r"[^\W\d_]+")
 _ENUMERATOR: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
 _RULE: Final = re.compile(r"^[ \t|:=+-]{3,}$", re.MULTILINE)
 _LIST_SIGN: Final = re.compile(r"^[ \t]*([-+>])[ \t]*(?=[\d.$€£])", re.MULTILINE)
+
+
+_EPOCH: Final = date(1970, 1, 1)
+_DAY: Final = 86_400_000_000_000
+_FIRST_DAY: Final = (date(1, 1, 10) - _EPOCH).days
+_LAST_DAY: Final = (date(9990, 1, 1) - _EPOCH).days
+"""Days that still have neighbours in the calendar of Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,7 @@ class Facts:
         update: It says that something is new or has changed.
         stage: 0 planned, 1 under way, 2 done; None where it does not say.
         capped: Only the first `MAX_LENGTH` characters were looked at.
+        kept: What was read out of it since, see `remembered`.
     """
 
     normal: str
@@ -69,6 +82,7 @@ class Facts:
     update: bool
     stage: int | None
     capped: bool
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def long(self) -> bool:
@@ -76,9 +90,32 @@ class Facts:
         return len(self.tokens) > LONG_TEXT // 2
 
     @property
+    def relative(self) -> bool:
+        """It tells a day from where its writer stands (`tomorrow`)."""
+        return is_relative(self.tokens, self.language)
+
+    @property
     def lexicon(self) -> Lexicon:
         """The words of its language."""
         return lexicon(self.language)
+
+
+_T = TypeVar("_T")
+
+
+def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
+    """Keep what a function reads out of one text for as long as the facts of the text are kept."""
+    name = f"{read.__module__}.{read.__qualname__}"
+
+    @wraps(read)
+    def once(facts: Facts) -> _T:
+        kept = facts.kept
+        if name not in kept:
+            kept[name] = read(facts)
+        found: _T = kept[name]
+        return found
+
+    return once
 
 
 @lru_cache(maxsize=65_536)
@@ -93,19 +130,23 @@ def facts_of(text: str) -> Facts:
     head = text[:MAX_LENGTH].replace("`", " ") if quoted else text[:MAX_LENGTH]
     lines = _ENUMERATOR.sub("", _RULE.sub("", head))
     lex = lexicon(language_of(head))
-    flat = normalise(undress(lines).replace("\n", f" {LINE} "))
+    normal = normalise(text)
+    plain = lines == text and "\n" not in text
+    flat = normal if plain else normalise(undress(lines).replace("\n", f" {LINE} "))
     body, stamps, _ = unframe(flat, lex)
-    coded = frozenset(w for span in _CODE.findall(head) for w in _CODE_WORD.findall(span))
+    spans = _CODE.findall(head) if "`" in head else ()
+    coded = frozenset(w for span in spans for w in _CODE_WORD.findall(span))
     reader = Reader(lex, coded)
-    tokens = tuple(reader.read(list(scan(body, lex))))
-    spoken = [fold(w, lex.language) for w in re.findall(r"[^\W\d_]+", body)]
+    tokens = tuple(reader.read(spell(list(scan(body, lex)), lex)))
+    low = body.casefold()
+    spoken = [w if w.isascii() else fold(w, lex.language) for w in _CODE_WORD.findall(low)]
     words = set(spoken)
     return Facts(
-        normal=text if quoted else normalise(text),
+        normal=text if quoted else normal,
         signs=tuple(_LIST_SIGN.findall(head)),
         language=lex.language,
         tokens=tokens,
-        counts=Counter(token.key for token in tokens),
+        counts=_counts(tokens),
         weak=frozenset(words & lex.sets["weak"]),
         times=frozenset(name for name in ("present", "past") if words & lex.sets[name]),
         trailing=reader.trailing,
@@ -113,10 +154,38 @@ def facts_of(text: str) -> Facts:
         stative=_stative(spoken, lex),
         passive=bool(words & (lex.sets["passive"] | lex.sets["agent"])),
         ordered=bool(words & lex.sets["sequence"]) or "→" in body or "->" in body,
-        update=_has(lex.sets["update"], words, body, lex),
+        update=_has(words, low, lex),
         stage=_stage(words, body, lex),
         capped=capped,
     )
+
+
+def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = None) -> Facts:
+    """The same facts with relative days (`tomorrow`, `last Monday`) made absolute.
+
+    Args:
+        facts: Of one text.
+        created_at: When it was written; None or unreadable leaves the facts as they are. The day
+            is the one in UTC.
+        beside: Facts it will be compared with: the year and the day of the week are only said if
+            they are said there. Without it the year is said.
+    """
+    moment = instant(created_at)
+    if moment is None or not _FIRST_DAY <= (days := moment // _DAY) <= _LAST_DAY:
+        return facts
+    day = _EPOCH + timedelta(days=days)
+    said = {key[:2] for key in beside.counts} if beside is not None else {"y:"}
+    tokens = anchored_tokens(
+        facts.tokens, facts.language, day, year="y:" in said, weekday="w:" in said
+    )
+    if tokens == facts.tokens:
+        return facts
+    return replace(facts, tokens=tokens, counts=_counts(tokens), kept={})
+
+
+def _counts(tokens: tuple[Token, ...]) -> dict[str, int]:
+    """A plain dict: two Counters are compared a hundred times more slowly."""
+    return dict(Counter(token.key for token in tokens))
 
 
 def _stative(spoken: list[str], lex: Lexicon) -> bool:
@@ -129,11 +198,17 @@ def _stative(spoken: list[str], lex: Lexicon) -> bool:
     return lex.language == "ja"
 
 
-def _has(entries: frozenset[str], words: set[str], body: str, lex: Lexicon) -> bool:
+def _has(words: set[str], low: str, lex: Lexicon) -> bool:
+    """Whether there is a word or a phrase of change."""
+    entries = lex.sets["update"]
     if lex.language == "ja":
-        return any(entry in body for entry in entries)
-    low = body.casefold()
-    return bool(words & entries) or any(" " in entry and entry in low for entry in entries)
+        return any(entry in low for entry in entries)
+    return bool(words & entries) or any(entry in low for entry in _phrases_of_change(lex))
+
+
+@cache
+def _phrases_of_change(lex: Lexicon) -> tuple[str, ...]:
+    return tuple(sorted(entry for entry in lex.sets["update"] if " " in entry))
 
 
 def _stage(words: set[str], body: str, lex: Lexicon) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -108,6 +109,10 @@ class GuardJudge:
                 return held
         rule = "same-text" if pair.a.content == pair.b.content else "similar-enough"
         return Duplicate(Evidence(rule, how, similarity))
+
+    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """The verdicts on many pairs, in their order."""
+        return [self.judge(pair) for pair in pairs]
 
 
 def _held(pair: Pair, how: str, similarity: float) -> Verdict | None:

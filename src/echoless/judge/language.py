@@ -9,20 +9,40 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 LANGUAGES: Final = ("en", "de", "ja")
 _KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _WORDS: Final = re.compile(r"[^\W\d_]+")
+_UMLAUTS: Final = frozenset("äöüßÄÖÜ")
 _DETECT_WORDS: Final = 400
 
+_VOICING: Final = frozenset("\u3099\u309a")
+"""Voicing marks of kana: there they make another syllable."""
+
+_KEEP: Final = frozenset(
+    (
+        *("news", "less", "this", "thus", "always", "during", "need", "speed", "hundred", "thing"),
+        *("something", "anything", "everything", "nothing", "morning", "evening", "ceiling"),
+        *("clothing", "wedding"),
+    )
+)
+"""Words that end like a form of another word and are none."""
+
+_ENDINGS_DE: Final = ("innen", "ern", "en", "er", "em", "es", "e", "n", "s")
+_LEAST: Final = {"en": 4, "de": 4, "ja": 2}
+"""Letters a word needs before a negating prefix: `un` + `it` is no opposite of `it`."""
+
 Groups: TypeAlias = Mapping[str, str]
+Opposites: TypeAlias = Mapping[str, frozenset[str]]
+Places: TypeAlias = frozenset[tuple[int, int]]
+"""Where a word stands in the lists of values: pairs of list and group."""
 
 
 def fold(word: str, language: str) -> str:
@@ -33,9 +53,46 @@ def fold(word: str, language: str) -> str:
     if language == "de":
         word = word.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
     flat = unicodedata.normalize("NFD", word)
-    # U+3099 and U+309A are the voicing marks of kana: there they make another syllable.
-    kept = "".join(c for c in flat if not unicodedata.combining(c) or c in "\u3099\u309a")
+    marks = {c for c in set(flat) if unicodedata.combining(c)} - _VOICING
+    kept = flat.translate(dict.fromkeys(map(ord, marks))) if marks else flat
     return unicodedata.normalize("NFC", kept).replace("ı", "i").replace("ł", "l").replace("ø", "o")
+
+
+@cache
+def stem(word: str, language: str) -> str:
+    """A light stem: plural, participle and case endings off. Too little rather than too much."""
+    if len(word) < 4 or word in _KEEP or not word.isalpha():
+        return word
+    return _stem_de(word) if language == "de" else _stem_en(word)
+
+
+def _stem_de(word: str) -> str:
+    for ending in _ENDINGS_DE:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def _stem_en(word: str) -> str:
+    if word.endswith(("ies", "ied")) and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("ing") and not word.endswith("eing"):
+        return _undouble(word, word[:-3])
+    if word.endswith("ed") and not word.endswith("eed"):
+        return _undouble(word, word[:-2])
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+def _undouble(word: str, base: str) -> str:
+    if len(base) < 3 or not re.search("[aeiouy]", base):
+        return word
+    if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "aeiouls":
+        return base[:-1]
+    return base[:-1] if base.endswith("e") and len(base) > 3 else base
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +109,15 @@ class Lexicon:
 
     Attributes:
         language: `en`, `de` or `ja`.
-        sets: Word lists by name (`function`, `bland`, `qualifiers`, …).
+        sets: Word lists by name (`function`, `bland`, `qualifiers`, …). Those that tell `Masse`
+            from `Maße` are kept as written, in small letters.
         negation: Class by word or phrase.
         quantifiers: As above.
         modality: As above.
         stage: 0 planned, 1 under way, 2 done, by word.
-        antonyms: The opposites of a word.
+        antonyms: The opposites of a word, as written.
+        prefixes: What turns a word into its opposite (`un`, `non`).
+        persons: Class of a pronoun by its form in small letters: first, second, third person.
         confusable: Words that look like a slip of the pen for another word and are none.
         synonyms: The representative of a word's group.
         numbers: Value by number word.
@@ -75,8 +135,10 @@ class Lexicon:
     quantifiers: Groups
     modality: Groups
     stage: Mapping[str, int]
-    antonyms: Mapping[str, frozenset[str]]
-    confusable: Mapping[str, frozenset[str]]
+    antonyms: Opposites
+    prefixes: tuple[str, ...]
+    persons: Groups
+    confusable: Opposites
     synonyms: Groups
     numbers: Mapping[str, int]
     multipliers: Mapping[str, int]
@@ -89,6 +151,71 @@ class Lexicon:
     def has(self, name: str, word: str) -> bool:
         """Whether the folded word stands in the list of that name."""
         return word in self.sets[name]
+
+    def excludes(self, one: str, other: str) -> bool:
+        """Whether two folded words are values of one attribute and cannot both hold.
+
+        `tea` and `coffee`, `aunt` and `uncle`, `daily` and `weekly`; not `car` and `automobile`.
+        Words are looked up as written, then without the ending of a plural or a case.
+        """
+        return exclusive(self.places(one), self.places(other))
+
+    def opposed(self, one: str, other: str) -> bool:
+        """Whether two folded words are opposites, as written, by their stems or by a prefix.
+
+        `allows` and `denied` are, and `assigned` and `unassigned`.
+        """
+        if other in self.antonyms.get(one, ()):
+            return True
+        short, long = sorted((one, other), key=len)
+        if len(short) >= _LEAST[self.language] and long.removesuffix(short) in self.prefixes:
+            return True
+        stems = _opposite_stems(self.language)
+        return stem(other, self.language) in stems.get(stem(one, self.language), ())
+
+    def opposites(self, word: str) -> tuple[str, ...]:
+        """What a folded word may be opposed to: words, and stems with a tilde before them."""
+        least = _LEAST[self.language]
+        bases = [word.removeprefix(p) for p in self.prefixes if word.startswith(p)]
+        stems = _opposite_stems(self.language).get(stem(word, self.language), ())
+        return (
+            *self.antonyms.get(word, ()),
+            *(base for base in bases if len(base) >= least),
+            *(f"~{each}" for each in stems),
+        )
+
+    def places(self, word: str) -> Places:
+        """Where a folded word stands in the lists of values that exclude each other."""
+        values = _values(self.language)
+        found = values.get(word) or values.get(self.synonyms.get(word, word))
+        if found is None:
+            forms = (values.get(form) for form in _uninflected(word, self.language))
+            found = next((places for places in forms if places), frozenset())
+        return found
+
+
+def exclusive(one: Places, other: Places) -> bool:
+    """Whether values that stand in these places exclude each other: one list, other groups."""
+    if not one or not other or not one.isdisjoint(other):
+        return False
+    lists = {at for at, _ in one}
+    return any(at in lists for at, _ in other)
+
+
+def _uninflected(word: str, language: str) -> tuple[str, ...]:
+    """What a name of a value may be a form of. In English that is a plural, nothing else.
+
+    `training` is not by train, and `cycles` of a battery are not `cycling`. `Köche` is of `Koch`.
+    """
+    if language == "de":
+        base = stem(word, language)
+        plain = base.replace("ae", "a").replace("oe", "o").replace("ue", "u")
+        return (base, f"{base}-", f"{plain}-")
+    if len(word) < 4 or not word.endswith("s"):
+        return ()
+    if word.endswith("ies"):
+        return (word[:-1], word[:-3] + "y")
+    return (word[:-1], word[:-2]) if word.endswith("es") else (word[:-1],)
 
 
 _SETS: Final = (
@@ -121,13 +248,26 @@ _SETS: Final = (
     "direction",
     "stative",
 )
+_AS_WRITTEN: Final = ("telling", "small", "twins", "retracting")
+
+
+@cache
+def _raw(language: str) -> dict[str, Any]:
+    path = files("echoless.judge") / "lexicon" / f"{language}.json"
+    raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return raw
+
+
+def _folded(groups: Sequence[Sequence[str]], language: str) -> list[list[str]]:
+    """Groups of words, folded in one go: a call for each word would take most of the time."""
+    text = "\n".join("\t".join(group) for group in groups)
+    return [line.split("\t") for line in fold(text, language).split("\n")] if groups else []
 
 
 @cache
 def lexicon(language: str) -> Lexicon:
     """The lexicon of a language, read once."""
-    path = files("echoless.judge") / "lexicon" / f"{language}.json"
-    raw = json.loads(path.read_text(encoding="utf-8"))
+    raw = _raw(language)
 
     def each(words: Iterable[str]) -> list[str]:
         return [fold(word, language) for word in words]
@@ -139,9 +279,11 @@ def lexicon(language: str) -> Lexicon:
         return {fold(word, language): int(value) for word, value in raw[name].items()}
 
     sets = {name: frozenset(each(raw[name])) for name in _SETS}
+    sets |= {name: frozenset(raw[name]) for name in _AS_WRITTEN}
     negation, quantifiers, modality = (grouped(n) for n in ("negation", "quantifiers", "modality"))
-    synonyms = {word: group[0] for group in map(each, raw["synonyms"]) for word in group}
-    known = [*negation, *quantifiers, *modality, *synonyms, *sets["update"], *sets["qualifiers"]]
+    synonyms = {word: group[0] for group in _folded(raw["synonyms"], language) for word in group}
+    known = [*negation, *quantifiers, *modality, *synonyms]
+    known += [w for name in ("update", "qualifiers", "prepositions") for w in sets[name]]
     phrases = {word for word in known if re.search(r"\W", word)} if language != "ja" else set()
     return Lexicon(
         language=language,
@@ -150,7 +292,9 @@ def lexicon(language: str) -> Lexicon:
         quantifiers=quantifiers,
         modality=modality,
         stage={w: i for i, group in enumerate(raw["stages"]) for w in each(group)},
-        antonyms=_both_ways(map(each, raw["antonyms"])),
+        antonyms=_both_ways(_folded(raw["antonyms"], language)),
+        prefixes=tuple(raw["prefixes"]),
+        persons={word: key for key, words in raw["persons"].items() for word in words},
         confusable=_both_ways(map(each, raw["confusable"])),
         synonyms=synonyms,
         numbers=valued("numbers"),
@@ -163,7 +307,43 @@ def lexicon(language: str) -> Lexicon:
     )
 
 
-def _both_ways(pairs: Iterable[list[str]]) -> dict[str, frozenset[str]]:
+@cache
+def _opposite_stems(language: str) -> Opposites:
+    """The stems of the opposites of a stem. Made when first asked for: few texts need it."""
+    pairs = _folded(_raw(language)["antonyms"], language)
+    return _both_ways([stem(one, language), stem(other, language)] for one, other in pairs)
+
+
+@cache
+def _values(language: str) -> Mapping[str, Places]:
+    """Lists and groups by word, by representative of its synonyms and by German stem.
+
+    Made when first asked for, as above. A German stem ends in a hyphen, lest it look like a word.
+    """
+    synonyms = lexicon(language).synonyms
+    words: dict[str, set[tuple[int, int]]] = {}
+    groups = [
+        ((at, number), [group] if isinstance(group, str) else group)
+        for at, groups in enumerate(_raw(language)["exclusive"])
+        for number, group in enumerate(groups)
+    ]
+    spelled = _folded([names for _, names in groups], language)
+    for (place, _), names in zip(groups, spelled, strict=True):
+        keys = {*names, *(synonyms.get(name, name) for name in names)}
+        if language == "de":
+            keys.update([f"{stem(name, language)}-" for name in names])
+        for key in keys:
+            words.setdefault(key, set()).add(place)
+    return {word: frozenset(places) for word, places in words.items()}
+
+
+@cache
+def every(name: str) -> frozenset[str]:
+    """The list of that name in all languages together."""
+    return frozenset[str]().union(*(lexicon(language).sets[name] for language in LANGUAGES))
+
+
+def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for one, other in pairs:
         found.setdefault(one, set()).add(other)
@@ -191,12 +371,12 @@ def language_of(text: str) -> str:
         `en`, `de` or `ja`. English also stands for everything unknown: its capitals mean names.
     """
     head = text[:4_000]
-    letters = sum(1 for c in head if c.isalpha())
-    east = len(_KANA.findall(head)) + len(_HAN.findall(head))
-    if _KANA.search(head) and 5 * east >= letters:
-        return "ja"
+    if not head.isascii() and _KANA.search(head):
+        letters = sum(map(str.isalpha, head))
+        if 5 * (len(_KANA.findall(head)) + len(_HAN.findall(head))) >= letters:
+            return "ja"
     words = [word.casefold() for word in _WORDS.findall(head)[:_DETECT_WORDS]]
-    german = sum(word in lexicon("de").sets["markers"] for word in words)
-    english = sum(word in lexicon("en").sets["markers"] for word in words)
-    umlauts = any(c in "äöüßÄÖÜ" for c in head)
+    german = sum(map(lexicon("de").sets["markers"].__contains__, words))
+    english = sum(map(lexicon("en").sets["markers"].__contains__, words))
+    umlauts = not _UMLAUTS.isdisjoint(head)
     return "de" if german > english or (umlauts and german == english) else "en"

@@ -1,18 +1,19 @@
-"""A second look at what is left over: spelling, joined words, initials, a slip of the pen."""
+"""A second look at what is left over: spelling, values, joined words, initials, slips."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from rapidfuzz.distance import OSA
 
-from echoless.judge.language import Lexicon, fold
+from echoless.judge.gloss import MIN_TYPO, PLAIN, Gloss, gloss_of
+from echoless.judge.initials import run_of_initials, run_of_words
+from echoless.judge.language import Lexicon, fold, stem
 from echoless.judge.scan import Kind, Token
+from echoless.judge.values import same_instant, same_otherwise, same_value
 
-_MIN_TYPO: Final = 6
-_PLAIN: Final = frozenset({Kind.WORD, Kind.NAME, Kind.SCOPE})
+_VALUES: Final = frozenset({Kind.NUMBER, Kind.UNIT, Kind.DATE, Kind.RELATION})
 
 
 def match_loosely(
@@ -24,21 +25,71 @@ def match_loosely(
         What is left of both sides, and for the `id` of a matched token the key it stands for
         (an empty one for the further parts of a joined or spelled-out word).
     """
+    known_a, known_b = (
+        [gloss_of(t.kind, t.key, t.text, lex.language) for t in side] for side in (left, right)
+    )
+    return match_known(left, right, known_a, known_b, lex)
+
+
+def match_known(
+    left: Sequence[Token],
+    right: Sequence[Token],
+    known_a: Sequence[Gloss],
+    known_b: Sequence[Gloss],
+    lex: Lexicon,
+) -> tuple[list[Token], list[Token], dict[int, str]]:
+    """As `match_loosely`, with what is known of each token: only what its tags allow is tried."""
     alike: dict[int, str] = {}
     rest_a, rest_b = list(left), list(right)
-    for same in (_same_spelling, _same_value, _slip):
-        for one in list(rest_a):
-            other = next((t for t in rest_b if same(one, t, lex)), None)
-            if other is not None:
-                alike[id(other)] = one.key
-                rest_a.remove(one)
-                rest_b.remove(other)
-    _join(rest_a, rest_b, lex, alike)
-    _join(rest_b, rest_a, lex, alike)
+    whole_a, whole_b = _seeking(left, known_a, known_b), _seeking(right, known_b, known_a)
+    if not whole_a and not whole_b:
+        return rest_a, rest_b, alike
+    for one, other in same_instant(rest_a, rest_b):
+        _pair(one, other, rest_a, rest_b, alike)
+    near_a, near_b = (
+        whole_a | _found(left, known_a, known_b),
+        whole_b | _found(right, known_b, known_a),
+    )
+    for same in _CHECKS:
+        for one in [t for t in rest_a if id(t) in near_a]:
+            other_ = next((t for t in rest_b if id(t) in near_b and same(one, t, lex)), None)
+            if other_ is not None:
+                _pair(one, other_, rest_a, rest_b, alike)
+    _join(rest_a, rest_b, whole_b, lex, alike)
+    _join(rest_b, rest_a, whole_a, lex, alike)
     return rest_a, rest_b, alike
 
 
+def _seeking(tokens: Sequence[Token], known: Sequence[Gloss], others: Sequence[Gloss]) -> set[int]:
+    """Tokens (by `id`) that seek something which the other side offers."""
+    offered = set[int]().union(*[gloss.offers for gloss in others])
+    found = zip(tokens, known, strict=True)
+    return {id(t) for t, gloss in found if not offered.isdisjoint(gloss.seeks)}
+
+
+def _found(tokens: Sequence[Token], known: Sequence[Gloss], others: Sequence[Gloss]) -> set[int]:
+    """Tokens (by `id`) that offer something which the other side seeks."""
+    sought = set[int]().union(*[gloss.seeks for gloss in others])
+    found = zip(tokens, known, strict=True)
+    return {id(t) for t, gloss in found if not sought.isdisjoint(gloss.offers)}
+
+
+def _pair(
+    one: Token, other: Token, rest_a: list[Token], rest_b: list[Token], alike: dict[int, str]
+) -> None:
+    alike[id(other)] = one.key
+    _take(rest_a, one)
+    _take(rest_b, other)
+
+
+def _take(tokens: list[Token], token: Token) -> None:
+    """Remove the very token: another may be equal to it."""
+    del tokens[next(at for at, t in enumerate(tokens) if t is token)]
+
+
 def _same_spelling(one: Token, other: Token, lex: Lexicon) -> bool:
+    if one.kind is Kind.DATE:  # `tomorrow` of two days is one spelling and two days
+        return False
     if one.text.removesuffix("()") == other.text.removesuffix("()"):
         return True
     if (
@@ -46,26 +97,16 @@ def _same_spelling(one: Token, other: Token, lex: Lexicon) -> bool:
         or lex.synonyms.get(other.text.casefold()) == one.key
     ):
         return True
-    if one.kind not in _PLAIN or other.kind not in _PLAIN:
+    if one.kind not in PLAIN or other.kind not in PLAIN:
         return False
     return fold(one.text, lex.language) == fold(other.text, lex.language)
 
 
 def _same_value(one: Token, other: Token, lex: Lexicon) -> bool:
     del lex
-    if {one.key[:2], other.key[:2]} == {"n:", "y:"}:
-        return one.key[2:] == other.key[2:]
-    for share, percent in ((one, other), (other, one)):
-        if share.key[:2] == "n:" and percent.key.endswith(" percent"):
-            return _fraction(share.key[2:]) * 100 == _fraction(percent.key[2:-8])
-    return False
-
-
-def _fraction(text: str) -> Fraction:
-    try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        return Fraction(-1, 7)
+    if one.kind in _VALUES and other.kind in _VALUES:
+        return same_value(one, other)
+    return same_otherwise(one, other)
 
 
 def _slip(one: Token, other: Token, lex: Lexicon) -> bool:
@@ -77,7 +118,7 @@ def _slip(one: Token, other: Token, lex: Lexicon) -> bool:
     if one.kind is not Kind.WORD or other.kind is not Kind.WORD:
         return False
     x, y = fold(one.text, lex.language), fold(other.text, lex.language)
-    if min(len(x), len(y)) < _MIN_TYPO or x[0] != y[0] or not (x.isascii() and y.isascii()):
+    if min(len(x), len(y)) < MIN_TYPO or x[0] != y[0] or not (x.isascii() and y.isascii()):
         return False
     if x in lex.confusable.get(y, ()) or x in lex.antonyms.get(y, ()):
         return False
@@ -85,42 +126,54 @@ def _slip(one: Token, other: Token, lex: Lexicon) -> bool:
     return (len(x) != len(y) or exchanged) and OSA.distance(x, y, score_cutoff=1) == 1
 
 
-def _join(parts: list[Token], wholes: list[Token], lex: Lexicon, alike: dict[int, str]) -> None:
+_CHECKS: Final[tuple[Callable[[Token, Token, Lexicon], bool], ...]] = (
+    _same_spelling,
+    _same_value,
+    _slip,
+)
+
+
+def _join(
+    parts: list[Token], wholes: list[Token], near: set[int], lex: Lexicon, alike: dict[int, str]
+) -> None:
     """Take out `web` `hook` against `webhook`, and `service` `level` `objective` against `SLO`."""
-    for whole in list(wholes):
-        if whole.kind not in _PLAIN:
+    for whole in [token for token in wholes if id(token) in near]:
+        named = _named(parts, whole, lex)
+        if not named:
             continue
-        word = fold(whole.text, lex.language)
-        run = _run_spelling(parts, word, lex) or _run_of_initials(parts, whole)
-        if run is None:
-            continue
-        at, length = run
-        alike[id(parts[at])] = whole.key
-        alike.update((id(token), "") for token in parts[at + 1 : at + length])
-        wholes.remove(whole)
-        del parts[at : at + length]
+        alike[id(named[0])] = whole.key
+        alike.update((id(token), "") for token in named[1:])
+        _take(wholes, whole)
+        for token in named:
+            _take(parts, token)
 
 
-def _run_spelling(parts: Sequence[Token], word: str, lex: Lexicon) -> tuple[int, int] | None:
-    for at in range(len(parts) - 1):
-        pair = parts[at : at + 2]
-        # Only plain words: De Smet is not Desmet.
-        if any(t.kind is not Kind.WORD for t in pair) or pair[1].mark:
-            continue
-        if "".join(fold(t.text, lex.language) for t in pair) == word:
-            return at, 2
+def _named(parts: list[Token], whole: Token, lex: Lexicon) -> list[Token]:
+    """The tokens that say the same as one word or identifier."""
+    run = _run_spelling(parts, whole, lex) if whole.kind in PLAIN else None
+    if run is None and (whole.kind in PLAIN or whole.kind is Kind.IDENTIFIER):
+        run = run_of_initials(parts, whole)
+    if run is not None:
+        return parts[run[0] : run[0] + run[1]]
+    if whole.kind in {Kind.IDENTIFIER, Kind.PATH}:
+        return run_of_words(parts, whole, lex) or []
+    return []
+
+
+def _run_spelling(parts: Sequence[Token], whole: Token, lex: Lexicon) -> tuple[int, int] | None:
+    word = fold(whole.text, lex.language)
+    base = stem(word, lex.language)
+    folded = [fold(token.text, lex.language) for token in parts]
+    for length in (2, 3):
+        for at in range(len(parts) - length + 1):
+            if folded[at][:1] != word[:1] or not _joinable(parts[at : at + length]):
+                continue
+            spelled = "".join(folded[at : at + length])
+            if spelled == word or stem(spelled, lex.language) == base:
+                return at, length
     return None
 
 
-def _run_of_initials(parts: Sequence[Token], whole: Token) -> tuple[int, int] | None:
-    letters = whole.text.removesuffix("s")
-    length = len(letters)
-    if not 2 <= length <= 6 or not letters.isalpha() or not letters.isupper():
-        return None
-    for at in range(len(parts) - length + 1):
-        run = parts[at : at + length]
-        spelled = "".join(t.text[0] for t in run).upper() == letters
-        plain = all(t.kind in _PLAIN and len(t.text) > 2 for t in run)
-        if spelled and plain and not any(t.mark or t.glue for t in run[1:]):
-            return at, length
-    return None
+def _joinable(run: Sequence[Token]) -> bool:
+    """Only plain words without marks between them: De Smet is not Desmet."""
+    return all(t.kind is Kind.WORD for t in run) and not any(t.mark for t in run[1:])

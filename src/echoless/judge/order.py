@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from echoless.judge.facts import Facts
 from echoless.judge.language import Lexicon
+from echoless.judge.moves import only_moved
+from echoless.judge.order_view import View, view, without
+from echoless.judge.roles import crossed
 from echoless.judge.scan import LINE, Kind, Token
+
+__all__ = ["BOUNDARIES", "View", "same_order", "view", "without"]
 
 _SPLITS: Final = frozenset(f",;.!?。、・{LINE}")
 BOUNDARIES: Final = frozenset(f",;.:!?。、|()[]【】「」–—=-{LINE}")
@@ -26,40 +28,16 @@ _DEFINITE: Final = frozenset(
 _AROUND: Final = frozenset({"the", "a", "an", "on", "in", "at", "der", "die", "das", "am", "im"})
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """The tokens of a text under the keys that the other text uses for them."""
-
-    facts: Facts
-    tokens: tuple[Token, ...]
-    keys: tuple[str, ...]
-
-    @property
-    def lexicon(self) -> Lexicon:
-        """The words of its language."""
-        return self.facts.lexicon
-
-    def part(self, places: Sequence[int]) -> View:
-        """Some of the tokens."""
-        tokens, keys = self.tokens, self.keys
-        return View(self.facts, tuple(tokens[i] for i in places), tuple(keys[i] for i in places))
-
-
-def view(facts: Facts, alike: Mapping[int, str]) -> View:
-    """See a text under the keys of the text it is compared with."""
-    pairs = [(t, alike.get(id(t), t.key)) for t in facts.tokens]
-    kept = [(t, key) for t, key in pairs if key]
-    return View(facts, tuple(t for t, _ in kept), tuple(key for _, key in kept))
-
-
 def same_order(a: View, b: View) -> bool:
     """Whether two texts of the same tokens say them in an order of the same meaning."""
     if a.keys == b.keys:
         return True
     if a.facts.ordered or b.facts.ordered or a.facts.language != b.facts.language:
         return False
-    if _same_pieces(_segments(a), _segments(b)):
+    if _same_pieces(_segments(a), _segments(b)) or only_moved(a, b):
         return True
+    if any(True for _ in crossed(a.facts, b.facts)):
+        return _changed_voice(a, b) or _changed_voice(b, a)
     cut_a, cut_b, closed = _middle(a, b)
     if _sequenced(a) or _sequenced(b):
         return _changed_voice(a, b) or _changed_voice(b, a)
@@ -149,14 +127,14 @@ def _bare_figures(pieces: list[tuple[str, ...]]) -> bool:
 
 def _segments(text: View) -> list[tuple[str, ...]]:
     """Clauses and list items."""
-    lex = text.lexicon
+    clauses, conjunctions = (text.lexicon.sets[name] for name in ("clauses", "conjunctions"))
     pieces: list[list[str]] = []
     for token, key in zip(text.tokens, text.keys, strict=True):
         words = {*token.glue.split()}
-        joined = not words.isdisjoint(lex.sets["conjunctions"] | lex.sets["clauses"])
-        if not pieces or _splits(token) or joined or token.key in lex.sets["clauses"]:
+        joined = not (words.isdisjoint(conjunctions) and words.isdisjoint(clauses))
+        if not pieces or _splits(token) or joined or token.key in clauses:
             pieces.append([])
-            leads = sorted(words & lex.sets["clauses"])
+            leads = sorted(words & clauses)
             pieces[-1].extend(f"<{word}" for word in leads)  # what leads a clause stays with it
         pieces[-1].append(key)
     return [tuple(piece) for piece in pieces]
@@ -226,11 +204,6 @@ def _verbs(text: View, verbs: set[str]) -> set[int]:
     return found
 
 
-def without(text: View, gone: set[int]) -> View:
-    """A text less the tokens at some places."""
-    return text.part([i for i in range(len(text.keys)) if i not in gone])
-
-
 def _agentless(active: View, passive: View) -> bool:
     """`Updates the config` against `The config was updated`: the verbs lead, no one is named.
 
@@ -239,7 +212,7 @@ def _agentless(active: View, passive: View) -> bool:
     gone_a: set[int] = set()
     gone_p: set[int] = set()
     for start, token in enumerate(passive.tokens):
-        if not (_glued(token, passive.lexicon.sets["passive"]) and token.text.endswith("ed")):
+        if not (_glued(token, passive.lexicon.sets["passive"]) and _participle(token)):
             continue
         end = start + 1
         while end < len(passive.tokens) and _goes_on(passive.tokens[end]):
@@ -262,7 +235,11 @@ def _agentless(active: View, passive: View) -> bool:
 
 
 def _goes_on(token: Token) -> bool:
-    return not token.mark and (token.key == "or" or token.text.endswith("ed"))
+    return not token.mark and (token.key == "or" or _participle(token))
+
+
+def _participle(token: Token) -> bool:
+    return token.kind is Kind.WORD and token.text.endswith("ed")
 
 
 def _leads(token: Token, lex: Lexicon) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from echoless.judge.language import LANGUAGES, every, lexicon
 from echoless.model import Difference, DifferenceKind, Side
 
 _QUANTITY: Final = re.compile(r"[$€£¥]\s?(?=\d)|(?<=\d)\s?[€$£¥%°]+|(?<=\d)\+(?=\d)")
@@ -46,72 +47,9 @@ _PARTICLE: Final = re.compile(
     r"(?=[\u3400-\u9fff\u30a0-\u30ffA-Za-z0-9、])"
 )
 _PAST_JA: Final = re.compile(r"(?:た|だ)[。．.!！]?\s*$")
-
-_PERSONS: Final = {
-    "en": {
-        **dict.fromkeys(("i", "me", "my", "mine", "i'm", "i've", "i'll"), "1"),
-        **dict.fromkeys(("you", "your", "yours", "you're"), "2"),
-        **dict.fromkeys(("he", "him", "his", "he's"), "3m"),
-        **dict.fromkeys(("she", "her", "hers", "she's"), "3f"),
-        **dict.fromkeys(("we", "us", "our", "ours", "we're"), "4"),
-    },
-    "de": {
-        **dict.fromkeys(("ich", "mich", "mir", "mein", "meine", "meinen", "meiner"), "1"),
-        **dict.fromkeys(("du", "dich", "dir", "dein", "deine", "deinen", "deiner"), "2"),
-        **dict.fromkeys(("er", "ihn", "ihm"), "3m"),
-        "sie": "3f",
-        **dict.fromkeys(("wir", "uns", "unser", "unsere"), "4"),
-    },
-}
-_TELLING: Final = frozenset(
-    (
-        *("since", "until", "under", "over", "above", "below", "behind", "beside", "against"),
-        *("without", "about", "around", "roughly", "approximately", "almost", "nearly", "circa"),
-        *("seit", "bis", "unter", "über", "hinter", "neben", "gegen", "ohne", "etwa", "rund"),
-        *("ca", "fast", "auf"),
-    )
-)
-"""Small words that place a statement in time or space, or take its exactness away."""
-
-
 _HERE: Final = re.compile(r"\b(?:above|below)\b(?=[,:;.])", re.IGNORECASE)
 """`The conversation above, …` points at a page, not at a value."""
-
-_SMALL: Final = frozenset(
-    ("us", "it", "is", "or", "who", "all", "am", "no", "so", "me", "we", "do")
-)
 _POLITE: Final = re.compile(r"(?<=[a-zäöüß,] )(?:Sie|Ihnen|Ihr|Ihre|Ihren|Ihrem|Ihrer)\b")
-_TWINS: Final = frozenset(
-    (
-        *("masse", "maße", "massen", "maßen", "busse", "buße", "schon", "schön", "fordern"),
-        *("fördern", "drucken", "drücken", "zahlen", "zählen", "konnte", "könnte", "konnten"),
-        *("könnten", "wurde", "würde", "wurden", "würden", "musste", "müsste", "hatte", "hätte"),
-        *("war", "wäre", "waren", "wären"),
-    )
-)
-_RETRACTING: Final = frozenset(
-    (
-        *("kidding", "joke", "joking", "sarcasm", "sarcastic", "ironic", "disputes", "disputed"),
-        *("disagrees", "said", "says", "claims", "claimed", "believes", "draft", "hypothesis"),
-        *("hypothetical", "question", "dream", "rumour", "rumor", "allegedly", "supposedly"),
-        *("counter", "anti", "bad", "wrong", "false", "mistake", "untrue", "unconfirmed", "myth"),
-        *("scherz", "witz", "ironie", "gerücht", "angeblich", "entwurf", "hypothese", "frage"),
-        *("traum", "falsch", "irrtum", "unwahr", "behauptet", "sagt", "sagte", "meint"),
-        *("bestreitet", "unbestätigt", "gegenbeispiel"),
-    )
-)
-_RETRACTING_JA: Final = (
-    "冗談",
-    "噂",
-    "うわさ",
-    "昔",
-    "間違い",
-    "誤り",
-    "嘘",
-    "草案",
-    "仮説",
-    "未確認",
-)
 
 
 def surface_difference(
@@ -129,8 +67,8 @@ def surface_difference(
     Returns:
         Name of the rule and the difference, or None. Symmetric up to the sides.
     """
-    for rule, kind, read in _RULES:
-        one, other = read(a, language), read(b, language)
+    read_a, read_b = _read(a, language), _read(b, language)
+    for (rule, kind, _), one, other in zip(_RULES, read_a, read_b, strict=True):
         if one == other:
             continue
         left, right = Counter(one), Counter(other)
@@ -140,10 +78,94 @@ def surface_difference(
             return rule, Difference(kind, only_a or one, only_b or other)
     if superset is not None and (back := _withdrawn(a, b, superset)):
         return back
+    if (found := _other_gender(a, b)) is not None:
+        return found
     return _other_persons(a, b, language)
 
 
-@lru_cache(maxsize=16_384)
+def turning_difference(a: str, b: str, language: str) -> tuple[str, Difference] | None:
+    """The first thing that tells two texts apart however they are worded.
+
+    Hidden characters, a question against a statement, emoji and ticks, `he` against `she`.
+    """
+    turning_a, turning_b = _turning(a), _turning(b)
+    if turning_a != turning_b:
+        for at, rule, kind in _TURNING_RULES:
+            if turning_a[at] != turning_b[at]:
+                return rule, Difference(kind, turning_a[at], turning_b[at])
+    one, other = _symbols(a, language), _symbols(b, language)
+    if one and other and one != other:
+        return "symbols-differ", Difference(DifferenceKind.DETAIL, one, other)
+    return _other_gender(a, b)
+
+
+@lru_cache(maxsize=65_536)
+def _read(text: str, language: str) -> tuple[tuple[str, ...], ...]:
+    """What each rule looks at in a text."""
+    return tuple(read(text, language) for _, _, read in _RULES)
+
+
+@lru_cache(maxsize=65_536)
+def _turning(text: str) -> tuple[tuple[str, ...], ...]:
+    """Hidden characters, emoji and questions in a text: whatever its language."""
+    return tuple(read(text, "") for rule, _, read in _RULES if rule in _TURNING)
+
+
+def _embedded(text: str, _language: str) -> tuple[str, ...]:
+    """Words that make of a statement what someone asks, doubts or denies."""
+    found = {w for w in _words(text) if w in _EMBEDDING}
+    return tuple(sorted({*found, *(w for w in _EMBEDDING_JA if w in text)}))
+
+
+_EMBEDDING: Final = frozenset(
+    (
+        *("whether", "denied", "denies", "deny", "doubts", "doubt", "suspects", "hopes"),
+        *("unclear", "pretends", "imagine", "thinks", "bestreitet", "bezweifelt", "vermutet"),
+        *("hofft", "unklar", "leugnet", "leugnete", "bestritt", "zweifelt"),
+    )
+)
+_EMBEDDING_JA: Final = ("かどうか", "疑", "否定し", "噂")
+
+
+def _final_particles(text: str, language: str) -> tuple[str, ...]:
+    """`Zieht ein`, `zieht aus`; `moved in`, `checked out`: the verb is in its particle."""
+    if language == "ja":
+        return ()
+    low = text.casefold()
+    found = {m.group(1) for pattern in (_FINAL, _BEHIND) for m in pattern.finditer(low)}
+    return tuple(sorted(found))
+
+
+_FINAL: Final = re.compile(
+    r"\b(in|out|up|down|on|off|away|ein|aus|an|ab|auf|zu|um|vor|weg|zurück|mit|nach)"
+    r"(?=\s*(?:[.,;!?]|$|\b(?:but|and|or|because|since|unless|when|if|only|aber|und|oder|weil)\b))"
+)
+_BEHIND: Final = re.compile(
+    r"\b[a-z]{2,}ed (out|up|down|off|away|in(?= (?:on|at|by|last|this|yesterday)\b))"
+)
+
+
+def _other_gender(a: str, b: str) -> tuple[str, Difference] | None:
+    """`Mr Abernathy` is not `Mrs Abernathy`."""
+    one, other = _genders(a), _genders(b)
+    if one and other and set(one).isdisjoint(other):
+        return "other-persons", Difference(DifferenceKind.NAME, one, other)
+    return None
+
+
+@lru_cache(maxsize=65_536)
+def _genders(text: str) -> tuple[str, ...]:
+    """Words that tell a man from a woman, by gender."""
+    words = set(_words(text))
+    return tuple(name for name, known in _GENDERS.items() if words & known)
+
+
+_GENDERS: Final = {
+    "he": frozenset(("he", "him", "his", "he's", "himself", "mr", "herr", "herrn", "ihn")),
+    "she": frozenset(("she", "hers", "she's", "herself", "mrs", "ms", "miss", "frau")),
+}
+
+
 def _symbols(text: str, _language: str) -> tuple[str, ...]:
     """Signs that carry meaning, sorted: operators, grades, ratings, emoji, signs of numbers."""
     for sign, plain in _PLAIN.items():
@@ -194,7 +216,7 @@ def _indents(text: str, _language: str) -> tuple[str, ...]:
 
 
 def _small_words(text: str, _language: str) -> tuple[str, ...]:
-    return tuple(sorted(w for w in _words(_HERE.sub("", text)) if w in _TELLING))
+    return tuple(sorted(w for w in _words(_HERE.sub("", text)) if w in every("telling")))
 
 
 def _capitals(text: str, language: str) -> tuple[str, ...]:
@@ -202,7 +224,7 @@ def _capitals(text: str, language: str) -> tuple[str, ...]:
     if text.isupper():
         return ()
     words = _WORD.findall(text)
-    found = [w for w in words if len(w) > 1 and w.isupper() and w.casefold() in _SMALL]
+    found = [w for w in words if len(w) > 1 and w.isupper() and w.casefold() in every("small")]
     if language == "de":
         found += _POLITE.findall(text)
     return tuple(sorted(found))
@@ -212,19 +234,26 @@ def _twins(text: str, language: str) -> tuple[str, ...]:
     """German words that a dot or an ß tells apart."""
     if language not in {"de", "en"}:
         return ()
-    return tuple(sorted(w for w in (m.lower() for m in _WORD.findall(text)) if w in _TWINS))
+    return tuple(sorted(w for w in (m.lower() for m in _WORD.findall(text)) if w in every("twins")))
 
 
 def _withdrawn(a: str, b: str, superset: Side) -> tuple[str, Difference] | None:
     """A larger text that takes back, or only quotes, what the smaller one states."""
     large, small = (a, b) if superset == "a" else (b, a)
-    more = (Counter(_words(large)) - Counter(_words(small))).keys()
-    found = sorted(more & _RETRACTING)
-    found += [w for w in _RETRACTING_JA if w in large and w not in small]
+    more = (Counter(_retracting(large)) - Counter(_retracting(small))).keys()
+    unspaced = sorted(lexicon("ja").sets["retracting"])
+    found = sorted(more) + [w for w in unspaced if w in large and w not in small]
     if not found:
         return None
     left, right = (tuple(found), ()) if superset == "a" else ((), tuple(found))
     return "taken-back", Difference(DifferenceKind.POLARITY, left, right)
+
+
+@lru_cache(maxsize=65_536)
+def _retracting(text: str) -> tuple[str, ...]:
+    """Words that take back what is said."""
+    known = lexicon("en").sets["retracting"] | lexicon("de").sets["retracting"]
+    return tuple(word for word in _words(text) if word in known)
 
 
 def _particles(text: str, language: str) -> tuple[str, ...]:
@@ -245,16 +274,20 @@ def _words(text: str) -> Iterator[str]:
 
 def _other_persons(a: str, b: str, language: str) -> tuple[str, Difference] | None:
     """`He` against `she`, and `I told you` against `you told me`."""
-    known = _PERSONS.get(language, {})
-    one = tuple(known[w] for w in _words(a) if w in known)
-    other = tuple(known[w] for w in _words(b) if w in known)
+    (left, one), (right, other) = _persons(a, language), _persons(b, language)
     exchanged = set(one) - set(other) and set(other) - set(one)
-    turned = Counter(one) == Counter(other) and one != other
+    turned = one != other and Counter(one) == Counter(other)
     if not (exchanged or turned):
         return None
-    left = tuple(w for w in _words(a) if w in known)
-    right = tuple(w for w in _words(b) if w in known)
     return "other-persons", Difference(DifferenceKind.NAME, left, right)
+
+
+@lru_cache(maxsize=65_536)
+def _persons(text: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The pronouns of a text, and the person of each."""
+    known = lexicon(language).persons if language in LANGUAGES else {}
+    words = tuple(word for word in _words(text) if word in known)
+    return words, tuple(known[word] for word in words)
 
 
 _Reader = Callable[[str, str], tuple[str, ...]]
@@ -264,6 +297,8 @@ _RULES: Final[tuple[tuple[str, DifferenceKind, _Reader], ...]] = (
     ("symbols-differ", DifferenceKind.DETAIL, _symbols),
     ("pictures-differ", DifferenceKind.POLARITY, _pictures),
     ("question-or-statement", DifferenceKind.MODALITY, _questions),
+    ("embedded", DifferenceKind.MODALITY, _embedded),
+    ("particles-at-the-end", DifferenceKind.POLARITY, _final_particles),
     ("tables-differ", DifferenceKind.ORDER, _tables),
     ("numbered-order-differs", DifferenceKind.ORDER, _numbered),
     ("indentation-differs", DifferenceKind.ORDER, _indents),
@@ -273,4 +308,10 @@ _RULES: Final[tuple[tuple[str, DifferenceKind, _Reader], ...]] = (
     ("particles-differ", DifferenceKind.ORDER, _particles),
     ("tense-differs", DifferenceKind.MODALITY, _past),
 )
-_TURNING: Final = frozenset({"hidden-characters", "question-or-statement", "pictures-differ"})
+_TURNING: Final = frozenset(
+    {"hidden-characters", "question-or-statement", "pictures-differ", "embedded"}
+)
+_TURNING_RULES: Final = tuple(
+    (at, rule, kind)
+    for at, (rule, kind) in enumerate((r, k) for r, k, _ in _RULES if r in _TURNING)
+)

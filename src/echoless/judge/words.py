@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from fractions import Fraction
-from functools import cache
-from typing import Final
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
 
-from echoless.judge import quantity
-from echoless.judge.language import Lexicon, fold, lexicon, units
+from echoless.judge.language import Lexicon, fold, lexicon, stem, units
 from echoless.judge.scan import LINE, Kind, Raw, Token
 
 _SENTENCE_ENDS: Final = frozenset(f".!?。:|{LINE}-–—=([【「")
 _TITLES: Final = frozenset(
     {"herr", "herrn", "frau", "onkel", "tante", "dr", "prof", "mr", "mrs", "ms", "familie"}
 )
-_KEEP: Final = frozenset(
-    {"news", "less", "this", "thus", "always", "during", "thing", "need", "speed"}
-)
 _HONORIFIC: Final = re.compile("^(?:さん|くん|ちゃん|さま)")
-_ENDINGS_DE: Final = ("innen", "ern", "en", "er", "em", "es", "e", "n", "s")
 
 
+_BARE: Final = frozenset({"hour", "alone"})
 _GLUE: Final = ("articles", "prepositions", "conjunctions", "function", "bland", "weak")
 
 
@@ -36,41 +31,44 @@ def _slipped_glue(word: str, lex: Lexicon) -> bool:
     return len(word) > 5 and "".join(sorted(word)) in _glue_letters(lex)
 
 
-@cache
-def stem(word: str, language: str) -> str:
-    """A light stem: plural, participle and case endings off. Too little rather than too much."""
-    if len(word) < 4 or word in _KEEP or not word.isalpha():
-        return word
-    return _stem_de(word) if language == "de" else _stem_en(word)
+class _Class(NamedTuple):
+    """What a word is whatever stands around it."""
+
+    sort: str
+    kind: Kind
+    key: str
 
 
-def _stem_de(word: str) -> str:
-    for ending in _ENDINGS_DE:
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
+@lru_cache(maxsize=65_536)
+def _class_of(word: str, lex: Lexicon) -> _Class:
+    """Sort `person` may be a person if it has a capital, `open` may be a name."""
+    if word in lex.times:
+        return _Class("closed", Kind.DATE, f"t:{lex.times[word]}")
+    if word in lex.negation:
+        return _Class("closed", Kind.NEGATION, f"!{lex.negation[word]}")
+    if word in lex.quantifiers:
+        return _Class("person", Kind.QUANTIFIER, f"!{lex.quantifiers[word]}")
+    if word in lex.modality:
+        return _Class("person", Kind.MODALITY, f"!{lex.modality[word]}")
+    if word in lex.ordinals:
+        return _Class("closed", Kind.RELATION, f"#{lex.ordinals[word]}")
+    if lex.has("significant", word) and not lex.has("weak", word):
+        return _Class("closed", Kind.RELATION, word)
+    return _open_class(word, lex)
 
 
-def _stem_en(word: str) -> str:
-    if word.endswith(("ies", "ied")) and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith("ing") and not word.endswith("eing"):
-        return _undouble(word, word[:-3])
-    if word.endswith("ed") and not word.endswith("eed"):
-        return _undouble(word, word[:-2])
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    return word[:-1] if word.endswith("e") and len(word) > 3 else word
-
-
-def _undouble(word: str, base: str) -> str:
-    if len(base) < 3 or not re.search("[aeiouy]", base):
-        return word
-    if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "aeiouls":
-        return base[:-1]
-    return base[:-1] if base.endswith("e") and len(base) > 3 else base
+def _open_class(word: str, lex: Lexicon) -> _Class:
+    unit = units().get(word) if len(word) > 3 else None
+    if any(lex.has(name, word) for name in _GLUE) or _slipped_glue(word, lex):
+        sort = "glue"
+    elif lex.has("relative_days", word):
+        return _Class("closed", Kind.DATE, word)
+    elif unit is not None:
+        return _Class("closed", Kind.UNIT, f"u:{unit.factor} {unit.base}")
+    else:
+        sort = "open"
+    kind = Kind.SCOPE if lex.has("scopes", word) else Kind.WORD
+    return _Class(sort, kind, lex.synonyms.get(word) or stem(word, lex.language))
 
 
 class Reader:
@@ -82,6 +80,7 @@ class Reader:
         self._mark = LINE
         self._glue: list[str] = []
         self._before = ""
+        self._bare = ""
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -90,16 +89,11 @@ class Reader:
 
     def read(self, raws: list[Raw]) -> Iterator[Token]:
         """All tokens of a text, in order."""
-        index = 0
-        while index < len(raws):
-            taken, tokens = self._number_words(raws, index)
-            if not taken:
-                taken, tokens = 1, list(self._one(raws, index))
-            yield from tokens
-            index += taken
+        for index in range(len(raws)):
+            yield from self._one(raws, index)
 
-    def _make(self, kind: Kind, key: str, text: str) -> Token:
-        token = Token(kind, key, text, self._mark, " ".join(self._glue))
+    def _make(self, kind: Kind, key: str, text: str, *, bare: str = "") -> Token:
+        token = Token(kind, key, text, self._mark, " ".join(self._glue), bare or self._bare)
         self._mark, self._glue, self._before = "", [], fold(text, self._lex.language)
         return token
 
@@ -110,11 +104,13 @@ class Reader:
             self._see_mark(raw.text)
         elif raw.keys:
             for kind, key in raw.keys:
-                yield self._make(kind, key, raw.text)
+                yield self._make(kind, key, raw.text, bare=raw.kind if raw.kind in _BARE else "")
         elif raw.kind == "phrase":
             yield from self._classed(fold(raw.text, self._lex.language), raw.text)
-        elif raw.kind == "word":
+        elif raw.word:
+            self._bare = "joined" if raw.kind == "joined" else ""
             yield from self._word(raw.text)
+            self._bare = ""
         elif raw.kind in {"han", "kata"}:
             yield from self._run(raw, following)
         elif raw.kind == "hira":
@@ -125,46 +121,6 @@ class Reader:
             self._mark += mark
 
     # ------------------------------------------------------------------ alphabets
-
-    def _number_words(self, raws: list[Raw], index: int) -> tuple[int, list[Token]]:
-        """A number in words, with the unit after it: how many matches it takes, and its token."""
-        words: list[str] = []
-        for raw in raws[index : index + 8]:
-            word = fold(raw.text, self._lex.language)
-            known = word in self._lex.numbers or (words and word in self._lex.multipliers)
-            if raw.kind != "word" or not (known or (words and word == "and")):
-                break
-            words.append(word)
-        while words and words[-1] == "and":
-            words.pop()
-        value = quantity.word_number([w for w in words if w != "and"], self._lex) if words else None
-        if value is None and words:
-            words = words[:1]
-            value = self._lex.numbers[words[0]]
-        if value is None or (words == ["one"] and not self._counts(raws, index)):
-            return 0, []
-        return self._with_unit(raws, index, words, value)
-
-    def _with_unit(
-        self, raws: list[Raw], index: int, words: list[str], value: int
-    ) -> tuple[int, list[Token]]:
-        after = index + len(words)
-        text = " ".join(raw.text for raw in raws[index:after])
-        unit = raws[after].text.casefold() if after < len(raws) else ""
-        if unit in units() and len(unit) > 1 and unit != "in":
-            key = quantity.quantity_key(Fraction(value), unit)
-            return len(words) + 1, [self._make(Kind.NUMBER, key, f"{text} {raws[after].text}")]
-        return len(words), [self._make(Kind.NUMBER, f"n:{value}", text)]
-
-    def _counts(self, raws: list[Raw], index: int) -> bool:
-        """Whether `one` is a number here and not a pronoun: a plain noun has to follow."""
-        if index + 1 >= len(raws) or raws[index + 1].kind != "word":
-            return False
-        after = fold(raws[index + 1].text, self._lex.language)
-        closed = ("function", "articles", "prepositions", "conjunctions", "significant", "bland")
-        return not (
-            any(self._lex.has(name, after) for name in closed) or after in self._lex.modality
-        )
 
     def _word(self, text: str) -> Iterator[Token]:
         word = fold(text, self._lex.language).replace("-", "")
@@ -201,45 +157,21 @@ class Reader:
         lex = self._lex
         if word in lex.weekdays and (len(word) > 4 or text[0].isupper()):
             yield self._make(Kind.DATE, f"w:{lex.weekdays[word]}", text)
-        elif word in lex.months and text[0].isupper() and (len(word) > 3 or not self._starts()):
+            return
+        if word in lex.months and text[0].isupper() and (len(word) > 3 or not self._starts()):
             yield self._make(Kind.DATE, f"m:{lex.months[word]:02d}", text)
-        elif word in lex.times:
-            yield self._make(Kind.DATE, f"t:{lex.times[word]}", text)
-        elif word in lex.negation:
-            yield self._make(Kind.NEGATION, f"!{lex.negation[word]}", text)
-        elif self._called(text) and (word in lex.quantifiers or word in lex.modality):
-            yield self._make(Kind.NAME, word, text)
-        elif word in lex.quantifiers:
-            yield self._make(Kind.QUANTIFIER, f"!{lex.quantifiers[word]}", text)
-        elif word in lex.modality:
-            yield self._make(Kind.MODALITY, f"!{lex.modality[word]}", text)
-        elif word in lex.ordinals:
-            yield self._make(Kind.RELATION, f"#{lex.ordinals[word]}", text)
-        else:
-            yield from self._open(word, text)
-
-    def _open(self, word: str, text: str) -> Iterator[Token]:
-        lex = self._lex
-        if lex.has("significant", word) and not lex.has("weak", word):
-            yield self._make(Kind.RELATION, word, text)
-        elif self._is_glue(word) and not (text == "A" and not self._starts()):
+            return
+        sort, kind, key = _class_of(word, lex)
+        if sort == "glue" and (text != "A" or self._starts()):
             self._glue.append(word)
             if word in _TITLES:
                 self._before = word
-        elif lex.has("relative_days", word):
-            yield self._make(Kind.DATE, word, text)
-        elif word in units() and len(word) > 3:
-            unit = units()[word]
-            yield self._make(Kind.UNIT, f"u:{unit.factor} {unit.base}", text)
-        elif self._is_name(text):
+        elif sort == "person" and self._called(text):
+            yield self._make(Kind.NAME, word, text)
+        elif sort in {"open", "glue"} and self._is_name(text):
             yield self._make(Kind.NAME, lex.synonyms.get(word, word), text)
         else:
-            kind = Kind.SCOPE if lex.has("scopes", word) else Kind.WORD
-            plain = lex.synonyms.get(word)
-            yield self._make(kind, plain or stem(word, lex.language), text)
-
-    def _is_glue(self, word: str) -> bool:
-        return any(self._lex.has(name, word) for name in _GLUE) or _slipped_glue(word, self._lex)
+            yield self._make(kind, key, text)
 
     def _starts(self) -> bool:
         return not _SENTENCE_ENDS.isdisjoint(self._mark) and not self._glue

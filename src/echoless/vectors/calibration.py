@@ -1,37 +1,40 @@
-"""Operating points: from which cosine on a pair of a model is worth a look.
+"""What belongs to a model: from which cosine on a pair is worth a look, and what a cosine means.
 
 A detector serves recall, so a point is set low: what it lets through costs the judge a look, what
 it keeps out is never seen again. Points do not carry over from one model to another (law 11).
 
-How the measured ones were found, with the tables: `docs/adr/0002-default-encoder.md`.
+How they were found, with tables: `docs/adr/0002-default-encoder.md` (points) and
+`benchmarks/results/calibrations.md` (scales). What a person calibrated comes before what is
+shipped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from echoless.vectors.own import read_own
+from echoless.vectors.scale import Calibration, OperatingPoint
+
+__all__ = [
+    "CALIBRATIONS",
+    "DEFAULT_OPERATING_POINT",
+    "OPERATING_POINTS",
+    "Calibration",
+    "OperatingPoint",
+    "calibration_of",
+    "known_point",
+    "operating_point",
+    "shipped_calibration",
+    "shipped_point",
+]
 
 DEFAULT_OPERATING_POINT: Final = 0.80
 """For models without a figure. Of the models measured, those with spread cosines (USE, MiniLM,
 potion) find 30 to 56 of 100 mergeable pairs there; e5, whose cosines sit between 0.78 and 1.0,
 proposes 57 pairs a memory. Cautious for the one, noisy for the other: calibrate, or set
 `--threshold`."""
-
-
-@dataclass(frozen=True, slots=True)
-class OperatingPoint:
-    """Where to begin looking.
-
-    Attributes:
-        cosine: 0 to 1, inclusive.
-        source: Where the figure comes from, in one sentence.
-    """
-
-    cosine: float
-    source: str
-
 
 _MEASURED: Final = (
     "measured on 475 labelled pairs and a store of 1,200 memories, November 2026: "
@@ -56,25 +59,119 @@ OPERATING_POINTS: Final[Mapping[str, OperatingPoint]] = MappingProxyType(
 """By model name, case-folded, without organisation and version."""
 
 _SAME_WEIGHTS: Final[Mapping[str, str]] = MappingProxyType(
-    {"all-minilm-l6-v2-onnx-int8": "all-minilm-l6-v2", "e5-small": "multilingual-e5-small"}
+    {
+        "all-minilm-l6-v2-onnx-int8": "all-minilm-l6-v2",
+        "all-minilm-l6-v2-int8": "all-minilm-l6-v2",
+        "e5-small": "multilingual-e5-small",
+        "multilingual-e5-small-q4": "multilingual-e5-small",
+    }
 )
+
+_FITTED: Final = (
+    "quantiles of 2,935 labelled and as many random pairs against those of the reference, "
+    "November 2026; {languages}"
+)
+
+CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
+    {
+        "use-multilingual-v3": Calibration(
+            ((0.0, 0.0), (1.0, 1.0)), 0.80, "the reference: the judge's weights are fitted on it"
+        ),
+        "all-minilm-l6-v2": Calibration(
+            (
+                (-0.025, -0.031),
+                (0.105, 0.076),
+                (0.454, 0.375),
+                (0.774, 0.691),
+                (0.940, 0.892),
+                (1.0, 1.0),
+            ),
+            None,
+            _FITTED.format(languages="English and German"),
+            stretch=0.84,
+            languages=frozenset({"en", "de"}),
+        ),
+        "multilingual-e5-small": Calibration(
+            (
+                (0.753, -0.029),
+                (0.806, 0.079),
+                (0.868, 0.378),
+                (0.936, 0.695),
+                (0.980, 0.894),
+                (1.0, 1.0),
+            ),
+            None,
+            _FITTED.format(languages="English, German and Japanese")
+            + ' (prefix "passage: ", 4-bit weights)',
+            stretch=4.1,
+        ),
+        "potion-base-8m": Calibration(
+            (
+                (-0.044, -0.033),
+                (0.090, 0.074),
+                (0.410, 0.382),
+                (0.735, 0.702),
+                (0.938, 0.899),
+                (1.0, 1.0),
+            ),
+            None,
+            _FITTED.format(languages="English"),
+            stretch=0.56,
+            languages=frozenset({"en"}),
+        ),
+    }
+)
+"""By model name as above; `python -m benchmarks.calibrations` prints the lines."""
 
 
 def known_point(model: str) -> OperatingPoint | None:
-    """The operating point of a model, or None.
+    """The operating point of a model: the user's own, else the shipped one, else None.
 
     Args:
         model: As its vectors carry it: `use-multilingual-v3@0.2.1`,
             `sentence-transformers/all-MiniLM-L6-v2`, `text-embedding-3-small@localhost/v1`.
 
     Returns:
-        The point of the name between the last `/` before any `@` and that `@`.
+        What was calibrated for exactly this model, or the shipped point of its name: what stands
+        between the last `/` before any `@` and that `@`.
+
+    Raises:
+        InputError: There is a calibration of the user's that cannot be read.
     """
-    name = model.partition("@")[0].rstrip("/").rpartition("/")[2].strip().casefold()
-    return OPERATING_POINTS.get(_SAME_WEIGHTS.get(name, name))
+    own = read_own(model)
+    if own is not None and own.point is not None:
+        return own.point
+    return shipped_point(model)
+
+
+def shipped_point(model: str) -> OperatingPoint | None:
+    """The shipped point of a model by its name, whatever its user calibrated; or None."""
+    return OPERATING_POINTS.get(_name(model))
 
 
 def operating_point(model: str) -> float | None:
     """The cosine of `known_point`, or None."""
     point = known_point(model)
     return None if point is None else point.cosine
+
+
+def calibration_of(model: str) -> Calibration | None:
+    """The scale of a model: the user's own, else the shipped one, else None; as `known_point`.
+
+    Raises:
+        InputError: There is a calibration of the user's that cannot be read.
+    """
+    own = read_own(model)
+    if own is not None and own.calibration is not None:
+        return own.calibration
+    return shipped_calibration(model)
+
+
+def shipped_calibration(model: str) -> Calibration | None:
+    """The shipped scale of a model by its name, whatever its user calibrated; or None."""
+    return CALIBRATIONS.get(_name(model))
+
+
+def _name(model: str) -> str:
+    name = model.partition("@")[0].rstrip("/").rpartition("/")[2].strip().casefold()
+    return _SAME_WEIGHTS.get(name, name)

@@ -1,4 +1,4 @@
-"""What the encoders share: is the library there, and which model is on the disk."""
+"""What encoders and verifiers share: is the library there, and which model is on the disk."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def require_module(module: str, what: str, extra: str) -> None:
         raise MissingExtra(what, extra)
 
 
-def require_argument(name: str, argument: str) -> str:
-    """The model an encoder was asked for, stripped.
+def require_argument(name: str, argument: str, kind: str = "encoder") -> str:
+    """The model an encoder or verifier was asked for, stripped.
 
     Raises:
         UsageError: None was named.
@@ -42,7 +42,7 @@ def require_argument(name: str, argument: str) -> str:
     model = argument.strip()
     if not model:
         raise UsageError(
-            f"The encoder {name!r} needs a model: write {name}:NAME or {name}:/path/to/model."
+            f"The {kind} {name!r} needs a model: write {name}:NAME or {name}:/path/to/model."
         )
     return model
 

@@ -77,6 +77,16 @@ class MemoryVectoriser:
         self._batch = batch
         self._prefer_stored = prefer_stored
 
+    @property
+    def encoder(self) -> Encoder | None:
+        """What makes vectors; without one stored vectors are all there is."""
+        return self._encoder
+
+    @property
+    def cache(self) -> VectorCache | None:
+        """Where vectors are kept."""
+        return self._cache
+
     def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
         """Comparable vectors of the memories, one matrix for each model.
 

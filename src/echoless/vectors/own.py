@@ -1,0 +1,222 @@
+"""What a person taught echoless about a model: one JSON file for each in the user's data folder.
+
+Written by `echoless calibrate`, read wherever thresholds of a model are asked for. It holds ids,
+digests and cosines, no text. A file that cannot be understood is an error that names it: thresholds
+that quietly change from one run to the next are worse than a run that stops.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+from echoless.errors import InputError, StoreReadOnly
+from echoless.model import Json
+from echoless.vectors.scale import Calibration, OperatingPoint
+
+FOLDER: Final = "ECHOLESS_DATA_DIR"
+
+_KIND: Final = "echoless calibration"
+_VERSION: Final = 1
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_NAME_LENGTH: Final = 60
+_DIGEST: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person's answer about two memories.
+
+    Attributes:
+        a: The smaller id.
+        b: The larger id.
+        texts: Keys of the two contents (`text.content_key`), in the order of the ids.
+        cosine: Of the two texts, by the model asked about.
+        same: Whether they state the same.
+    """
+
+    a: str
+    b: str
+    texts: tuple[str, str]
+    cosine: float
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What is known of a model from its user.
+
+    Attributes:
+        model: Identity of the model, in full.
+        answers: All answers given so far.
+        calibration: None as long as the answers do not settle it.
+        point: None as above.
+    """
+
+    model: str
+    answers: tuple[Answer, ...] = ()
+    calibration: Calibration | None = None
+    point: OperatingPoint | None = None
+
+
+def data_folder() -> Path:
+    """`ECHOLESS_DATA_DIR` if set, else the user's data folder for echoless."""
+    chosen = os.environ.get(FOLDER, "").strip()
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    from platformdirs import user_data_dir  # noqa: PLC0415 - only where no folder is named
+
+    return Path(user_data_dir("echoless", appauthor=False))
+
+
+def own_path(model: str) -> Path:
+    """Where the file of a model is or will be: a readable part, and a digest of the whole name."""
+    readable = _UNSAFE.sub("-", model).strip("-.")[:_NAME_LENGTH] or "model"
+    digest = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return data_folder() / "calibrations" / f"{readable}-{digest}.json"
+
+
+def read_own(model: str) -> Own | None:
+    """What a person taught about a model, or None.
+
+    Raises:
+        InputError: The file is damaged, of another program or about another model.
+    """
+    path = own_path(model)
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise _unreadable(path, str(problem)) from problem
+    try:
+        return _from_json(json.loads(text), model)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise _unreadable(path, str(problem) or type(problem).__name__) from problem
+
+
+def _unreadable(path: Path, why: str) -> InputError:
+    return InputError(
+        f"The calibration {path} cannot be read ({why}). Delete it, or move it away, and run "
+        "`echoless calibrate` again."
+    )
+
+
+def write_own(own: Own) -> Path:
+    """Keep what a person taught; the file is replaced in one step.
+
+    Raises:
+        StoreReadOnly: The folder cannot be written.
+    """
+    path = own_path(own.model)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=".draft-", suffix=".json")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(json.dumps(_to_json(own), indent=1) + "\n")
+            Path(draft).replace(path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise StoreReadOnly(
+            f"The calibration cannot be written to {path} ({problem}). "
+            f"Set {FOLDER} to a folder that can be written."
+        ) from problem
+    return path
+
+
+# ------------------------------------------------------------------ JSON
+
+
+def _to_json(own: Own) -> dict[str, Json]:
+    made, point = own.calibration, own.point
+    return {
+        "kind": _KIND,
+        "version": _VERSION,
+        "model": own.model,
+        "point": None if point is None else {"cosine": point.cosine, "source": point.source},
+        "calibration": None
+        if made is None
+        else {
+            "anchors": [[one, other] for one, other in made.anchors],
+            "word": made.word,
+            "stretch": made.stretch,
+            "languages": None if made.languages is None else sorted(made.languages),
+            "source": made.source,
+        },
+        "answers": [
+            {"a": e.a, "b": e.b, "texts": list(e.texts), "cosine": e.cosine, "same": e.same}
+            for e in own.answers
+        ],
+    }
+
+
+def _from_json(raw: object, model: str) -> Own:
+    record = _record(raw)
+    if record.get("kind") != _KIND:
+        raise ValueError("it is no calibration of echoless")
+    if record.get("version") != _VERSION:
+        raise ValueError(f"it was written by another version ({record.get('version')!r})")
+    if record.get("model") != model:
+        raise ValueError(f"it is about the model {record.get('model')!r}, not {model!r}")
+    made, point = record["calibration"], record["point"]
+    return Own(
+        model,
+        tuple(_answer(_record(each)) for each in _list(record["answers"])),
+        None if made is None else _calibration(_record(made)),
+        None if point is None else _point(_record(point)),
+    )
+
+
+def _calibration(raw: Mapping[str, object]) -> Calibration:
+    anchors = [_list(each) for each in _list(raw["anchors"])]
+    word, languages = raw["word"], raw["languages"]
+    return Calibration(
+        tuple((_number(x), _number(y)) for x, y in anchors),
+        None if word is None else _number(word),
+        str(raw["source"]),
+        _number(raw["stretch"]),
+        None if languages is None else frozenset(str(each) for each in _list(languages)),
+    )
+
+
+def _point(raw: Mapping[str, object]) -> OperatingPoint:
+    cosine = _number(raw["cosine"])
+    if not 0 < cosine <= 1:
+        raise ValueError(f"the operating point {cosine} is not above 0 and up to 1")
+    return OperatingPoint(cosine, str(raw["source"]))
+
+
+def _answer(raw: Mapping[str, object]) -> Answer:
+    one, other = (str(each) for each in _list(raw["texts"]))
+    if not isinstance(raw["same"], bool):
+        raise TypeError("an answer is neither true nor false")
+    return Answer(str(raw["a"]), str(raw["b"]), (one, other), _number(raw["cosine"]), raw["same"])
+
+
+def _record(raw: object) -> Mapping[str, object]:
+    if not isinstance(raw, dict):
+        raise TypeError("a JSON object was expected")
+    return cast("Mapping[str, object]", raw)
+
+
+def _list(raw: object) -> Sequence[object]:
+    if not isinstance(raw, list):
+        raise TypeError("a JSON list was expected")
+    return cast("Sequence[object]", raw)
+
+
+def _number(raw: object) -> float:
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
+        raise TypeError(f"{raw!r} is not a number")
+    return float(raw)

@@ -1,0 +1,12 @@
+"""No test reads what the person at this machine taught echoless."""
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ECHOLESS_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        yield
