@@ -162,6 +162,7 @@ def findings_json(findings: Findings, *, action: str | None = None) -> dict[str,
         "skipped": skipped,
         "skipped_ids": {reason: list(ids) for reason, ids in findings.tally.skipped.items()},
         "notes": list(findings.tally.notes),
+        "opinions": findings.opinions.to_json() if findings.opinions else None,
     }
 
 

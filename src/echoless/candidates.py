@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.detect import DetectorOptions, open_detector
 from echoless.model import Candidate, Json, Memory
@@ -11,7 +11,11 @@ from echoless.profiles import DetectorUse, Profile
 from echoless.settings import Settings
 from echoless.tally import Tally
 from echoless.text import is_blank, unreadable
+from echoless.times import instant
 from echoless.vectors.base import Vectoriser
+
+if TYPE_CHECKING:
+    from echoless.vectors.vectorise import MemoryVectoriser
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, in all); in all is 0 where it is not known."""
@@ -22,6 +26,12 @@ Signals = dict[tuple[str, str], dict[str, float]]
 MAX_LENGTH: Final = 1_000_000
 """Characters; longer memories are counted as skipped. Far above any memory, far below what would
 stall a comparison."""
+
+READ_FOR_DAYS: Final = 2_000
+"""Characters up to which identical texts are read for days told from the day of writing."""
+
+DAY: Final = 86_400 * 10**9
+"""Nanoseconds."""
 
 PAIRS_PER_MEMORY: Final = 30
 """Pairs of one detector that are looked at, for each memory of a partition, closest first.
@@ -38,7 +48,7 @@ def eligible(
     """Memories that can be compared; the others are counted with the reason."""
     kept = []
     for memory in memories.values():
-        reason = "already marked" if memory.id in marked else _unfit(memory.content)
+        reason = "already marked" if memory.id in marked else unfit(memory.content)
         if reason:
             tally.skip(reason, memory.id)
         else:
@@ -46,7 +56,8 @@ def eligible(
     return kept
 
 
-def _unfit(text: str) -> str | None:
+def unfit(text: str) -> str | None:
+    """Why a text cannot be compared with any other, or None."""
     if len(text) > MAX_LENGTH:
         return "too long"
     if is_blank(text):
@@ -55,12 +66,33 @@ def _unfit(text: str) -> str | None:
 
 
 def folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str, ...]]:
-    """Identical texts of one partition, by the smallest id: judged once, whatever their number."""
-    classes: dict[tuple[object, ...], list[str]] = {}
+    """Identical texts of one partition, by the smallest id: judged once, whatever their number.
+
+    To a judge that reads, `the demo is tomorrow` of two days are two texts.
+    """
+    classes: dict[tuple[object, ...], list[Memory]] = {}
     for memory in memories:
-        key = (*_partition(memory, profile), memory.content)
-        classes.setdefault(key, []).append(memory.id)
-    return {min(ids): tuple(sorted(ids)) for ids in classes.values()}
+        classes.setdefault((*_partition(memory, profile), memory.content), []).append(memory)
+    days = [same for each in classes.values() for same in _by_day(each, profile)]
+    return {min(ids): tuple(sorted(ids)) for ids in days}
+
+
+def _by_day(same: Sequence[Memory], profile: Profile) -> Iterator[list[str]]:
+    """Ids of identical texts; by the day they were made, if they tell a day from there."""
+    ids = [memory.id for memory in same]
+    if len(same) == 1 or profile.judge != "full" or len(same[0].content) > READ_FOR_DAYS:
+        yield ids
+        return
+    from echoless.judge.facts import facts_of  # noqa: PLC0415 - brings in the lexicons
+
+    if not facts_of(same[0].content).relative:
+        yield ids
+        return
+    days: dict[object, list[str]] = {}
+    for memory in same:
+        made = instant(memory.created_at)
+        days.setdefault(None if made is None else made // DAY, []).append(memory.id)
+    yield from days.values()
 
 
 def candidates(
@@ -69,6 +101,7 @@ def candidates(
     settings: Settings,
     tally: Tally,
     tell: Progress,
+    vectoriser: Vectoriser | None = None,
 ) -> tuple[Signals, int]:
     """What the detectors of the profile propose.
 
@@ -78,13 +111,13 @@ def candidates(
         settings: Profile, encoder, cache.
         tally: Takes what detectors skip.
         tell: Progress.
+        vectoriser: Gives vectors to detectors that want them, see `open_vectors`.
 
     Returns:
         The pairs with their similarities, and how many more were proposed but left out.
     """
     signals: Signals = {}
     left_out = 0
-    vectoriser = _vectoriser(settings, tally, tell)
     partitions = list(_partitions(memories, copies, settings.profile))
     for use in settings.profile.detectors:
         detector = open_detector(use.name, _options(use, vectoriser))
@@ -146,7 +179,8 @@ def _capped(name: str, size: int, looked_at: int, dropped: int, kept: Sequence[C
     )
 
 
-def _vectoriser(settings: Settings, tally: Tally, tell: Progress) -> Vectoriser | None:
+def open_vectors(settings: Settings, tally: Tally, tell: Progress) -> MemoryVectoriser | None:
+    """The vectors of a run, for detectors and judge; None where the profile wants none."""
     if not any(use.name == "semantic" for use in settings.profile.detectors):
         return None
     from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415 - only where it is used

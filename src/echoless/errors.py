@@ -19,7 +19,8 @@ EcholessError                1   something failed or was refused
 │   └── PlanRefused              the store did not keep what was written; all was rolled back
 ├── UndoConflict             6   someone edited the records since
 ├── MissingExtra             7   an optional library is not installed
-└── EncoderError             8   the embedding model failed
+├── EncoderError             8   the embedding model failed
+└── VerifierError            8   the verifier failed
 ```
 
 `audit --fail-over` ends with 10 (`TOO_MUCH_REPETITION`) and an interrupted command with 130.
@@ -51,6 +52,7 @@ __all__ = [
     "StoreReadOnly",
     "UndoConflict",
     "UsageError",
+    "VerifierError",
 ]
 
 TOO_MUCH_REPETITION: Final = 10
@@ -162,5 +164,11 @@ class MissingExtra(EcholessError):
 
 class EncoderError(EcholessError):
     """The embedding model or its server failed; nothing was written."""
+
+    exit_code = 8
+
+
+class VerifierError(EcholessError):
+    """The verifier cannot give any opinion: its model or server failed; nothing was written."""
 
     exit_code = 8

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from echoless.errors import UsageError
-from echoless.model import Duplicate, Evidence, Judged, Subsumes, flipped
+from echoless.model import Duplicate, Evidence, Judged, flipped, merges
 
 _SAME_BYTES = Duplicate(Evidence(rule="same-bytes", how="exact", similarity=1.0))
 
@@ -65,7 +65,7 @@ class Bonds:
         self._judged: dict[tuple[str, str], Judged] = {}
         self._near: dict[str, set[str]] = {}
         for each in judged:
-            if isinstance(each.verdict, Duplicate | Subsumes):
+            if merges(each.verdict):
                 self._judged[each.a, each.b] = each
                 self._near.setdefault(each.a, set()).add(each.b)
                 self._near.setdefault(each.b, set()).add(each.a)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from echoless import survivor as survivors
-from echoless.candidates import Progress, candidates, eligible, folded
+from echoless.candidates import Progress, candidates, eligible, folded, open_vectors
+from echoless.cleanliness import levelled
 from echoless.groups import Bonds, Group, gather
 from echoless.ledger import Ledger, Mark
 from echoless.model import (
@@ -17,20 +18,35 @@ from echoless.model import (
     Memory,
     Pair,
     Sibling,
+    Subsumes,
     Unsure,
     Update,
+    Verdict,
     verdict_name,
 )
 from echoless.planning import Plan, make_plan
-from echoless.profiles import ActionKind
+from echoless.profiles import ActionKind, Profile
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Scope, Store, check_namespace
 from echoless.tally import Tally
 from echoless.text import content_key
 
+if TYPE_CHECKING:
+    from echoless.judge import Judge
+    from echoless.opinions.consultation import Consultation, Heard
+    from echoless.vectors.vectorise import MemoryVectoriser
+
+JUDGED_AT_ONCE: Final = 2_000
+"""Pairs judged between two signs of progress; their vectors are made in one go."""
+
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
+
+
+def held(verdict: Verdict) -> bool:
+    """Whether a pair stays apart and is worth a person's eye."""
+    return isinstance(verdict, HELD) or (isinstance(verdict, Subsumes) and verdict.narrows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +65,8 @@ class Findings:
         marked: Survivor by hidden memory, from earlier runs.
         left_out: Pairs detectors proposed beyond the budget, not judged.
         tally: What was skipped, and why.
+        opinions: How the verifier was asked about unsure pairs; None where there was none.
+        settled: Verdicts that a verifier's word changed, by ids, smaller first.
     """
 
     store: str
@@ -62,6 +80,8 @@ class Findings:
     marked: Mapping[str, str]
     left_out: int
     tally: Tally
+    opinions: Heard | None = None
+    settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
 
     @property
     def redundant(self) -> int:
@@ -107,6 +127,7 @@ def find(
     threshold: float | None = None,
     encoder: str | None = None,
     namespace: str | None = None,
+    verifier: str | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Find what a store says twice. Reads only.
@@ -118,12 +139,14 @@ def find(
         threshold: Above 0 and up to 1, for every similarity detector; each one's own by default.
         encoder: `auto`, `stored`, `none` or `name:argument`.
         namespace: Only this one.
+        verifier: `none` or `name:argument` of a model asked about unsure pairs.
         progress: Told how far each stage is.
 
     Raises:
         UsageError: A setting is unknown or out of range, or the namespace does not exist.
         InputError: The store holds records that cannot be read.
         EncoderError: The embedding model failed.
+        VerifierError: The verifier cannot answer anything.
     """
     chosen = settings or resolve(
         Choices(
@@ -131,18 +154,23 @@ def find(
             threshold=None if threshold is None else (str(threshold),),
             encoder=encoder,
             namespace=namespace,
+            verifier=verifier,
         ),
         proposed=store.profile,
     )
     tell = progress or (lambda _stage, _done, _all: None)
     tally = Tally()
+    consultation = _consultation(chosen, tell)
     memories = _scan(store, chosen, tell)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
     copies = folded(eligible(memories, marked, tally), chosen.profile)
     apart = _kept_apart(store.ledger, memories)
-    signals, left_out = candidates(memories, copies, chosen, tally, tell)
-    judged = _judge(memories, signals, apart, chosen, tell)
+    vectors = open_vectors(chosen, tally, tell)
+    signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors)
+    judge = open_judge(chosen.profile, vectors, tally)
+    judged = _judge(judge, memories, signals, apart, tell)
+    judged, settled = _settled(consultation, memories, signals, judged, tally)
     prior = {mark.survivor for mark in marks.values()}
     groups, reasons = _group(memories, judged, copies, apart, prior, chosen, tally)
     return Findings(
@@ -152,11 +180,13 @@ def find(
         memories=memories,
         groups=groups,
         reasons=reasons,
-        held=tuple(j for j in judged if isinstance(j.verdict, HELD)),
+        held=tuple(j for j in judged if held(j.verdict)),
         verdicts=Counter(verdict_name(j.verdict) for j in judged),
         marked=marked,
         left_out=left_out,
         tally=tally,
+        opinions=consultation.heard if consultation else None,
+        settled=settled,
     )
 
 
@@ -231,25 +261,81 @@ def _standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) 
 # ------------------------------------------------------------------ decide
 
 
+def open_judge(profile: Profile, vectors: MemoryVectoriser | None, tally: Tally) -> Judge:
+    """The judge of a profile.
+
+    Args:
+        profile: Names the judge.
+        vectors: Has the encoder, for a judge that asks what words mean.
+        tally: Told what the judge has to do without.
+
+    Raises:
+        InputError: The user's calibration of the encoder cannot be read.
+    """
+    from echoless.judge import judge_named  # noqa: PLC0415 - brings in lexicons and rapidfuzz
+    from echoless.judge.opening import open_meaning  # noqa: PLC0415
+
+    if profile.judge != "full" or vectors is None:
+        return judge_named(profile.judge)
+    return judge_named("full", open_meaning(vectors.encoder, vectors.cache, tally))
+
+
 def _judge(
+    judge: Judge,
     memories: Mapping[str, Memory],
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     apart: set[tuple[str, str]],
-    settings: Settings,
     tell: Progress,
 ) -> list[Judged]:
-    from echoless.judge import judge_named  # noqa: PLC0415 - brings in lexicons and rapidfuzz
-
-    judge = judge_named(settings.profile.judge)
     judged: list[Judged] = []
-    for at, (a, b) in enumerate(sorted(signals)):
-        if at % 2000 == 0:
-            tell("judging", at, len(signals))
-        if (a, b) not in apart:
-            verdict = judge.judge(Pair(memories[a], memories[b], signals[a, b]))
-            judged.append(Judged(a, b, verdict))
-    tell("judging", len(signals), len(signals))
+    wanted = [pair for pair in sorted(signals) if pair not in apart]
+    for start in range(0, len(wanted), JUDGED_AT_ONCE):
+        tell("judging", start, len(wanted))
+        some = wanted[start : start + JUDGED_AT_ONCE]
+        pairs = [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
+        verdicts = judge.judge_all(pairs)
+        judged.extend(Judged(a, b, v) for (a, b), v in zip(some, verdicts, strict=True))
+    tell("judging", len(wanted), len(wanted))
     return judged
+
+
+def _consultation(settings: Settings, tell: Progress) -> Consultation | None:
+    """The verifier of the run, made first: a wrong name is told before the long work."""
+    if settings.verifier == "none":
+        return None
+    from echoless.opinions.consultation import Consultation  # noqa: PLC0415 - seldom asked for
+    from echoless.opinions.registry import open_verifier  # noqa: PLC0415
+
+    verifier = open_verifier(settings.verifier)
+    if verifier is None:
+        return None
+    return Consultation(
+        verifier,
+        limit=settings.questions,
+        progress=lambda done, whole: tell("asking the verifier", done, whole),
+    )
+
+
+def _settled(
+    consultation: Consultation | None,
+    memories: Mapping[str, Memory],
+    signals: Mapping[tuple[str, str], Mapping[str, float]],
+    judged: list[Judged],
+    tally: Tally,
+) -> tuple[list[Judged], dict[tuple[str, str], Verdict]]:
+    """Verdicts with a verifier's word, and those it changed."""
+    if consultation is None:
+        return judged, {}
+    pairs = [Pair(memories[j.a], memories[j.b], signals[j.a, j.b]) for j in judged]
+    verdicts = consultation.settle(pairs, [j.verdict for j in judged], tally)
+    consultation.report(tally)
+    made = [Judged(j.a, j.b, new) for j, new in zip(judged, verdicts, strict=True)]
+    changed = {
+        (new.a, new.b): new.verdict
+        for old, new in zip(judged, made, strict=True)
+        if new.verdict is not old.verdict
+    }
+    return made, changed
 
 
 def _kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str, str]]:
@@ -277,16 +363,18 @@ def _group(
     tally: Tally,
 ) -> tuple[tuple[Group, ...], dict[str, str]]:
     profile = settings.profile
-    bonds = Bonds(judged, copies, apart)
+    bonds = Bonds(levelled(judged, memories, profile.junk), copies, apart)
     ids = bonds.ids()
-    order = survivors.rank((memories[i] for i in ids), profile.survivor, prior)
+    there = [memories[i] for i in ids]
+    order = survivors.rank(there, profile.survivor, prior, profile.junk)
     protected = {i for i in ids if memories[i].pinned or i in prior}
     groups = tuple(gather(profile.grouping, bonds, order, protected))
     for a, b in apart:
         tally.skip("kept both", a, b)
     _note_protected(groups, bonds, memories, prior, tally)
     return groups, {
-        g.survivor: survivors.why(g, memories.__getitem__, profile.survivor, prior) for g in groups
+        g.survivor: survivors.why(g, memories.__getitem__, profile.survivor, prior, profile.junk)
+        for g in groups
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from echoless.errors import UsageError
+from echoless.junk import JunkPolicy
 from echoless.model import JsonObject
 
 ActionKind = Literal["mark", "merge", "delete"]
@@ -46,6 +47,7 @@ class Profile:
         survivor: Order of survivors, see `survivor.py`.
         action: What a plan does with the others.
         partition: Fields of a memory that must agree; scopes never mix.
+        junk: What the order `safe` counts as junk.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Profile:
     survivor: str = "safe"
     action: ActionKind = "mark"
     partition: tuple[str, ...] = ("namespace",)
+    junk: JunkPolicy = field(default_factory=JunkPolicy)
 
 
 SAFE: Final = Profile(

@@ -10,12 +10,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.candidates import candidates, folded
+from echoless.candidates import candidates, folded, open_vectors
 from echoless.errors import UsageError
 from echoless.groups import Bonds, Group, Membership
-from echoless.judge import judge_named
 from echoless.model import Judged, Memory, Pair
-from echoless.pipeline import Findings, plan_groups
+from echoless.pipeline import Findings, open_judge, plan_groups
 from echoless.planning import Plan
 from echoless.profiles import ActionKind
 from echoless.tally import Tally
@@ -102,6 +101,8 @@ def _reason(judged: Judged | None, survivor: str) -> str:
 def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset()) -> Bonds:
     """Look at and judge some memories again, each with each, with the settings they were found by.
 
+    A verifier is not asked again; what it said when they were found still holds.
+
     Args:
         findings: Holds the memories and the settings.
         ids: Memories of one partition.
@@ -110,10 +111,16 @@ def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset
     memories = {id_: findings.memories[id_] for id_ in sorted(ids)}
     settings = findings.settings
     copies = folded(memories.values(), settings.profile)
-    signals, _ = candidates(memories, copies, settings, Tally(), lambda *_: None)
-    judge = judge_named(settings.profile.judge)
+    tally = Tally()
+    vectors = open_vectors(settings, tally, lambda *_: None)
+    signals, _ = candidates(memories, copies, settings, tally, lambda *_: None, vectors)
+    judge = open_judge(settings.profile, vectors, tally)
     judged = [
-        Judged(a, b, judge.judge(Pair(memories[a], memories[b], measured)))
+        Judged(
+            a,
+            b,
+            findings.settled.get((a, b)) or judge.judge(Pair(memories[a], memories[b], measured)),
+        )
         for (a, b), measured in sorted(signals.items())
     ]
     return Bonds(judged, copies, apart)

@@ -27,6 +27,10 @@ from echoless.times import instant
 
 ORDERS: Final = ("safe", "composite", "provenance", "newest", "oldest", "most_accessed")
 CONFIG_FILE: Final = "echoless.toml"
+
+QUESTIONS: Final = 200
+"""Pairs put to a verifier in one run: each costs a call of a model, often money."""
+
 _WHERE_IT_FITS: Final = "?"
 """Before a threshold from the file or the environment: it is left out where the profile that was
 chosen has no such detector. On the command line that is an error."""
@@ -51,6 +55,8 @@ class Choices:
         since: Only memories created from this time on.
         limit: Only the most recently created.
         cache: False leaves the vector cache alone.
+        verifier: `none`, or `name:argument` of a verifier asked about unsure pairs.
+        questions: At most so many pairs are put to it in a run.
     """
 
     profile: str | None = None
@@ -65,6 +71,8 @@ class Choices:
     since: str | None = None
     limit: int | None = None
     cache: bool | None = None
+    verifier: str | None = None
+    questions: int | None = None
 
     def over(self, lower: Choices) -> Choices:
         """These choices, filled up from a weaker layer."""
@@ -86,6 +94,8 @@ class Settings:
     since: str | None = None
     limit: int | None = None
     cache: bool = True
+    verifier: str = "none"
+    questions: int = QUESTIONS
 
     @property
     def digest(self) -> str:
@@ -122,6 +132,11 @@ def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
     )
     if choices.limit is not None and choices.limit < 1:
         raise UsageError(f"--limit must be a whole number from 1, not {choices.limit}.")
+    if choices.questions is not None and choices.questions < 1:
+        raise UsageError(
+            f"--questions must be a whole number from 1, not {choices.questions}. "
+            "--verifier none asks nothing."
+        )
     if choices.since is not None and instant(choices.since) is None:
         raise UsageError(f"--since {choices.since!r} is not a time. Write it like 2026-01-31.")
     return Settings(
@@ -131,6 +146,8 @@ def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
         since=choices.since,
         limit=choices.limit,
         cache=choices.cache is not False,
+        verifier=choices.verifier or "none",
+        questions=choices.questions or QUESTIONS,
     )
 
 
@@ -217,9 +234,9 @@ def _typed(name: str, value: str) -> Json:
     match name:
         case "threshold" | "detector":
             return value.split(",")
-        case "limit":
+        case "limit" | "questions":
             if not value.isdecimal():
-                raise UsageError(f"ECHOLESS_LIMIT must be a whole number, not {value!r}.")
+                raise UsageError(f"ECHOLESS_{name.upper()} must be a whole number, not {value!r}.")
             return int(value)
         case "semantic" | "cache":
             return value.lower() not in {"0", "no", "off", "false"}
@@ -244,6 +261,7 @@ def _choices(data: Mapping[str, Json], source: str) -> Choices:
         "threshold": (list, str, int, float),
         "detector": (list, str),
         "limit": int,
+        "questions": int,
         "semantic": bool,
         "cache": bool,
     }

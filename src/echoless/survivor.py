@@ -1,4 +1,7 @@
-"""Which memory of a group survives, and the printed reason."""
+"""Which memory of a group survives, and the printed reason.
+
+Length is no merit: a longer text wins only where the judge found that it says more.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
+from echoless.cleanliness import Cleanliness, cleanliness
 from echoless.errors import UsageError
 from echoless.groups import Group
+from echoless.junk import Junk, JunkPolicy
 from echoless.model import Judged, Memory, Subsumes
 from echoless.times import instant
 
@@ -22,10 +27,12 @@ class Criterion:
     Attributes:
         key: Smaller is better.
         says: The value in words.
+        tells: The whole reason where two values are not enough: the best, those behind it by this.
     """
 
     key: Callable[[Memory], float]
     says: Callable[[Memory], str]
+    tells: Callable[[Memory, Sequence[Memory]], str] | None = None
 
 
 def composite(memory: Memory) -> float:
@@ -54,29 +61,63 @@ _NEWEST = Criterion(
 )
 _FIRST = Criterion(_moment, lambda m: f"created {m.created_at or 'at an unknown time'}")
 
-ORDERS: Final[dict[str, tuple[Criterion, ...]]] = {
-    "safe": (_PROVENANCE, _IMPORTANCE, _ACCESS, _FIRST),
-    "composite": (_COMPOSITE, _NEWEST),
-    "provenance": (_PROVENANCE, _NEWEST),
-    "newest": (_NEWEST,),
-    "oldest": (_FIRST,),
-    "most_accessed": (_ACCESS, _NEWEST),
-}
-"""Criteria by order; before each stand pinned and survivors of earlier runs, behind it the id."""
+_JUNK: Final = JunkPolicy()
 
 
-def rank(memories: Iterable[Memory], order: str, prior: AbstractSet[str]) -> list[str]:
+def _clean(policy: JunkPolicy) -> Criterion:
+    """The class of a text. Coarse: below it importance and use still have their say."""
+
+    def read(memory: Memory) -> Cleanliness:
+        return cleanliness(memory.content, policy)
+
+    def tells(best: Memory, behind: Sequence[Memory]) -> str:
+        carried = {kind for memory in behind for kind in read(memory).found}
+        told = carried - set(read(best).found) or carried
+        who = "the other carries" if len(behind) == 1 else "the others carry"
+        return f"cleaner text: {who} {', '.join(kind for kind in Junk if kind in told)}"
+
+    return Criterion(lambda m: read(m).grade, lambda m: read(m).grade.name.lower(), tells)
+
+
+def _bare(policy: JunkPolicy) -> Criterion:
+    """Of two that carry junk the shorter, where all else is equal, before the id is drawn."""
+
+    def length(memory: Memory) -> int:
+        return cleanliness(memory.content, policy).length
+
+    return Criterion(length, lambda m: f"{length(m)} characters with what it carries")
+
+
+def _orders(junk: JunkPolicy) -> dict[str, tuple[Criterion, ...]]:
+    """Criteria by order; before each stand pinned and survivors of earlier runs, behind it the id.
+
+    `composite` is a contract (wt-memory) and keeps its order, length included.
+    """
+    return {
+        "safe": (_PROVENANCE, _clean(junk), _IMPORTANCE, _ACCESS, _FIRST, _bare(junk)),
+        "composite": (_COMPOSITE, _NEWEST),
+        "provenance": (_PROVENANCE, _NEWEST),
+        "newest": (_NEWEST,),
+        "oldest": (_FIRST,),
+        "most_accessed": (_ACCESS, _NEWEST),
+    }
+
+
+def rank(
+    memories: Iterable[Memory], order: str, prior: AbstractSet[str], junk: JunkPolicy = _JUNK
+) -> list[str]:
     """Ids, best survivor first.
 
     Args:
         memories: Any memories.
-        order: A name in `ORDERS`.
+        order: Name of an order.
         prior: Survivors of earlier runs; sticky, they come before all but pinned memories.
+        junk: What the order `safe` counts as junk.
 
     Raises:
         UsageError: Unknown order.
     """
-    criteria = _criteria(order)
+    criteria = _criteria(order, junk)
 
     def key(memory: Memory) -> tuple[float | str, ...]:
         settled = (not memory.pinned, memory.id not in prior)
@@ -85,15 +126,20 @@ def rank(memories: Iterable[Memory], order: str, prior: AbstractSet[str]) -> lis
     return [memory.id for memory in sorted(memories, key=key)]
 
 
-def _criteria(order: str) -> tuple[Criterion, ...]:
+def _criteria(order: str, junk: JunkPolicy) -> tuple[Criterion, ...]:
+    orders = _orders(junk)
     try:
-        return ORDERS[order]
+        return orders[order]
     except KeyError:
-        raise UsageError(f"Unknown survivor order {order!r}. Known: {', '.join(ORDERS)}.") from None
+        raise UsageError(f"Unknown survivor order {order!r}. Known: {', '.join(orders)}.") from None
 
 
 def why(
-    group: Group, memories: Callable[[str], Memory], order: str, prior: AbstractSet[str]
+    group: Group,
+    memories: Callable[[str], Memory],
+    order: str,
+    prior: AbstractSet[str],
+    junk: JunkPolicy = _JUNK,
 ) -> str:
     """One phrase: what put the survivor before the best of the others.
 
@@ -102,31 +148,32 @@ def why(
         memories: Memory by id.
         order: The order it was chosen by.
         prior: Survivors of earlier runs.
+        junk: What the order counted as junk.
     """
     best = memories(group.survivor)
     if best.pinned:
         return "pinned"
     if best.id in prior:
         return "survivor of an earlier run"
-    others = [memories(m.id) for m in group.members]
-    runner_up = memories(rank(others, order, prior)[0])
-    if any(_says_more(m.judged) for m in group.members) and _outranked(
-        best, runner_up, order, prior
-    ):
+    ranked = rank((memories(m.id) for m in group.members), order, prior, junk)
+    others = [memories(id_) for id_ in ranked]
+    outranked = rank([best, others[0]], order, prior, junk)[0] != best.id
+    if outranked and any(_says_more(m.judged) for m in group.members):
         return "says everything the others say, and more"
-    return _first_difference(best, runner_up, _criteria(order))
+    return _first_difference(best, others, _criteria(order, junk))
 
 
 def _says_more(judged: Judged | None) -> bool:
     return judged is not None and isinstance(judged.verdict, Subsumes)
 
 
-def _outranked(best: Memory, other: Memory, order: str, prior: AbstractSet[str]) -> bool:
-    return rank([best, other], order, prior)[0] != best.id
-
-
-def _first_difference(best: Memory, other: Memory, criteria: Sequence[Criterion]) -> str:
+def _first_difference(best: Memory, others: Sequence[Memory], criteria: Sequence[Criterion]) -> str:
+    level = list(others)
     for criterion in criteria:
-        if criterion.key(best) != criterion.key(other):
-            return f"{criterion.says(best)} (next: {criterion.says(other)})"
+        behind = [m for m in level if criterion.key(m) != criterion.key(best)]
+        if level[0] in behind:
+            if criterion.tells:
+                return criterion.tells(best, behind)
+            return f"{criterion.says(best)} (next: {criterion.says(level[0])})"
+        level = [m for m in level if m not in behind]
     return "equal in everything, smallest id"

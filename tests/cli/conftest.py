@@ -26,10 +26,11 @@ MEMORIES = [
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current folder and a cache of its own."""
+    """An empty current folder, with a cache and calibrations of its own."""
     for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

@@ -47,7 +47,7 @@ def test_audit_names_figures_groups_differences_conflicts_and_what_was_skipped(
     assert re.search(r"memories in them \(k each\) +5\n", said)
     assert "keep m-1  (importance 0.9 (next: importance 0.5))" in said
     assert "Anna drinks green tea in the morning[-.-]{+!+}" in said
-    assert "Contradictions: 2" in said
+    assert "Updates: 2" in said
     assert "port [-5432-] {+5433+}" in said
     assert re.search(r"^home +4 +1 +25.0%$", said, re.MULTILINE)
     assert re.search(r"^2026-01 +8 +3 +37.5%$", said, re.MULTILINE)

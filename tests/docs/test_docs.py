@@ -106,6 +106,7 @@ def place(tmp_path: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(cache_folder))
+    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     write_sample(tmp_path)
     return tmp_path
@@ -365,5 +366,6 @@ if __name__ == "__main__":
     for each in PAGES:
         with tempfile.TemporaryDirectory() as folder, chdir(folder):
             os.environ["ECHOLESS_CACHE_DIR"] = f"{folder}/cache"
+            os.environ["ECHOLESS_DATA_DIR"] = f"{folder}/data"
             write_sample(Path(folder))
             print("rewritten" if rewrite(each) else "unchanged", named(each))

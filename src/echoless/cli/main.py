@@ -16,6 +16,8 @@ FAMILIES: Final[Families] = {
         "similar": ("looking", "Memories most like a text."),
         "search": ("looking", "Search; duplicates fold under the memory that stands for them."),
         "show": ("looking", "Everything about a memory, its history and its duplicates."),
+        "judge": ("judging", "What two texts are to each other, pair by pair."),
+        "explain": ("explaining", "Why two texts are, or are not, the same: what would change it."),
     },
     "Act": {
         "dedup": ("deduping", "Preview what would be hidden and why; with --apply, hide it."),
@@ -37,6 +39,7 @@ FAMILIES: Final[Families] = {
         "detectors": ("listing", "Ways of finding candidates: what each finds and misses."),
         "encoders": ("listing", "Sources of vectors, and which are usable here."),
         "profiles": ("listing", "Ways of deduplicating."),
+        "calibrate": ("calibrating", "Learn what an encoder's cosines mean, from your answers."),
         "demo": ("listing", "The whole road on 1,200 sample memories, undone at the end."),
         "completion": ("listing", "Shell completion for bash, zsh or fish."),
     },
@@ -65,7 +68,7 @@ Exit codes:
    5  the plan, or a part of it, was refused
    6  undo would overwrite a later edit
    7  an optional library is missing
-   8  the embedding model failed
+   8  the embedding model or the verifier failed
   10  `audit --fail-over`: too much repetition
  130  interrupted
 """

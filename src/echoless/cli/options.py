@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import click
 
 from echoless.profiles import GROUPINGS, PROFILES
-from echoless.settings import ORDERS, Choices, Settings, layered, resolve
+from echoless.settings import ORDERS, QUESTIONS, Choices, Settings, layered, resolve
 from echoless.stores.base import Store
 
 Function: TypeAlias = Callable[..., int | None]
@@ -78,6 +78,21 @@ no_cache_option = click.option(
     help="Neither read nor write the cache of vectors.",
 )
 
+verifier_option = click.option(
+    "--verifier",
+    metavar="NAME[:ARG]",
+    help="Ask this model about pairs the judge is unsure of and nothing stands against: "
+    "openai:MODEL, openai:MODEL@URL (texts go to that server), or cross-encoder:MODEL. None by "
+    "default.",
+)
+
+questions_option = click.option(
+    "--questions",
+    type=int,
+    metavar="N",
+    help=f"Ask the verifier about at most N pairs, the closest first ({QUESTIONS} by default).",
+)
+
 limit_option = click.option(
     "--limit",
     type=int,
@@ -139,6 +154,8 @@ _FINDING: Final = (
         help="Look at the N most recently created memories.",
     ),
     no_cache_option,
+    verifier_option,
+    questions_option,
 )
 _NAMES: Final = (
     "profile",
@@ -152,6 +169,8 @@ _NAMES: Final = (
     "since",
     "limit",
     "cache",
+    "verifier",
+    "questions",
 )
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import sqrt
 from typing import Final
 
 from echoless.detect.base import Card, DetectorOptions
 from echoless.detect.classes import by_id, fold, pairs_between, pairs_within
 from echoless.detect.gate import count_setting, gate_for, refuse_unknown
-from echoless.detect.ngram_index import similar_pairs, tf_idf
+from echoless.detect.ngram_index import DECIMALS, similar_pairs, tf_idf
 from echoless.model import Candidate, Memory
 from echoless.tally import Tally
 from echoless.text import char_ngrams, normalise
 
-__all__ = ["LexicalDetector"]
+__all__ = ["LexicalDetector", "pair_similarity"]
 
 NAME: Final = "lexical"
 
@@ -21,6 +23,21 @@ DEFAULT_THRESHOLD: Final = 0.25
 """Finds 86 % of the gold pairs of the development store at 1.3 candidates for each memory, 28 % at
 0.60. One step lower, 0.20, finds 90 % for twice the candidates, and their number grows with the
 store: 10,000 made-up texts already give 11 for each at 0.25 (`benchmarks/results/detectors.md`)."""
+
+
+def pair_similarity(one: str, other: str) -> float:
+    """Similarity of two texts by themselves: the cosine of their n-gram counts.
+
+    Without a store there are no statistics to weigh n-grams by, so each counts alike; the detector,
+    which has them, reports another figure for the same two texts.
+
+    Returns:
+        0 to 1, rounded to six decimals; 0 where one text has no n-grams.
+    """
+    left, right = Counter(char_ngrams(one)), Counter(char_ngrams(other))
+    product = sum(times * right[gram] for gram, times in left.items())
+    lengths = sum(n * n for n in left.values()) * sum(n * n for n in right.values())
+    return round(min(1.0, product / sqrt(lengths)), DECIMALS) if lengths else 0.0
 
 
 class LexicalDetector:

@@ -153,6 +153,27 @@ def _by_parts(matrix: Matrix, limit: _Limit) -> Iterator[tuple[int, int, float]]
             yield one, other, _symmetric(table)
 
 
+def similarities(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float | None]:
+    """Similarity of given pairs, whatever it is, as `detect` would report it.
+
+    Args:
+        matrix: Vectors of some memories.
+        pairs: Positions of memories, as in `matrix.owners`.
+
+    Returns:
+        0 to 1, rounded to six decimals; None where one of the two has no vector in the matrix.
+    """
+    from echoless.vectors.join import row_norms  # noqa: PLC0415 - numpy loads with it
+
+    counts, norms = _counts(matrix.owners), row_norms(matrix.rows)
+    return [
+        _symmetric(_table(matrix, norms, counts[one], counts[other]))
+        if one in counts and other in counts
+        else None
+        for one, other in pairs
+    ]
+
+
 def _counts(owners: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
     """First row and number of rows by owner; owners are sorted."""
     import numpy as np  # noqa: PLC0415

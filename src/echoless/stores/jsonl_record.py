@@ -82,16 +82,20 @@ def derived_id(text: str) -> str:
     return "h-" + content_key(text)[:16]
 
 
+def text_of(data: JsonObject) -> str | None:
+    """The text of a record, or None if it has none."""
+    return next((v for k in KEYS["content"] if isinstance(v := data.get(k), str)), None)
+
+
 def content(data: JsonObject, path: Path, number: int) -> str:
     """The text of a record.
 
     Raises:
         BadRecord: It has none; the message names the line.
     """
-    for key in KEYS["content"]:
-        value = data.get(key)
-        if isinstance(value, str):
-            return value
+    text = text_of(data)
+    if text is not None:
+        return text
     raise BadRecord(
         f'Line {number} of {path} has no text: none of "content", "text" and "memory" is a string. '
         "Mend or remove the line."
@@ -111,6 +115,27 @@ def memory(line: str, id_: str, path: Path, place: int) -> Memory:
         BadRecord: A field has the wrong form; the message names line, id and field.
     """
     data = parse(line, path, place + 1)
+    text = content(data, path, place + 1)
+    try:
+        return from_object(data, id_, text, native={"line": line, "at": place})
+    except BadRecord as problem:
+        raise BadRecord(
+            f"Line {place + 1} of {path} (id {id_!r}): {problem}. Mend or remove the line."
+        ) from problem
+
+
+def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = EMPTY) -> Memory:
+    """The memory an object describes, wherever it stood.
+
+    Args:
+        data: The object.
+        id_: Its id.
+        text: Its text, see `text_of`.
+        native: What the store keeps to put the record back.
+
+    Raises:
+        BadRecord: A field has the wrong form; the message names it.
+    """
     used = {name: _key(data, name) for name in KEYS}
     consumed = {*used.values(), "id"} | ({_MODEL_KEY} if used["vectors"] == "embedding" else set())
     fields: dict[str, Json] = {
@@ -119,21 +144,16 @@ def memory(line: str, id_: str, path: Path, place: int) -> Memory:
     namespace = fields["namespace"]
     if isinstance(namespace, int | float) and not isinstance(namespace, bool):
         fields["namespace"] = str(namespace)
-    try:
-        return codec.memory_from_json(
-            {
-                **fields,
-                "id": id_,
-                "content": content(data, path, place + 1),
-                "vectors": _vectors(data, used["vectors"]),
-                "extra": {k: v for k, v in data.items() if k not in consumed},
-                "native": {"line": line, "at": place},
-            }
-        )
-    except BadRecord as problem:
-        raise BadRecord(
-            f"Line {place + 1} of {path} (id {id_!r}): {problem}. Mend or remove the line."
-        ) from problem
+    return codec.memory_from_json(
+        {
+            **fields,
+            "id": id_,
+            "content": text,
+            "vectors": _vectors(data, used["vectors"]),
+            "extra": {k: v for k, v in data.items() if k not in consumed},
+            "native": native,
+        }
+    )
 
 
 def _key(data: JsonObject, name: str) -> str:

@@ -1,0 +1,338 @@
+"""Learn on a person's own memories what the cosines of a model mean: the door of `calibrate`.
+
+What a store tells by itself (`ground.py`) says where to begin; a few dozen answers of the person,
+about pairs only meaning can decide, say where the odds are even, and how sure that is. Nothing in
+the store is written; what is learned lies in the user's data folder (`vectors/own.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from echoless.candidates import eligible
+from echoless.ground import Ground, Undecided, is_short, text_keys, undecided, used_of
+from echoless.model import Json, Memory
+from echoless.settling import LEAST_EACH, QUESTIONS, looking_point, scale, unsettled
+from echoless.stores.base import Scope, Store, check_namespace
+from echoless.tally import Tally
+from echoless.teaching import Told, pairs_told
+from echoless.vectors.base import Encoder
+from echoless.vectors.cache import VectorCache
+from echoless.vectors.calibration import DEFAULT_OPERATING_POINT, known_point, shipped_point
+from echoless.vectors.own import Answer, Own, read_own, write_own
+from echoless.vectors.scale import Calibration, OperatingPoint
+
+if TYPE_CHECKING:
+    from echoless.vectors.odds import Odds, Sample
+
+__all__ = ["QUESTIONS", "Asked", "Calibrated", "Reply", "Told", "calibrate"]
+
+_CERTAIN: Final = 5.0
+"""What all derived pairs of one kind weigh, in answers."""
+
+_SPREAD: Final = 6
+_TARGETS: Final = (0.0, 1.0, -1.0, 0.0, 2.0, -2.0)
+"""Log odds at which pairs are asked about, in turn, once the first answers are there."""
+
+Reply: TypeAlias = Literal["same", "different", "skip", "quit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question to a person.
+
+    Attributes:
+        pair: The two memories.
+        number: Which question of this session, from 1.
+        of: How many there will be at most.
+    """
+
+    pair: Undecided
+    number: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """What was learned.
+
+    Attributes:
+        model: Identity of the model.
+        memories: How many were looked at.
+        pairs: How many pairs they form.
+        languages: Those the model reads among theirs.
+        left_out: Memories in other languages.
+        derived: Certain pairs: the same, and strangers.
+        answers: All answers there are, of earlier sessions too.
+        new: How many of them are new.
+        unused: Told pairs that teach nothing, as the words decide them or they are too long.
+        odds: Even odds and their interval; None with too few answers of either kind.
+        calibration: What the judge may use; None if the answers do not settle it.
+        point: Where the detector begins looking; None as above, but for derived pairs alone.
+        problem: Why it is not settled; empty if it is.
+        more: How many more answers will probably settle it.
+        before: Where the detector began looking before.
+        proposed: Pairs it proposes in the memories looked at: before, and now.
+        ask: Pairs worth a question, closest to even odds first.
+        saved: The file, or None where nothing was to be saved.
+    """
+
+    model: str
+    memories: int
+    pairs: int
+    languages: tuple[str, ...]
+    left_out: int
+    derived: tuple[int, int]
+    answers: tuple[Answer, ...]
+    new: int
+    unused: int
+    odds: Odds | None
+    calibration: Calibration | None
+    point: OperatingPoint | None
+    problem: str
+    more: int
+    before: OperatingPoint
+    proposed: tuple[int, int]
+    ask: tuple[Undecided, ...]
+    saved: Path | None
+
+    def to_json(self) -> dict[str, Json]:
+        """As in `calibrate --json`; see `docs/cli.md`."""
+        same = sum(answer.same for answer in self.answers)
+        made, odds = self.calibration, self.odds
+        return {
+            "model": self.model,
+            "memories": self.memories,
+            "pairs": self.pairs,
+            "languages": list(self.languages),
+            "left_out": self.left_out,
+            "derived": {"same": self.derived[0], "different": self.derived[1]},
+            "answers": {
+                "same": same,
+                "different": len(self.answers) - same,
+                "new": self.new,
+                "unused": self.unused,
+            },
+            "even": None if odds is None else round(odds.even, 4),
+            "interval": None if odds is None else [round(odds.low, 4), round(odds.high, 4)],
+            "usable": made is not None,
+            "problem": self.problem,
+            "more": self.more,
+            "anchors": None if made is None else [list(anchor) for anchor in made.anchors],
+            "stretch": None if made is None else made.stretch,
+            "point": {
+                "before": self.before.cosine,
+                "now": None if self.point is None else self.point.cosine,
+            },
+            "proposed": {"before": self.proposed[0], "now": self.proposed[1]},
+            "ask": [{"a": p.a.id, "b": p.b.id, "cosine": p.cosine} for p in self.ask],
+            "saved": None if self.saved is None else str(self.saved),
+        }
+
+
+def calibrate(
+    store: Store,
+    encoder: Encoder,
+    *,
+    ask: Callable[[Asked], Reply] | None = None,
+    questions: int = QUESTIONS,
+    told: Sequence[Told] = (),
+    namespace: str | None = None,
+    cache: VectorCache | None = None,
+    save: bool = True,
+    tally: Tally | None = None,
+) -> Calibrated:
+    """Learn what the cosines of a model mean, from a store and its owner. Writes no store.
+
+    Args:
+        store: Any open store.
+        encoder: The model to calibrate.
+        ask: Puts a question to a person; None asks nothing.
+        questions: At most.
+        told: Answers given beforehand.
+        namespace: Only this one.
+        cache: Of vectors.
+        save: False keeps nothing, answers included.
+        tally: Takes what was skipped.
+
+    Raises:
+        UsageError: The namespace does not exist.
+        InputError: There are too few memories, an answer names one that is not there, or what an
+            earlier session kept cannot be read.
+        EncoderError: The encoder failed.
+        StoreReadOnly: The data folder cannot be written.
+    """
+    own = read_own(encoder.model) or Own(encoder.model)
+    check_namespace(store, namespace)
+    found = {memory.id: memory for memory in store.scan(Scope(namespace))}
+    fit = eligible(found, {}, Tally() if tally is None else tally)
+    session = _Session(Ground(fit, encoder, cache), own, save=save)
+    session.take(pairs_told(told, found))
+    session.interview(ask, questions)
+    return session.outcome()
+
+
+class _Session:
+    """Answers as they come, and what they say so far."""
+
+    def __init__(self, ground: Ground, own: Own, *, save: bool) -> None:
+        from echoless.vectors.odds import sample  # noqa: PLC0415 - loads numpy
+
+        self._ground = ground
+        self._own = own
+        self._save = save
+        self._answers = {answer.texts: answer for answer in own.answers}
+        self._earlier = len(self._answers)
+        self._skipped: set[tuple[str, str]] = set()
+        self._unused = 0
+        same, others = ground.restated(), ground.strangers()
+        self._derived = len(same), len(others)
+        self._known: Sample = sample(
+            [(same, True, _CERTAIN / len(same)), (others, False, _CERTAIN / len(others))]
+        )
+        self._start = sorted(same)[len(same) // 10]
+
+    def take(self, told: Sequence[tuple[Memory, Memory, bool]]) -> None:
+        """Answers given beforehand."""
+        useful = [
+            (a, b, same)
+            for a, b, same in told
+            if is_short(a.content) and is_short(b.content) and undecided(a.content, b.content)
+        ]
+        self._unused += len(told) - len(useful)
+        cosines = self._ground.cosines_of([(a.content, b.content) for a, b, _ in useful])
+        for (a, b, same), cosine in zip(useful, cosines, strict=True):
+            self._keep(Undecided(a, b, cosine), same)
+        self._write()
+
+    def interview(self, ask: Callable[[Asked], Reply] | None, questions: int) -> None:
+        """Ask until the questions or the pairs run out, or the person quits."""
+        if ask is None:
+            return
+        for number in range(1, questions + 1):
+            pair = self._next(self._target(len(self._answers)))
+            if pair is None:
+                return
+            reply = ask(Asked(pair, number, questions))
+            if reply == "quit":
+                return
+            if reply == "skip":
+                self._skipped.add(text_keys(pair.a, pair.b))
+                continue
+            self._keep(pair, reply == "same")
+            self._write()
+
+    def outcome(self) -> Calibrated:
+        """What all answers say; saved unless that was not wanted."""
+        made, point, odds, problem, more = self._concluded()
+        before = known_point(self._own.model) or OperatingPoint(
+            DEFAULT_OPERATING_POINT, "the default"
+        )
+        upcoming = tuple(self._upcoming())
+        new = len(self._answers) - self._earlier
+        if made is not None or new or self._own.calibration is None:
+            self._own = replace(self._own, calibration=made, point=point)
+        saved = self._write()
+        now = point or before
+        return Calibrated(
+            model=self._own.model,
+            memories=len(self._ground.memories),
+            pairs=len(self._ground.cosines),
+            languages=tuple(sorted(self._ground.languages)),
+            left_out=self._ground.left_out,
+            derived=self._derived,
+            answers=self._all(),
+            new=new,
+            unused=self._unused,
+            odds=odds,
+            calibration=made,
+            point=point,
+            problem=problem,
+            more=more,
+            before=before,
+            proposed=(self._ground.at_least(before.cosine), self._ground.at_least(now.cosine)),
+            ask=upcoming,
+            saved=saved,
+        )
+
+    # -------------------------------------------------------------- answers
+
+    def _keep(self, pair: Undecided, same: bool) -> None:
+        keys = text_keys(pair.a, pair.b)
+        self._answers[keys] = Answer(pair.a.id, pair.b.id, keys, pair.cosine, same)
+
+    def _write(self) -> Path | None:
+        """Each answer is on the disk before the next question: an interruption costs nothing."""
+        self._own = replace(self._own, answers=self._all())
+        return write_own(self._own) if self._save else None
+
+    def _all(self) -> tuple[Answer, ...]:
+        return tuple(sorted(self._answers.values(), key=lambda each: (each.a, each.b, each.texts)))
+
+    def _sample(self) -> Sample:
+        from echoless.vectors.odds import sample  # noqa: PLC0415
+
+        answers = sorted((each.cosine, each.same) for each in self._answers.values())
+        kinds = [([c for c, same in answers if same is kind], kind, 1.0) for kind in (True, False)]
+        return sample(kinds)
+
+    def _odds(self, *, resamples: int) -> Odds:
+        from echoless.vectors.odds import even_odds  # noqa: PLC0415
+
+        stranger = self._ground.stranger
+        return even_odds(self._sample(), self._known, stranger, resamples=resamples)
+
+    # -------------------------------------------------------------- questions
+
+    def _target(self, number: int) -> float:
+        """The cosine to ask about: first over the whole band, then around even odds."""
+        low, high = self._ground.band()
+        if number < _SPREAD:
+            high = min(high, self._start)
+            return low + (high - low) * (2 * number % _SPREAD + 0.5 + number // 3) / _SPREAD
+        return self._odds(resamples=0).cosine(_TARGETS[number % len(_TARGETS)])
+
+    def _next(self, target: float, also: Sequence[Undecided] = ()) -> Undecided | None:
+        more = {text_keys(pair.a, pair.b) for pair in also}
+        used = used_of([(e.a, e.b) for e in self._answers.values()])
+        used.update(used_of([(pair.a.id, pair.b.id) for pair in also]))
+        passed = frozenset(self._answers) | self._skipped | more
+        return self._ground.nearest(target, passed, used)
+
+    def _upcoming(self, many: int = QUESTIONS) -> Iterator[Undecided]:
+        """What would be asked next, as far as one can know before the answers."""
+        odds = self._odds(resamples=0)
+        chosen: list[Undecided] = []
+        for number in range(len(self._answers), len(self._answers) + many):
+            target = odds.cosine(_TARGETS[number % len(_TARGETS)])
+            if number < _SPREAD:
+                target = self._target(number)
+            pair = self._next(target, chosen)
+            if pair is None:
+                return
+            chosen.append(pair)
+            yield pair
+
+    # -------------------------------------------------------------- conclusions
+
+    def _concluded(
+        self,
+    ) -> tuple[Calibration | None, OperatingPoint | None, Odds | None, str, int]:
+        """Calibration, point, odds, what is wrong, and how many more answers would help."""
+        from echoless.vectors.odds import RESAMPLES  # noqa: PLC0415
+
+        odds = self._odds(resamples=RESAMPLES)
+        many, same = len(self._answers), sum(each.same for each in self._answers.values())
+        made = scale(self._ground.stranger, odds, many, self._ground.languages)
+        enough = min(same, many - same) >= LEAST_EACH
+        low = odds.low if enough else 1.0
+        point = looking_point(made, low, many, sum(self._derived))
+        problem, more = unsettled(made, odds, same, many)
+        if not problem:
+            return made, point, odds, "", 0
+        # What is shipped rests on more than a guess; a model without a figure gets the guess.
+        guess = None if shipped_point(self._own.model) else point
+        return None, guess, odds if enough else None, problem, more

@@ -1,0 +1,139 @@
+"""The command explain: one pair, with all its verdict rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import Block, Gap, Heading, count, dim, flat, say, strong
+from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
+from echoless.errors import InputError
+from echoless.explaining import Explanation, explain_memories
+from echoless.model import Json, Memory, Subsumes, Update, merges, verdict_name
+from echoless.settings import Choices, layered, resolve
+from echoless.stores import open_store
+from echoless.tally import Tally
+
+_MOST = 6
+"""Features shown; `--json` has all."""
+
+
+@click.command(
+    "explain",
+    epilog=examples(
+        'echoless explain "The demo is at 2 pm." "The demo starts at 14:00."',
+        "echoless explain m-17 m-42 --store agent.db",
+    ),
+)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--store", metavar="STORE", help="A and B are ids of memories in this store.")
+@encoder_option
+@no_cache_option
+@json_option
+def explain_command(
+    *, a: str, b: str, store: str | None, encoder: str | None, cache: bool | None, as_json: bool
+) -> None:
+    """Explain what two texts are to each other. Reads only.
+
+    Shows the alignment, the differences, what forbids a merge, the score and what it is made of,
+    and what would change the verdict. A and B are texts; with --store they are ids.
+    """
+    settings = resolve(layered(Choices(encoder=encoder, cache=cache)))
+    tally = Tally()
+    pair = (Memory(id="a", content=a), Memory(id="b", content=b))
+    if store is not None:
+        pair = _of_store(store, a, b)
+    told = explain_memories(*pair, settings=settings, tally=tally)
+    if as_json:
+        click.echo(json.dumps(_json(told), indent=2))
+    else:
+        render.show(_blocks(pair, told))
+    for sentence in tally.notes:
+        render.note(sentence)
+
+
+def _of_store(url: str, a: str, b: str) -> tuple[Memory, Memory]:
+    with open_store(url) as store:
+        there = store.get({a, b})
+    missing = [id_ for id_ in (a, b) if id_ not in there]
+    if missing:
+        raise InputError(
+            f"There is no memory {missing[0]!r} in {url}. Look with `echoless search`."
+        )
+    return there[a], there[b]
+
+
+def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
+    merge = ", would be merged" if merges(told.verdict) else ""
+    yield say(strong(f"{verdict_name(told.verdict)}{_side(told)}{merge}"))
+    yield say(dim(told.verdict.evidence.line()), level=1)
+    yield say("a: ", flat(pair[0].content, 400), level=1)
+    yield say("b: ", flat(pair[1].content, 400), level=1)
+    yield Gap()
+    yield Heading("Alignment")
+    yield from _alignment(told)
+    yield Gap()
+    if told.against:
+        yield Heading("What forbids a merge")
+        for rule, difference in told.against:
+            left, right = " ".join(difference.a) or "-", " ".join(difference.b) or "-"
+            yield say(f"{rule} ({difference.kind.value}): {left} | {right}", level=1)
+        yield Gap()
+    if told.score is not None:
+        yield Heading(f"Score {told.score:.2f}, merged from {told.merge:.2f}")
+        for weight in told.weights[:_MOST]:
+            name = f"{weight.feature} {weight.value:.2f}"
+            yield say(f"{weight.points:+.2f}  {name}", level=1)
+        yield Gap()
+    yield Heading("What would change it")
+    for sentence in told.would_change:
+        yield say(sentence, level=1)
+
+
+def _alignment(told: Explanation) -> Iterator[Block]:
+    plain = [m for m in told.matched if m.a == m.b]
+    yield say(
+        f"{count(len(plain), 'word')} the same: {' '.join(m.a for m in plain) or '-'}", level=1
+    )
+    for match in told.matched:
+        if match.a != match.b:
+            how = "" if match.similarity is None else f"  (meaning, {match.similarity:.2f})"
+            yield say(f"{match.a} = {match.b}{how}", level=1)
+    yield say(f"only in a: {' '.join(told.only_a) or '-'}", level=1)
+    yield say(f"only in b: {' '.join(told.only_b) or '-'}", level=1)
+
+
+def _side(told: Explanation) -> str:
+    match told.verdict:
+        case Subsumes(superset=side):
+            return f" ({side} says more)"
+        case Update(newer=side):
+            return f" ({side} is newer)"
+        case _:
+            return ""
+
+
+def _json(told: Explanation) -> dict[str, Json]:
+    return {
+        "verdict": verdict_name(told.verdict),
+        "merge": merges(told.verdict),
+        "evidence": told.verdict.evidence.line(),
+        "similarity": told.similarity,
+        "matched": [{"a": m.a, "b": m.b, "similarity": m.similarity} for m in told.matched],
+        "only_a": list(told.only_a),
+        "only_b": list(told.only_b),
+        "against": [
+            {"rule": rule, "kind": d.kind.value, "a": list(d.a), "b": list(d.b)}
+            for rule, d in told.against
+        ],
+        "score": told.score,
+        "merge_from": told.merge,
+        "weights": [
+            {"feature": w.feature, "value": w.value, "points": w.points} for w in told.weights
+        ],
+        "would_change": list(told.would_change),
+    }

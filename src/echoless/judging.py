@@ -1,0 +1,338 @@
+"""Pairs of texts to the judge, without a store: the door of `echoless judge`.
+
+Each pair is ruled on by itself: the ruling depends on the two memories and the settings, not on the
+pairs around it, the size of a batch or the order (a verifier's questions are counted over a run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from echoless.candidates import unfit
+from echoless.errors import InputError
+from echoless.model import (
+    Distinct,
+    Evidence,
+    Json,
+    Memory,
+    Pair,
+    Side,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    merges,
+    verdict_name,
+)
+from echoless.pipeline import open_judge
+from echoless.profiles import Profile
+from echoless.questions import Question, read_questions
+from echoless.settings import Choices, Settings, resolve
+from echoless.tally import Tally
+
+if TYPE_CHECKING:
+    from echoless.judge import Judge
+    from echoless.opinions.consultation import Consultation
+    from echoless.vectors.vectorise import MemoryVectoriser
+
+__all__ = ["Question", "Ruling", "judge_pairs", "read_questions"]
+
+BATCH: Final = 256
+"""Pairs judged, and texts encoded, together."""
+
+WORDS_ONLY: Final = "no vector, compared by words only"
+NOT_COMPARED: Final = "not-compared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """What the judge says of a question.
+
+    Attributes:
+        question: The question.
+        verdict: The verdict, with `question.a` on side a.
+        similarity: 0 to 1: cosine of the vectors where there are some, else shared wording.
+        barred: Why the pair could not be merged whatever the verdict; empty if it could.
+    """
+
+    question: Question
+    verdict: Verdict
+    similarity: float
+    barred: str = ""
+
+    @property
+    def merge(self) -> bool:
+        """Whether the profile by itself would let one of the two stand behind the other."""
+        return merges(self.verdict) and not self.barred
+
+    @property
+    def evidence(self) -> str:
+        """One line: the evidence of the verdict, and what bars a merge it would allow."""
+        line = " ".join(self.verdict.evidence.line().split())
+        return (
+            f"{line}; not merged: {self.barred}" if merges(self.verdict) and self.barred else line
+        )
+
+    @property
+    def superset(self) -> Side | None:
+        """The side that says more, of `subsumes`."""
+        return self.verdict.superset if isinstance(self.verdict, Subsumes) else None
+
+    @property
+    def newer(self) -> Side | None:
+        """The side that holds now, of `update`."""
+        return self.verdict.newer if isinstance(self.verdict, Update) else None
+
+    def to_json(self) -> dict[str, Json]:
+        """As in `judge --json`; see `docs/cli.md`."""
+        difference = self.verdict.evidence.difference
+        return {
+            "id": self.question.id,
+            "verdict": verdict_name(self.verdict),
+            "merge": self.merge,
+            "similarity": self.similarity,
+            "difference": difference.value if difference else None,
+            "evidence": self.evidence,
+            "superset": self.superset,
+            "newer": self.newer,
+        }
+
+
+def judge_pairs(
+    questions: Iterable[Question],
+    settings: Settings | None = None,
+    *,
+    profile: str | None = None,
+    encoder: str | None = None,
+    verifier: str | None = None,
+    tally: Tally | None = None,
+    batch: int = BATCH,
+) -> Iterator[Ruling]:
+    """Rule on pairs, in their order. Reads no store and writes none.
+
+    Args:
+        questions: Read batch by batch. If reading fails, what was read before is ruled on first.
+        settings: Complete settings; `profile`, `encoder` and `verifier` are a shorter way to them.
+        profile: Name of a profile; `safe` by default.
+        encoder: `auto`, `stored`, `none` or `name:argument`. Used where the profile compares by
+            meaning.
+        verifier: `none` or `name:argument` of a model asked about unsure pairs.
+        tally: Takes what was fallen back on, by id of the question.
+        batch: Pairs at a time, at least 1.
+
+    Raises:
+        UsageError: A setting is unknown. This and a missing library are told at once, everything
+            else when it comes up.
+        MissingExtra: The library of a named encoder or verifier is not installed.
+        EncoderError: The embedding model failed.
+        VerifierError: The verifier cannot answer anything.
+    """
+    choices = Choices(profile=profile, encoder=encoder, verifier=verifier)
+    bench = _opened(settings or resolve(choices), Tally() if tally is None else tally)
+    return _ruled(bench, questions, max(1, batch))
+
+
+def _ruled(bench: _Bench, questions: Iterable[Question], size: int) -> Iterator[Ruling]:
+    for some in _batches(questions, size):
+        yield from bench.rule(some)
+    if bench.consultation is not None:
+        bench.consultation.report(bench.tally)
+
+
+def _batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
+    """Batches; what was read before an error comes before the error."""
+    waiting: list[Question] = []
+    reading = iter(questions)
+    while True:
+        try:
+            question = next(reading, None)
+        except InputError:
+            if waiting:
+                yield waiting
+            raise
+        if question is not None:
+            waiting.append(question)
+        if waiting and (question is None or len(waiting) == size):
+            yield waiting
+            waiting = []
+        if question is None:
+            return
+
+
+def _opened(settings: Settings, tally: Tally) -> _Bench:
+    vectoriser = None
+    if any(use.name == "semantic" for use in settings.profile.detectors):
+        from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415
+
+        vectoriser = open_vectoriser(
+            settings.encoder, cache=settings.cache, tally=tally, prefer_stored=False
+        )
+    return _Bench(
+        settings.profile,
+        open_judge(settings.profile, vectoriser, tally),
+        vectoriser,
+        _consultation(settings),
+        tally,
+    )
+
+
+def _consultation(settings: Settings) -> Consultation | None:
+    from echoless.opinions.consultation import Consultation  # noqa: PLC0415
+    from echoless.opinions.registry import open_verifier  # noqa: PLC0415
+
+    verifier = open_verifier(settings.verifier)
+    return None if verifier is None else Consultation(verifier, limit=settings.questions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What is known of a pair before it is judged.
+
+    Attributes:
+        similarity: To report: the cosine, else shared wording.
+        signals: For the judge; empty if no detector the judge relies on proposes the pair.
+    """
+
+    similarity: float
+    signals: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """The judge with all it needs for one run."""
+
+    profile: Profile
+    judge: Judge
+    vectoriser: MemoryVectoriser | None
+    consultation: Consultation | None
+    tally: Tally
+
+    def rule(self, questions: Sequence[Question]) -> Iterator[Ruling]:
+        """Rulings on one batch."""
+        told = {place: _unfit(question) for place, question in enumerate(questions)}
+        fit = [place for place, reason in told.items() if not reason]
+        measured = dict(zip(fit, self._measured([questions[place] for place in fit]), strict=True))
+        asked = [place for place in fit if measured[place].signals]
+        pairs = [Pair(questions[p].a, questions[p].b, measured[p].signals) for p in asked]
+        verdicts = self.judge.judge_all(pairs)
+        if self.consultation is not None:
+            verdicts = self.consultation.settle(pairs, verdicts, self.tally)
+        given = dict(zip(asked, verdicts, strict=True))
+        for place, question in enumerate(questions):
+            if told[place]:
+                yield _not_compared(question, told[place])
+                continue
+            similarity = measured[place].similarity
+            verdict = given.get(place) or self._not_proposed(similarity)
+            barred = self._barred(question, verdict)
+            yield Ruling(question=question, verdict=verdict, similarity=similarity, barred=barred)
+
+    def _not_proposed(self, similarity: float) -> Verdict:
+        note = f"no detector of the profile {self.profile.name} proposes it"
+        return Distinct(Evidence("not-alike", "lexical", similarity, note=note))
+
+    def _barred(self, question: Question, verdict: Verdict) -> str:
+        """What in the pipeline would keep the two apart, as scope and protection do."""
+        a, b = question.a, question.b
+        for name in self.profile.partition:
+            if getattr(a, name) != getattr(b, name):
+                return f"another {name}"
+        if a.pinned and b.pinned:
+            return "both are pinned"
+        if isinstance(verdict, Subsumes) and (b if verdict.superset == "a" else a).pinned:
+            return "the one that says less is pinned"
+        return ""
+
+    def _measured(self, questions: Sequence[Question]) -> list[_Measured]:
+        """Similarities of each pair.
+
+        The full judge reads the texts, and is always asked. The others trust that a detector of
+        their profile proposed the pair, so for them one has to.
+        """
+        from echoless.detect.lexical import pair_similarity  # noqa: PLC0415 - loads numpy
+
+        found = []
+        for question, cosine in zip(questions, self._cosines(questions), strict=True):
+            signals = {"lexical": pair_similarity(question.a.content, question.b.content)}
+            if cosine is not None:
+                signals["semantic"] = cosine
+            elif self.vectoriser is not None and self.vectoriser.encoder is not None:
+                self.tally.skip(WORDS_ONLY, question.id)
+            similarity = signals.get("semantic", signals["lexical"])
+            full = self.profile.judge == "full"
+            found.append(_Measured(similarity, signals if full else self._proposals(question)))
+        return found
+
+    def _proposals(self, question: Question) -> dict[str, float]:
+        """What the detectors of the profile say of two memories alone in the world."""
+        if question.a.content == question.b.content:
+            return {"exact": 1.0}
+        from echoless.detect import DetectorOptions, open_detector  # noqa: PLC0415
+
+        alone = [replace(question.a, id="a"), replace(question.b, id="b")]
+        signals: dict[str, float] = {}
+        for use in self.profile.detectors:
+            options = DetectorOptions(
+                threshold=use.threshold,
+                inclusive=use.inclusive,
+                settings=use.settings,
+                vectoriser=self.vectoriser,
+            )
+            for found in open_detector(use.name, options).detect(alone, Tally()):
+                signals[use.name] = found.similarity
+        return signals
+
+    def _cosines(self, questions: Sequence[Question]) -> list[float | None]:
+        """Cosine of each pair, or None where there are no vectors of one model for both."""
+        if self.vectoriser is None:
+            return [None] * len(questions)
+        if self.vectoriser.encoder is None:
+            return [self._stored_cosine(question) for question in questions]
+        texts = sorted({text for q in questions for text in (q.a.content, q.b.content)})
+        places = {text: place for place, text in enumerate(texts)}
+        # stored vectors stay out: whether they are comparable would hang on the rest of the batch
+        memories = [Memory(id=str(place), content=text) for text, place in places.items()]
+        pairs = [(places[q.a.content], places[q.b.content]) for q in questions]
+        return _closest(self.vectoriser, memories, pairs, self.tally)
+
+    def _stored_cosine(self, question: Question) -> float | None:
+        assert self.vectoriser is not None
+        if not (question.a.vectors and question.b.vectors):
+            return None
+        both = [question.a, question.b]
+        return _closest(self.vectoriser, both, [(0, 1)], self.tally)[0]
+
+
+def _closest(
+    vectoriser: MemoryVectoriser,
+    memories: Sequence[Memory],
+    pairs: list[tuple[int, int]],
+    tally: Tally,
+) -> list[float | None]:
+    """The highest cosine any model gives each pair of positions."""
+    from echoless.detect.semantic import similarities  # noqa: PLC0415
+
+    scratch = Tally()
+    best: list[float | None] = [None] * len(pairs)
+    for matrix in vectoriser.matrices(memories, scratch):
+        for place, cosine in enumerate(similarities(matrix, pairs)):
+            known = best[place]
+            if cosine is not None and (known is None or cosine > known):
+                best[place] = cosine
+    for sentence in scratch.notes:
+        tally.note(sentence)
+    return best
+
+
+def _unfit(question: Question) -> str:
+    """Why the pipeline would leave one of the two out; empty if it would not."""
+    sides = (("a", question.a), ("b", question.b))
+    return "; ".join(f"{side}: {why}" for side, m in sides if (why := unfit(m.content)))
+
+
+def _not_compared(question: Question, reason: str) -> Ruling:
+    same = float(question.a.content == question.b.content)
+    evidence = Evidence(NOT_COMPARED, "none", same, note=reason, veto=True)
+    return Ruling(question=question, verdict=Unsure(evidence), similarity=same, barred=reason)

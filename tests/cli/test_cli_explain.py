@@ -1,0 +1,80 @@
+"""`echoless explain`: the alignment, what forbids a merge, the score, and what would change it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from echoless.cli.main import main
+
+
+def explain(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["explain", *arguments])
+
+
+def test_a_differing_value_is_named_and_said_to_forbid_the_merge() -> None:
+    result = explain("The cache lives 15 minutes.", "The cache lives 50 minutes.")
+    assert result.exit_code == 0
+    assert "What forbids a merge" in result.output
+    assert "number-differs (number): 15 minutes | 50 minutes" in result.output
+    assert "`15 minutes` stands against `50 minutes`" in result.output
+
+
+def test_words_matched_by_meaning_are_shown_with_their_similarity() -> None:
+    told = json.loads(
+        explain(
+            "The rug in the hall is dirty and must be washed.",
+            "The carpet in the hallway is dirty and has to be washed.",
+            "--json",
+        ).output
+    )
+    by_meaning = {(m["a"], m["b"]) for m in told["matched"] if m["similarity"] is not None}
+    assert ("rug", "carpet") in by_meaning
+    assert all(m["similarity"] >= 0.8 for m in told["matched"] if m["similarity"] is not None)
+
+
+def test_a_score_comes_with_what_it_is_made_of_and_what_is_missing() -> None:
+    result = explain(
+        "Refunds take five working days.", "Money returns to customers inside a week of work."
+    )
+    assert result.exit_code == 0
+    assert "What would change it" in result.output
+
+
+def test_without_an_encoder_words_alone_decide_and_no_score_is_told() -> None:
+    told = json.loads(
+        explain("It rains in Bern.", "Rain falls on Bern.", "--encoder", "none", "--json").output
+    )
+    assert told["score"] is None
+    assert told["similarity"] is None
+
+
+def test_equal_facts_are_said_to_merge_and_what_would_part_them() -> None:
+    result = explain("The demo is at 2 pm.", "The demo is at 14:00.")
+    assert "duplicate, would be merged" in result.output
+    assert "would keep them apart" in result.output
+
+
+def test_ids_of_a_store_are_explained_with_their_texts(tmp_path: Path) -> None:
+    store = tmp_path / "m.jsonl"
+    store.write_text(
+        '{"id": "x", "text": "Port 80 is open."}\n{"id": "y", "text": "Port 81 is open."}\n'
+    )
+    result = explain("x", "y", "--store", str(store))
+    assert result.exit_code == 0
+    assert "Port 81 is open." in result.output
+
+
+def test_an_id_that_is_not_there_is_named(tmp_path: Path) -> None:
+    store = tmp_path / "m.jsonl"
+    store.write_text('{"id": "x", "text": "Port 80 is open."}\n')
+    result = explain("x", "nobody", "--store", str(store))
+    assert result.exit_code == 3
+    assert "'nobody'" in result.output
+
+
+@pytest.mark.parametrize("text", ["", " ", "🙂", "`", "\u200b", "a" * 50_000, "\ud800"])
+def test_any_text_is_explained_without_a_traceback(text: str) -> None:
+    result = explain(text, "The demo is at 2 pm.")
+    assert result.exception is None or isinstance(result.exception, SystemExit)
