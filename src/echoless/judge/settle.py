@@ -38,8 +38,8 @@ ALL_SAID: Final = 0.75
 """Score from which texts are merged of which every word has a counterpart, inclusive."""
 
 IN_ONE_LANGUAGE: Final = 0.65
-"""Cosine on the reference scale that texts in one language need to be merged, inclusive: of the
-merges proposed in `real_memories` without it, every one below was wrong (November 2026)."""
+"""Cosine on the reference scale that texts in one language need to be merged, inclusive: below it
+nearly every merge proposed in `benchmarks/results/real_memories.md` was wrong (November 2026)."""
 
 ACROSS_LANGUAGES: Final = 0.55
 """Cosine on the reference scale that texts in two languages need to be merged, inclusive: true
