@@ -41,6 +41,9 @@ IN_ONE_LANGUAGE: Final = 0.65
 """Cosine on the reference scale that texts in one language need to be merged, inclusive: below it
 nearly every merge proposed in `benchmarks/results/real_memories.md` was wrong (November 2026)."""
 
+BOTH_SAY_MORE: Final = 0.70
+"""The same where both texts have words left over, inclusive."""
+
 ACROSS_LANGUAGES: Final = 0.55
 """Cosine on the reference scale that texts in two languages need to be merged, inclusive: true
 translations have a median of .71 to .79 (measured, November 2026)."""
@@ -83,7 +86,9 @@ def _together(case: Case, weighed: Weighed, card: Scorecard) -> Verdict | None:
 def _enough(both: Alignment, card: Scorecard) -> float:
     """The score this pair needs to be merged; more than 1 if no score is enough."""
     across = both.a.facts.language != both.b.facts.language
-    if both.similarity < (ACROSS_LANGUAGES if across else IN_ONE_LANGUAGE):
+    two_sided = both.rest_a and both.rest_b
+    floor = BOTH_SAY_MORE if two_sided else IN_ONE_LANGUAGE
+    if both.similarity < (ACROSS_LANGUAGES if across else floor):
         return 2.0
     return card.merge if both.rest_a or both.rest_b else min(ALL_SAID, card.merge)
 
