@@ -22,7 +22,6 @@ from echoless.model import Difference, DifferenceKind
 VALUES: Final = frozenset(
     {Kind.NUMBER, Kind.UNIT, Kind.DATE, Kind.VERSION, Kind.IDENTIFIER, Kind.PATH}
 )
-AMOUNTS: Final = frozenset({Kind.NUMBER, Kind.UNIT, Kind.DATE})
 ENTITIES: Final = frozenset({Kind.NAME, Kind.IDENTIFIER, Kind.PATH, Kind.VERSION})
 
 _NAME: Final = frozenset({Kind.NAME})
@@ -350,4 +349,4 @@ _CHECKS: Final[tuple[Callable[[Alignment], Veto | None], ...]] = (
     _exchanged,
 )
 
-__all__ = ["AMOUNTS", "CONTENT", "ENTITIES", "KINDS", "VALUES", "Veto", "vetoes"]
+__all__ = ["CONTENT", "ENTITIES", "KINDS", "VALUES", "Veto", "vetoes"]
