@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -242,12 +242,15 @@ def _step(
     referrers: dict[str, list[Memory]],
 ) -> _Step:
     """Work out one action on the state the actions before it leave (`working` is updated)."""
-    texts = {m.id: texts_key(working[action.survivor], working[m.id]) for m in action.members}
     if isinstance(action, Mark):
-        return _Step(index, action, {}, {}, (), texts)
+        return _Step(index, action, {}, {}, (), _texts(action, working[action.survivor], working))
     members = [working[m.id] for m in action.members]
     before = {action.survivor: working[action.survivor]}
     survivor, conflicts = united(working[action.survivor], members)
+    if action.rewrite is not None:
+        new = action.rewrite
+        survivor = replace(survivor, content=new.content, vectors=new.vectors)
+    texts = _texts(action, survivor, working)
     after: dict[str, Memory | None] = {action.survivor: survivor}
     match action:
         case Merge():
@@ -265,6 +268,11 @@ def _step(
             assert_never(action)
     working.update({i: m for i, m in after.items() if m})
     return _Step(index, action, before, after, conflicts, texts)
+
+
+def _texts(action: Action, survivor: Memory, working: Mapping[str, Memory]) -> dict[str, str]:
+    """What each mark will remember of its texts, the survivor's as the action leaves it."""
+    return {m.id: texts_key(survivor, working[m.id]) for m in action.members}
 
 
 # ------------------------------------------------------------------ event, mutation, confirmation

@@ -72,7 +72,7 @@ def folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str,
     """
     classes: dict[tuple[object, ...], list[Memory]] = {}
     for memory in memories:
-        classes.setdefault((*_partition(memory, profile), memory.content), []).append(memory)
+        classes.setdefault((*profile.scope_of(memory), memory.content), []).append(memory)
     days = [same for each in classes.values() for same in _by_day(each, profile)]
     return {min(ids): tuple(sorted(ids)) for ids in days}
 
@@ -193,16 +193,12 @@ def open_vectors(settings: Settings, tally: Tally, tell: Progress) -> MemoryVect
     )
 
 
-def _partition(memory: Memory, profile: Profile) -> tuple[Json, ...]:
-    return tuple(getattr(memory, name) for name in profile.partition)
-
-
 def _partitions(
     memories: Mapping[str, Memory], copies: Mapping[str, Sequence[str]], profile: Profile
 ) -> Iterator[list[Memory]]:
     parts: dict[tuple[Json, ...], list[Memory]] = {}
     for rep in sorted(copies):
-        parts.setdefault(_partition(memories[rep], profile), []).append(memories[rep])
+        parts.setdefault(profile.scope_of(memories[rep]), []).append(memories[rep])
     for key in sorted(parts, key=repr):
         if len(parts[key]) > 1:
             yield parts[key]

@@ -73,7 +73,7 @@ def field_to_json(memory: Memory, name: str) -> Json:
         case "extra":
             return dict(memory.extra)
         case "vectors":
-            return {v.model: base64.b64encode(v.data).decode("ascii") for v in memory.vectors}
+            return vectors_to_json(memory.vectors)
         case _:
             value: Json = getattr(memory, name)
             return value
@@ -196,6 +196,11 @@ def read_object(value: Json, name: str) -> JsonObject:
     if isinstance(value, Mapping):
         return dict(value)
     raise BadRecord(f"{name!r} must be an object, not {_kind(value)}")
+
+
+def vectors_to_json(vectors: Sequence[Vector]) -> dict[str, Json]:
+    """An object of model to base64 bytes, as `read_vectors` takes it."""
+    return {v.model: base64.b64encode(v.data).decode("ascii") for v in vectors}
 
 
 def read_vectors(value: Json) -> tuple[Vector, ...]:

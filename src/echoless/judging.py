@@ -236,8 +236,9 @@ class _Bench:
     def _barred(self, question: Question, verdict: Verdict) -> str:
         """What in the pipeline would keep the two apart, as scope and protection do."""
         a, b = question.a, question.b
-        for name in self.profile.partition:
-            if getattr(a, name) != getattr(b, name):
+        scopes = zip(self.profile.scope_of(a), self.profile.scope_of(b), strict=True)
+        for name, (one, other) in zip(self.profile.partition, scopes, strict=True):
+            if one != other:
                 return f"another {name}"
         if a.pinned and b.pinned:
             return "both are pinned"

@@ -24,7 +24,7 @@ from echoless.model import (
     Verdict,
     verdict_name,
 )
-from echoless.planning import Plan, make_plan
+from echoless.planning import Plan, Rewrite, make_plan
 from echoless.profiles import ActionKind, Profile
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
@@ -201,9 +201,20 @@ def plan(findings: Findings, *, action: ActionKind | None = None) -> Plan:
 
 
 def plan_groups(
-    findings: Findings, groups: Sequence[Group], *, action: ActionKind | None = None
+    findings: Findings,
+    groups: Sequence[Group],
+    *,
+    action: ActionKind | None = None,
+    rewrites: Mapping[str, Rewrite] | None = None,
 ) -> Plan:
-    """A plan for some of the groups found, as a review leaves them."""
+    """A plan for some of the groups found, as a review leaves them.
+
+    Args:
+        findings: From `find`.
+        groups: Some of its groups.
+        action: `mark`, `merge` or `delete`; the profile's by default.
+        rewrites: New texts of survivors, by id; not for `mark`.
+    """
     memories = findings.memories
     return make_plan(
         groups,
@@ -215,6 +226,7 @@ def plan_groups(
         profile=findings.settings.profile.name,
         settings=findings.settings.digest,
         measure=measure(findings),
+        rewrites=rewrites,
     )
 
 

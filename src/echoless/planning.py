@@ -13,7 +13,16 @@ from echoless import codec
 from echoless.errors import EcholessError, PlanUnreadable, UsageError
 from echoless.groups import Group
 from echoless.merging import united
-from echoless.model import Json, JsonObject, Judged, Memory, digest, fingerprint, verdict_name
+from echoless.model import (
+    Json,
+    JsonObject,
+    Judged,
+    Memory,
+    Vector,
+    digest,
+    fingerprint,
+    verdict_name,
+)
 from echoless.profiles import ActionKind
 from echoless.times import now
 
@@ -43,6 +52,23 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A text the survivor gets in place of its own, with vectors of that text.
+
+    Whoever proposes it has checked that no fact of the group is lost in it (law 12).
+
+    Attributes:
+        content: The new text.
+        vectors: At most one for a model; the survivor's own belong to its old text and go.
+        by: Who wrote it, for the reader of the plan: a person, a model's name, `echoless`.
+    """
+
+    content: str
+    vectors: tuple[Vector, ...] = ()
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _GroupAction:
     """What all actions have.
 
@@ -53,6 +79,7 @@ class _GroupAction:
         why: Why this one survives.
         preview: The beginning of the survivor's text.
         gains: Fields of the survivor that a merge or deletion would change, with the new value.
+        rewrite: The survivor's new text; None leaves the text alone. A mark has none.
     """
 
     kind: ClassVar[ActionKind]
@@ -63,6 +90,7 @@ class _GroupAction:
     why: str
     preview: str = ""
     gains: JsonObject = field(default_factory=dict)
+    rewrite: Rewrite | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -161,6 +189,7 @@ def make_plan(
     profile: str,
     settings: str,
     measure: Callable[[str, str], float | None] | None = None,
+    rewrites: Mapping[str, Rewrite] | None = None,
 ) -> Plan:
     """Make a plan from groups; reads nothing, writes nothing.
 
@@ -174,10 +203,13 @@ def make_plan(
         profile: Name of the profile.
         settings: Digest of the settings.
         measure: Similarity of two ids for members of transitive groups without a verdict.
+        rewrites: New texts of survivors, by id; for `merge` and `delete` only.
 
     Raises:
-        UsageError: Unknown action.
+        UsageError: Unknown action, or a rewrite for a mark.
     """
+    if rewrites and action == "mark":
+        raise UsageError("A mark changes no record, so it cannot rewrite one. Use merge or delete.")
     if action not in _CLASSES:
         raise UsageError(f"Unknown action {action!r}. Known: {', '.join(_CLASSES)}.")
     made = _CLASSES[action]
@@ -196,6 +228,7 @@ def make_plan(
                 reasons[survivor.id],
                 _preview(survivor.content),
                 gains,
+                (rewrites or {}).get(survivor.id),
             )
         )
     return Plan(
@@ -251,7 +284,9 @@ def _preview(text: str) -> str:
 
 
 def _action_json(action: Action) -> dict[str, Json]:
+    rewrite = {} if action.rewrite is None else {"rewrite": _rewrite_json(action.rewrite)}
     return {
+        **rewrite,
         "action": action.kind,
         "survivor": action.survivor,
         "fingerprint": action.fingerprint,
@@ -270,6 +305,11 @@ def _action_json(action: Action) -> dict[str, Json]:
             for m in action.members
         ],
     }
+
+
+def _rewrite_json(rewrite: Rewrite) -> dict[str, Json]:
+    vectors = codec.vectors_to_json(rewrite.vectors)
+    return {"content": rewrite.content, "vectors": vectors, "by": rewrite.by}
 
 
 def write_plan(plan: Plan, path: Path) -> None:
@@ -355,4 +395,12 @@ def _action(data: JsonObject) -> Action:
         str(data["why"]),
         str(data["preview"]),
         cast("JsonObject", data["gains"]),
+        _rewrite(cast("JsonObject | None", data.get("rewrite"))),
     )
+
+
+def _rewrite(data: JsonObject | None) -> Rewrite | None:
+    if data is None:
+        return None
+    vectors = codec.read_vectors(data["vectors"])
+    return Rewrite(str(data["content"]), vectors, str(data["by"]))

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from echoless.errors import UsageError
 from echoless.junk import JunkPolicy
-from echoless.model import JsonObject
+from echoless.model import Json, JsonObject, Memory, canonical
 
 ActionKind = Literal["mark", "merge", "delete"]
 Grouping = Literal["star", "clique", "transitive"]
@@ -46,8 +46,10 @@ class Profile:
         grouping: How pairs become groups.
         survivor: Order of survivors, see `survivor.py`.
         action: What a plan does with the others.
-        partition: Fields of a memory that must agree; scopes never mix.
+        partition: Fields of a memory that must agree (also `extra.KEY`, `metadata.KEY`); scopes
+            never mix.
         junk: What the order `safe` counts as junk.
+        encoder: Where vectors come from unless a setting says otherwise, as for `--encoder`.
     """
 
     name: str
@@ -59,6 +61,20 @@ class Profile:
     action: ActionKind = "mark"
     partition: tuple[str, ...] = ("namespace",)
     junk: JunkPolicy = field(default_factory=JunkPolicy)
+    encoder: str = "auto"
+
+    def scope_of(self, memory: Memory) -> tuple[Json, ...]:
+        """What a memory has in the fields of `partition`; only equal ones may meet."""
+        return tuple(_field(memory, name) for name in self.partition)
+
+
+def _field(memory: Memory, name: str) -> Json:
+    home, _, key = name.partition(".")
+    if not key:
+        value: Json = getattr(memory, name)
+        return value
+    inside = memory.extra if home == "extra" else memory.metadata
+    return canonical(inside.get(key))
 
 
 SAFE: Final = Profile(

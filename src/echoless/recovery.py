@@ -117,7 +117,7 @@ def conceal(store: Store, marks: Sequence[Mark]) -> None:
     """Hide memories: in the ledger, and from the store's own clients where it can do that."""
     store.ledger.mark(marks)
     if marks and isinstance(store, HidesMarked):
-        store.hide([mark.duplicate for mark in marks])
+        store.hide(marks)
 
 
 def reveal(store: Store, duplicates: Iterable[str]) -> None:

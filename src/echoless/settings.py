@@ -141,7 +141,7 @@ def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
         raise UsageError(f"--since {choices.since!r} is not a time. Write it like 2026-01-31.")
     return Settings(
         profile=profile,
-        encoder=choices.encoder or "auto",
+        encoder=choices.encoder or profile.encoder,
         namespace=choices.namespace,
         since=choices.since,
         limit=choices.limit,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 
 from echoless import Memory, find, plan, read_plan, write_plan
 from echoless.errors import PlanUnreadable, UsageError
-from echoless.planning import Plan
+from echoless.model import Vector
+from echoless.planning import Plan, Rewrite
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import folder, quick, safe, world
@@ -41,6 +43,36 @@ def test_a_plan_file_can_be_read_by_a_person(made: Plan, tmp_path: Path) -> None
     assert action["gains"] == {"tags": ["a", "b"]}
     assert action["members"][0]["evidence"] == "by hand"
     assert text.count("\n") > 20
+
+
+def test_a_plan_file_holds_the_new_text_of_a_survivor(tmp_path: Path) -> None:
+    new = Rewrite("Facts 1 and 2.", (Vector("model@1", b"\0\0\x80?"),), by="a person")
+    with world("sqlite", [simple(1), simple(2)]) as store:
+        made = plan_by_hand(store, [("m-1", "m-2")], "delete", {"m-1": new})
+    write_plan(made, tmp_path / "plan.json")
+    again = read_plan(tmp_path / "plan.json")
+    assert again.actions[0].rewrite == new
+    assert again.digest == made.digest
+
+
+def test_a_mark_rewrites_nothing() -> None:
+    with world("sqlite", [simple(1), simple(2)]) as store:
+        with pytest.raises(UsageError, match="changes no record"):
+            plan_by_hand(store, [("m-1", "m-2")], "mark", {"m-1": Rewrite("Another text.")})
+
+
+def test_only_memories_that_agree_in_the_fields_of_the_partition_meet() -> None:
+    text = "The staging database is backed up every night."
+    told = [simple(n, text, extra={"role": role}) for n, role in ((1, "user"), (2, "agent"))]
+    told.append(simple(3, text, extra={"role": "user"}))
+    partition = ("namespace", "extra.role")
+    settings = safe()
+    settings = replace(settings, profile=replace(settings.profile, partition=partition))
+    with world("sqlite", told) as store:
+        groups = find(store, settings).groups
+    assert [(group.survivor, *(m.id for m in group.members)) for group in groups] == [
+        ("m-1", "m-3")
+    ]
 
 
 def test_an_existing_file_is_not_overwritten(made: Plan, tmp_path: Path) -> None:

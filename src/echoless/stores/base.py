@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from echoless.errors import UsageError
-from echoless.ledger import Ledger
+from echoless.ledger import Ledger, Mark
 from echoless.model import Memory
 from echoless.times import instant
 
@@ -209,10 +209,17 @@ class TextSearch(Protocol):
 class HidesMarked(Protocol):
     """The store's own clients stop seeing a marked memory too."""
 
-    def hide(self, ids: Iterable[str]) -> None:
-        """Hide memories in the store's own way."""
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Hide memories in the store's own way.
+
+        Called once the marks stand in the ledger. To hide what is hidden, or does not exist, does
+        nothing.
+
+        Args:
+            marks: Each hidden memory with the visible one it stands behind, and why.
+        """
         ...
 
     def unhide(self, ids: Iterable[str]) -> None:
-        """Take `hide` back."""
+        """Take `hide` back; ids that are not hidden are ignored."""
         ...
