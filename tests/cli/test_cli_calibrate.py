@@ -93,7 +93,7 @@ def learn(
 ) -> Callable[..., dict[str, Any]]:
     """Rounds of: ask which pairs are worth an answer, answer some by the labels."""
 
-    def run(rounds: int = 3, each: int = 10) -> dict[str, Any]:
+    def run(rounds: int = 6, each: int = 10) -> dict[str, Any]:
         found = json.loads(calibrate("--questions", "0", "--json").stdout)
         for _ in range(rounds):
             write_answers(place, found["ask"][:each], labelled)
@@ -134,7 +134,7 @@ def test_a_model_with_squeezed_cosines_is_brought_to_the_same_judgement(
 ) -> None:
     found = learn()
     assert found["usable"], found
-    assert found["answers"]["same"] + found["answers"]["different"] == 30
+    assert found["answers"]["same"] + found["answers"]["different"] == 60
     learned = merged(open_meaning(Squeezed()), labelled)
     scale = calibration_of("use-multilingual-v3")
     assert scale is not None
@@ -172,7 +172,7 @@ def test_the_detector_begins_looking_elsewhere_and_says_so(
     point = known_point(MODEL)
     assert point is not None
     assert point.cosine == found["point"]["now"]
-    assert "30 answers" in point.source
+    assert "60 answers" in point.source
 
 
 def test_at_first_the_default_is_reported_with_what_it_would_propose(calibrate: Call) -> None:

@@ -44,6 +44,11 @@ def has_no_rest(a: str, b: str) -> bool:
     return values_left(a, b) == ([], [])
 
 
+def test_no_before_a_figure_is_a_number_sign_and_denies_nothing() -> None:
+    assert "!not" not in keys_of("Mr Ilves (no. 14) has the key")
+    assert "!not" in keys_of("There are no 5 GHz radios")
+
+
 SAME_KEYS = {
     "clock-colon": ("It opens at 15:00", "It opens at 3 pm"),
     "clock-point": ("Tea is at 2.30 pm", "Tea is at 14:30"),

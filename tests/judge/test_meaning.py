@@ -55,9 +55,31 @@ SAME = [
         "Katrin verträgt keine Milch und nimmt Haferdrink in den Kaffee.",
         "Katrin can't tolerate milk and takes oat drink in her coffee.",
     ),
+    (
+        "The sampling rig moved to Prefect.",
+        "The sampling rig moved to Prefect because RQ lacked it.",
+    ),
+    ("Ivo was born on 3 May.", "Ivo's birthday is on 3 May."),
+    ("Rows are copied from BigQuery to Kafka.", "rows are copied from bigquery to kafka"),
+    ("The staging cache is emptied on Fridays.", "ステージングのキャッシュは金曜日に空にする。"),
+    ("Das Eis lagert bei −20 ℃ im Keller.", "Das Eis lagert bei −20 °C im Keller."),
+    ("Ona wants non-technical answers.", "Ona prefers answers that are non-technical."),
+    ("MAX_ROWS is set to 500 in production.", "prod: MAX_ROWS=500"),
+    ("Assistant noted for later that the lift is out of order.", "The lift is out of order."),
 ]
 
 APART = [
+    ("モデルPはモデルQより速い。", "モデルPはモデルRより速い。"),
+    ("社内のSSIDは pine-lab で認証は社員証。", "社内のSSIDは pine-lab-5g で認証は社員証。"),
+    ("Zoe lent Omar 40 euros for the trip.", "Omar lent Zoe 40 euros for the trip."),
+    (
+        "Phase 2 can now proceed with the invoice and ledger migrations.",
+        "Phase 2: invoice and ledger are now fully migrated.",
+    ),
+    (
+        "Fixed the modal closing issue in InvoiceModal and LedgerModal on July 3, 2025.",
+        "Finished the audit of modal state in InvoiceModal and LedgerModal on July 3, 2025.",
+    ),
     (
         "The nightly import job failed because the disk of worker 7 was full.",
         "Worker 3 ran out of disk space, which is why the nightly import failed.",

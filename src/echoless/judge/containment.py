@@ -167,11 +167,12 @@ def _statement_may_follow(part: list[Token], lex: Lexicon) -> bool:
     """
     if not _STATEMENT_ENDS.isdisjoint(part[0].mark):
         return len(part) >= 4 or not any(turns(token, lex) for token in part)
-    opened, plain = False, 0
+    opened, reason, plain = False, False, 0
     for place, token in enumerate(part):
         if not BOUNDARIES.isdisjoint(token.mark):
-            opened, plain = True, 0
-        if not turns(token, lex):
+            opened, reason, plain = True, False, 0
+        reason = reason or not _REASONS.isdisjoint(token.glue.split())
+        if reason or not turns(token, lex):
             plain += 1
             continue
         last = place == len(part) - 1
@@ -179,6 +180,10 @@ def _statement_may_follow(part: list[Token], lex: Lexicon) -> bool:
         if last or hard or not _own_matter(token, plain, opened=opened):
             return False
     return True
+
+
+_REASONS: Final = frozenset({"because", "weil", "denn"})
+"""What a reason denies or limits is its own matter: `… because no one had objected`."""
 
 
 def _own_matter(token: Token, plain: int, *, opened: bool) -> bool:

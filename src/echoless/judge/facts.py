@@ -35,7 +35,7 @@ _CODE_WORD: Final = re.compile(r"[^\W\d_]+")
 _ENUMERATOR: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
 _RULE: Final = re.compile(r"^[ \t|:=+-]{3,}$", re.MULTILINE)
 _LIST_SIGN: Final = re.compile(r"^[ \t]*([-+>])[ \t]*(?=[\d.$€£])", re.MULTILINE)
-
+_FOR_EVER: Final = frozenset({"born", "geboren"})
 
 _EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = 86_400_000_000_000
@@ -92,7 +92,7 @@ class Facts:
     @property
     def relative(self) -> bool:
         """It tells a day from where its writer stands (`tomorrow`)."""
-        return is_relative(self.tokens, self.language)
+        return _is_relative(self)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -116,6 +116,11 @@ def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
         return found
 
     return once
+
+
+@remembered
+def _is_relative(facts: Facts) -> bool:
+    return is_relative(facts.tokens, facts.language)
 
 
 @lru_cache(maxsize=65_536)
@@ -148,7 +153,7 @@ def facts_of(text: str) -> Facts:
         tokens=tokens,
         counts=_counts(tokens),
         weak=frozenset(words & lex.sets["weak"]),
-        times=frozenset(name for name in ("present", "past") if words & lex.sets[name]),
+        times=_times(words, lex),
         trailing=reader.trailing,
         stamps=stamps,
         stative=_stative(spoken, lex),
@@ -186,6 +191,13 @@ def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = Non
 def _counts(tokens: tuple[Token, ...]) -> dict[str, int]:
     """A plain dict: two Counters are compared a hundred times more slowly."""
     return dict(Counter(token.key for token in tokens))
+
+
+def _times(words: set[str], lex: Lexicon) -> frozenset[str]:
+    """`Was born on 12 June` holds for ever, as `his birthday is on 12 June` does."""
+    if words & _FOR_EVER:
+        return frozenset()
+    return frozenset(name for name in ("present", "past") if words & lex.sets[name])
 
 
 def _stative(spoken: list[str], lex: Lexicon) -> bool:

@@ -70,6 +70,14 @@ pairs in one language."""
 NAMES: Final = tuple(SIGNS)
 
 
+_AT: Final = {name: at for at, name in enumerate(SIGNS)}
+
+
+def feature(values: Sequence[float], name: str) -> float:
+    """One of the features that `features` gave."""
+    return values[_AT[name]]
+
+
 def features(found: Alignment) -> tuple[float, ...]:
     """The features of an aligned pair, in the order of `NAMES`; the same for either order."""
     a, b = found.a.facts, found.b.facts

@@ -33,6 +33,12 @@ _LOG: Final = re.compile(
     r"(?:agent|bot|source|session|level|id|user_agent)=\S{1,40}))+"
     r"\s(?:saved|stored|noted|memory|note|remember(?:ed)?|fact|learned)\s?[:=]\s?(?P<body>.+)$"
 )
+_ATTRIBUTED: Final = re.compile(
+    r"^(?:the )?(?:assistant|agent|bot|ai) (?:has )?"
+    r"(?:noted|recorded|remembered|logged|learned|observed|saved|stored)"
+    r"(?: for (?:future|later)(?: (?:sessions?|reference|use))?)?,? that (?:one should )?",
+    re.IGNORECASE,
+)
 _TAIL_BRACKET: Final = re.compile(r"\s*(?:\(([^()]{1,80})\)|\[([^\[\]]{1,80})\])$")
 _TAIL_RULE: Final = re.compile(r"\s*(?:-{3,}|={3,})([^-=]{0,60})(?:-{3,}|={3,})$")
 _HASHTAGS: Final = re.compile(r"(\S*)((?:\s+#[^\W\d][\w-]*)+)$")
@@ -141,6 +147,9 @@ def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
     if log and _STAMP.match(log["at"].strip("[]")):
         stamps.append(log["at"].strip("[]"))
         return log["body"].strip("\" '")
+    said = _ATTRIBUTED.match(text)
+    if said and len(text) - said.end() >= _MIN_BODY:
+        return text[said.end() :]
     head = text[:112]
     for pattern, signs in _OPENINGS:
         found = pattern.match(text) if any(sign in head for sign in signs) else None

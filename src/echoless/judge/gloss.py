@@ -127,7 +127,7 @@ def _seeks(kind: Kind, key: str, text: str, folded: str, lex: Lexicon) -> Iterat
 def _either(kind: Kind, text: str, folded: str) -> Iterator[str]:
     """Tags that both offer and seek."""
     yield f"text {text.removesuffix('()')}"
-    if kind in PLAIN:
+    if kind in PLAIN or (kind is Kind.IDENTIFIER and text.isalpha()):
         yield f"folded {folded}"
     yield from _slips(kind, folded, 0)
     if zone(text):

@@ -35,6 +35,8 @@ _ALIKE: Final = 60
 """Share of letters in common, in percent, from which a capitalised word may be a misread name."""
 
 _PLAIN: Final = frozenset({Kind.WORD, Kind.NAME})
+_TIMES_OF: Final = frozenset({"hours", "uhrzeiten", "days"})
+"""`Opening hours`, `office days`: what the clock times or weekdays beside them are, no amount."""
 
 
 def limited(found: Alignment) -> tuple[Kind, Sides] | None:
@@ -48,7 +50,9 @@ def limited(found: Alignment) -> tuple[Kind, Sides] | None:
 
 def _turns(token: Token) -> bool:
     match token.kind:
-        case Kind.SCOPE | Kind.UNIT | Kind.NEGATION:
+        case Kind.UNIT:
+            return token.text.casefold() not in _TIMES_OF
+        case Kind.SCOPE | Kind.NEGATION:
             return True
         case Kind.QUANTIFIER:
             return token.key not in _WHOLE

@@ -98,8 +98,15 @@ def _same_spelling(one: Token, other: Token, lex: Lexicon) -> bool:
     ):
         return True
     if one.kind not in PLAIN or other.kind not in PLAIN:
-        return False
+        return _same_letters(one, other)
     return fold(one.text, lex.language) == fold(other.text, lex.language)
+
+
+def _same_letters(one: Token, other: Token) -> bool:
+    """`BigQuery` and `bigquery`: a name of letters alone, written small on one side."""
+    if {one.kind, other.kind} != {Kind.IDENTIFIER, Kind.WORD}:
+        return False
+    return one.text.isalpha() and one.text.casefold() == other.text.casefold()
 
 
 def _same_value(one: Token, other: Token, lex: Lexicon) -> bool:

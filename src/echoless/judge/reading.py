@@ -20,13 +20,13 @@ _FOREIGN: Final = frozenset(
     (
         *("le", "la", "les", "des", "est", "et", "une", "du", "au", "aux", "dans", "pour"),
         *("avec", "sur", "qui", "que", "el", "los", "las", "una", "del", "por", "para", "con"),
-        *("il", "lo", "gli", "di", "che", "della", "nel", "non", "è", "het", "een", "van"),
+        *("il", "lo", "gli", "di", "che", "della", "nel", "è", "het", "een", "van"),
         *("op", "niet", "dat", "og", "det", "på", "som", "ikke", "av", "för", "inte", "att"),
-        *("är", "jest", "nie", "się", "na", "ja", "hän", "on", "ei", "v", "je", "se", "do"),
+        *("är", "jest", "nie", "się", "na", "dla", "hän", "että", "ei", "v", "je", "se"),
         *("um", "uma", "não", "com", "ve", "bir", "için"),
     )
 )
-"""Frequent small words of languages without a lexicon."""
+"""Frequent small words of languages without a lexicon; none that English or German use too."""
 
 
 @dataclass(frozen=True, slots=True)

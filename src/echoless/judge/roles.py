@@ -166,13 +166,21 @@ def inverted(a: Facts, b: Facts) -> bool:
     """Whether two named things come in the other order, in the same voice."""
     if a.passive != b.passive:
         return False
-    places_b = _places(b)
-    places = [places_b[key] for key in _places(a) if key in places_b]
-    return len(places) > 1 and places != sorted(places)
+    places_a, places_b = _places(a), _places(b)
+    # A name at the start of a sentence looks like any word; the other text may know better.
+    named = (_things(a) | _things(b)) & places_a.keys() & places_b.keys()
+    if len(named) < 2:
+        return False
+    return sorted(named, key=places_a.__getitem__) != sorted(named, key=places_b.__getitem__)
+
+
+@remembered
+def _things(facts: Facts) -> frozenset[str]:
+    """Keys of the things a text names."""
+    return frozenset(token.key for token in facts.tokens if token.kind in _THINGS)
 
 
 @remembered
 def _places(facts: Facts) -> dict[str, int]:
-    """Where each thing stands that occurs once, by its key, in the order of the text."""
-    keys = [t.key for t in facts.tokens if t.kind in _THINGS]
-    return {key: at for at, key in enumerate(keys) if keys.count(key) == 1}
+    """Where each key stands that occurs once."""
+    return {t.key: at for at, t in enumerate(facts.tokens) if facts.counts[t.key] == 1}

@@ -44,6 +44,7 @@ _PLANNED: Final = frozenset(
     (
         *("almost", "nearly", "trying", "tries", "tried", "wanted", "being", "beinahe", "wollte"),
         *("plans", "planned", "intend", "intends", "intended", "promised", "considering"),
+        *("thinking", "proceed"),
         *("considers", "soon", "upcoming", "tbd", "todo", "might", "maybe", "perhaps"),
         *("geplant", "planen", "vorgesehen", "beabsichtigt", "demnaechst", "vielleicht"),
         *("eventuell", "moeglicherweise", "ueberlegen", "versprochen", "予定", "つもり", "計画"),

@@ -17,9 +17,7 @@ from echoless.judge.language import LANGUAGES, every, lexicon
 from echoless.model import Difference, DifferenceKind, Side
 
 _QUANTITY: Final = re.compile(r"[$€£¥]\s?(?=\d)|(?<=\d)\s?[€$£¥%°]+|(?<=\d)\+(?=\d)")
-_DRESSING: Final = re.compile(
-    r"^[ \t]*(?:[#>]+|[-*+])[ \t]|\*\*|__|`|^[ \t]*\|?[ \t:|-]+\|?[ \t]*$", re.MULTILINE
-)
+_DRESSING: Final = re.compile(r"^[ \t]*(?:[#>]+|[-*+])[ \t]|\*\*|__|`|^[ \t:|-]+$", re.MULTILINE)
 _PLAIN: Final = {
     **dict.fromkeys(("→", "⇒", "=>"), "->"),
     "←": "<-",
@@ -83,17 +81,18 @@ def surface_difference(
     return _other_persons(a, b, language)
 
 
-def turning_difference(a: str, b: str, language: str) -> tuple[str, Difference] | None:
+def turning_difference(a: str, b: str) -> tuple[str, Difference] | None:
     """The first thing that tells two texts apart however they are worded.
 
     Hidden characters, a question against a statement, emoji and ticks, `he` against `she`.
     """
     turning_a, turning_b = _turning(a), _turning(b)
-    if turning_a != turning_b:
-        for at, rule, kind in _TURNING_RULES:
-            if turning_a[at] != turning_b[at]:
-                return rule, Difference(kind, turning_a[at], turning_b[at])
-    one, other = _symbols(a, language), _symbols(b, language)
+    if turning_a == turning_b:
+        return None
+    for at, rule, kind in _TURNING_RULES:
+        if turning_a[at] != turning_b[at]:
+            return rule, Difference(kind, turning_a[at], turning_b[at])
+    one, other = turning_a[_SYMBOLS], turning_b[_SYMBOLS]
     if one and other and one != other:
         return "symbols-differ", Difference(DifferenceKind.DETAIL, one, other)
     return _other_gender(a, b)
@@ -107,8 +106,9 @@ def _read(text: str, language: str) -> tuple[tuple[str, ...], ...]:
 
 @lru_cache(maxsize=65_536)
 def _turning(text: str) -> tuple[tuple[str, ...], ...]:
-    """Hidden characters, emoji and questions in a text: whatever its language."""
-    return tuple(read(text, "") for rule, _, read in _RULES if rule in _TURNING)
+    """What `turning_difference` looks at in a text, whatever its language."""
+    found = [read(text, "") for rule, _, read in _RULES if rule in _TURNING]
+    return (*found, _symbols(text, ""), _genders(text))
 
 
 def _embedded(text: str, _language: str) -> tuple[str, ...]:
@@ -183,7 +183,12 @@ def _symbols(text: str, _language: str) -> tuple[str, ...]:
 
 def _pictures(text: str, _language: str) -> tuple[str, ...]:
     """Emoji, ratings, ticks and crosses: on either side they say how the rest is meant."""
-    return tuple(sorted(s for s in _QUANTITY.sub("", text) if unicodedata.category(s) == "So"))
+    found = [s for s in _QUANTITY.sub("", text) if unicodedata.category(s) == "So"]
+    return tuple(sorted(s for s in found if s not in _SIGNS))
+
+
+_SIGNS: Final = frozenset("℃℉№™®©°")
+"""Category `So` too, but no pictures: what they say is in the value beside them."""
 
 
 def _hidden(text: str, _language: str) -> tuple[str, ...]:
@@ -315,3 +320,4 @@ _TURNING_RULES: Final = tuple(
     (at, rule, kind)
     for at, (rule, kind) in enumerate((r, k) for r, k, _ in _RULES if r in _TURNING)
 )
+_SYMBOLS: Final = len(_TURNING_RULES)

@@ -48,6 +48,7 @@ SAME_WORDING: Final = 0.8
 """Share of letters in common (`rapidfuzz.fuzz.ratio`, 0 to 1) from which two texts are one wording
 with something exchanged, inclusive."""
 
+_SEPARATORS: Final = re.compile(r"[-_.:/]")
 _VERSION: Final = re.compile(r"\d{1,2}\.\d{1,2}")
 SAME_FRAME: Final = 0.6
 """Share of letters in common from which small words may be opposites, inclusive."""
@@ -97,6 +98,12 @@ def vetoes(found: Alignment) -> tuple[Veto, ...]:
     """All differences that forbid merging an aligned pair, the most telling first."""
     made = [check(found) for check in _CHECKS]
     return tuple([veto for veto in made if veto is not None])
+
+
+_STRESSING: Final = frozenset(
+    {"一切", "決して", "絶対", "絶対に", "全く", "まったく", "全然", "けっして"}
+)
+"""Words that only stress the negation of their verb."""
 
 
 def kind_of(token: Token) -> DifferenceKind:
@@ -168,16 +175,38 @@ def _values(found: Alignment) -> Veto | None:
 
 
 def _names(found: Alignment) -> Veto | None:
-    """A name here, another there; an acronym may stand for words and is left to the weights."""
+    """A name here, another there; an acronym may stand for words and is left to the weights.
+
+    A single letter is no acronym: model A is not model B.
+    """
     if Kind.NAME not in found.kinds_a and Kind.NAME not in found.kinds_b:
         return None
     if found.a.facts.language != found.b.facts.language:
         return None
     for left, right in ((_NAME, ENTITIES), (ENTITIES, _NAME)):
-        a = [t for t in _of(found.rest_a, left) if not t.text.isupper()]
-        b = [t for t in _of(found.rest_b, right) if not t.text.isupper()]
+        a = [t for t in _of(found.rest_a, left) if not _acronym(t)]
+        b = [t for t in _of(found.rest_b, right) if not _acronym(t)]
         if a and b:
             return Veto("name-differs", Difference(DifferenceKind.NAME, _texts(a), _texts(b)))
+    return None
+
+
+def _acronym(token: Token) -> bool:
+    return len(token.text) > 1 and token.text.isupper()
+
+
+def _longer_name(found: Alignment) -> Veto | None:
+    """`kaede-office` is read as two words, `kaede-office-6g` as one name: they share its parts."""
+    for rest, other, left in (
+        (found.rest_a, found.rest_b, True),
+        (found.rest_b, found.rest_a, False),
+    ):
+        for name in (t for t in rest if t.kind is Kind.IDENTIFIER):
+            parts = {*_SEPARATORS.split(name.text.casefold())}
+            shared = tuple(t.text for t in other if t.text.casefold() in parts)
+            if shared:
+                sides = ((name.text,), shared) if left else (shared, (name.text,))
+                return Veto("identifier-differs", Difference(DifferenceKind.IDENTIFIER, *sides))
     return None
 
 
@@ -232,10 +261,13 @@ def _negations(found: Alignment) -> Veto | None:
 
 @remembered
 def denials(facts: Facts) -> tuple[Token, ...]:
-    """Negations; `しか…ない` is `only` and denies nothing."""
+    """Negations; `しか…ない` is `only` and denies nothing, `一切…ない` denies once."""
     found = [token for token in facts.tokens if token.kind is Kind.NEGATION]
-    only = sum(token.text == "しか" for token in facts.tokens)
-    return tuple(found[only:])
+    if facts.language == "ja":
+        only = sum(token.text == "しか" for token in facts.tokens)
+        plain = sum(token.text not in _STRESSING for token in found)
+        found = [t for t in found if not plain or t.text not in _STRESSING][only:]
+    return tuple(found)
 
 
 def _duties(found: Alignment) -> Veto | None:
@@ -330,6 +362,7 @@ _CHECKS: Final[tuple[Callable[[Alignment], Veto | None], ...]] = (
     _opposites,
     _values,
     _names,
+    _longer_name,
     _exclusive,
     _negations,
     _duties,

@@ -63,7 +63,7 @@ def weigh_all(asked: Sequence[Asked], meaning: Meaning | None) -> list[Weighed]:
 
 def _weighed(found: Alignment) -> Weighed:
     against = vetoes(found)
-    turned = turning_difference(found.a.text, found.b.text, found.a.facts.language)
+    turned = turning_difference(found.a.text, found.b.text)
     if turned is not None:
         against = (*against, Veto(*turned))
     return Weighed(found, against, features(found))

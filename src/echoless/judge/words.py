@@ -71,6 +71,13 @@ def _open_class(word: str, lex: Lexicon) -> _Class:
     return _Class(sort, kind, lex.synonyms.get(word) or stem(word, lex.language))
 
 
+def _number_sign(raws: list[Raw], at: int) -> int:
+    """How many matches, from one on, are the `no.` of `no. 14`."""
+    if raws[at].text != "no" or len(raws) < at + 3 or raws[at + 1].text != ".":
+        return 0
+    return 2 if any(key[:2] == "n:" for _, key in raws[at + 2].keys) else 0
+
+
 class Reader:
     """Turns raw matches into tokens. One reader reads one text."""
 
@@ -89,8 +96,11 @@ class Reader:
 
     def read(self, raws: list[Raw]) -> Iterator[Token]:
         """All tokens of a text, in order."""
+        skipped = 0
         for index in range(len(raws)):
-            yield from self._one(raws, index)
+            skipped = skipped - 1 if skipped else _number_sign(raws, index)
+            if not skipped:
+                yield from self._one(raws, index)
 
     def _make(self, kind: Kind, key: str, text: str, *, bare: str = "") -> Token:
         token = Token(kind, key, text, self._mark, " ".join(self._glue), bare or self._bare)
