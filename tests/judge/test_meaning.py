@@ -241,3 +241,21 @@ def test_any_text_gets_a_verdict_and_is_merged_only_with_itself(text: str) -> No
     assert not merges(verdict_of(text, "The demo is at 2 pm."))
     assert isinstance(verdict_of(text, text), Duplicate | Unsure)
     verdict_of(text, text[: len(text) // 2] + " Ben Anna " + text[len(text) // 2 :])
+
+
+NAMED = [
+    ("Node 7 was cooled to 4 °C.", "Node 7 was cooled to -4 °C.", "number"),
+    ("Der Vertrag läuft vier Jahre.", "Der Vertrag läuft neun Jahre.", "number"),
+    ("Ticket 90113: the left pedal creaks.", "Ticket 90131: the left pedal creaks.", "identifier"),
+    ("Package api may import from package db.", "Package db may import from package os.", "order"),
+    ("In larchmoor we indent with tabs.", "In pinekit we indent with tabs.", "scope"),
+    ("The lesson is on 4 May at 9:15.", "The lesson was moved to 11 May at 9:15.", "date"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "difference"), NAMED)
+def test_the_deciding_difference_is_named(a: str, b: str, difference: str) -> None:
+    verdict = verdict_of(a, b)
+    assert not merges(verdict)
+    assert verdict.evidence.difference is not None
+    assert verdict.evidence.difference.value == difference

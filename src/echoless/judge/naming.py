@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from echoless.judge.align import CONTENT, Alignment
 from echoless.judge.compare import Comparison
+from echoless.judge.moved import moved_on
 from echoless.judge.scan import Kind, Token
 from echoless.judge.vetoes import KINDS, Veto, kind_of
 from echoless.model import Difference, DifferenceKind
 
 _RANK: Final = {kind: rank for rank, kind in enumerate(KINDS.values())}
+_WHERE: Final = frozenset(("in", "on", "for", "at", "im", "bei", "fuer", "für"))
 _PLAIN: Final = frozenset({Kind.WORD, Kind.RELATION, Kind.SCOPE})
 
 
@@ -77,6 +79,7 @@ def _deciding(both: Alignment, against: Sequence[Veto], *, changed: bool) -> Ite
     by_kind: dict[DifferenceKind, Difference] = {}
     for veto in against:
         by_kind.setdefault(veto.difference.kind, veto.difference)
+    yield from _plainly(both, by_kind, changed=changed)
     denied = DifferenceKind.NEGATION in by_kind
     if DifferenceKind.POLARITY in by_kind and not changed:
         yield by_kind[DifferenceKind.POLARITY]
@@ -100,6 +103,19 @@ def _deciding(both: Alignment, against: Sequence[Veto], *, changed: bool) -> Ite
         yield Difference(kind, veto.difference.a, veto.difference.b)
 
 
+def _plainly(
+    both: Alignment, by_kind: Mapping[DifferenceKind, Difference], *, changed: bool
+) -> Iterator[Difference]:
+    """Another role; or, of a change, what it changed to."""
+    moved = moved_on(both)
+    if moved is not None:
+        yield moved
+    if changed:  # `was moved to Thursday`: the day, not that it was moved
+        for each in _values(both, changed=True):
+            if each.kind is not DifferenceKind.NAME or DifferenceKind.POLARITY not in by_kind:
+                yield each
+
+
 def _values(both: Alignment, *, changed: bool) -> Iterator[Difference]:
     """Values and names that stand on both sides, in the order of the text."""
     late: list[Difference] = []
@@ -112,10 +128,13 @@ def _values(both: Alignment, *, changed: bool) -> Iterator[Difference]:
             continue
         if plain:
             pairs = [(x.text, y.text) for x, y in both.exchanged if x.kind in CONTENT]
-            kind = DifferenceKind.SCOPE if token.kind is Kind.SCOPE else DifferenceKind.NAME
+            scope = token.kind is Kind.SCOPE or _says_where(both, token)
+            kind = DifferenceKind.SCOPE if scope else DifferenceKind.NAME
             made = Difference(kind, tuple(x for x, _ in pairs), tuple(y for _, y in pairs))
         else:
             made = _of_kind(kind, both.rest_a, both.rest_b)
+            if kind is DifferenceKind.NAME and made.b and _says_where(both, token):
+                made = Difference(DifferenceKind.SCOPE, made.a, made.b)
         seen.add(kind)
         if not (made.a and made.b) or token.kind in {Kind.NEGATION, Kind.MODALITY, Kind.QUANTIFIER}:
             continue
@@ -128,11 +147,18 @@ def _values(both: Alignment, *, changed: bool) -> Iterator[Difference]:
     yield from late
 
 
+def _says_where(both: Alignment, token: Token) -> bool:
+    """`In ledgerkit we …`: what opens the sentence says where the rest holds."""
+    first = both.a.facts.tokens[0]
+    return first is token and not _WHERE.isdisjoint(first.glue.split())
+
+
 def _other_unit(a: Sequence[Token], b: Sequence[Token]) -> bool:
     """The same figure with another unit: `512 MB`, `512 GB`."""
     figures_a = {_figure(t): t.key for t in a if t.key.startswith("q:")}
+    figures_a.pop("", None)  # written out: `vier Jahre`
     return any(figures_a.get(_figure(t), t.key) != t.key for t in b if t.key.startswith("q:"))
 
 
 def _figure(token: Token) -> str:
-    return "".join(c for c in token.text if c.isdigit() or c in ".,")
+    return "".join(c for c in token.text if c.isdigit() or c in ".,-−")

@@ -49,6 +49,7 @@ SAME_WORDING: Final = 0.8
 with something exchanged, inclusive."""
 
 _SEPARATORS: Final = re.compile(r"[-_.:/]")
+_NAMED_BY_NUMBER: Final = re.compile(r"\d{3,}(?!00)\d\d|\d{4}\.\d{4,5}")
 _VERSION: Final = re.compile(r"\d{1,2}\.\d{1,2}")
 SAME_FRAME: Final = 0.6
 """Share of letters in common from which small words may be opposites, inclusive."""
@@ -107,7 +108,12 @@ _STRESSING: Final = frozenset(
 
 
 def kind_of(token: Token) -> DifferenceKind:
-    """The kind of difference a token makes; `1.29` is a version rather than an amount."""
+    """The kind of difference a token makes.
+
+    `1.29` is a version rather than an amount, and `77120` in `Order 77120` rather its name.
+    """
+    if token.key[:2] == "n:" and _NAMED_BY_NUMBER.fullmatch(token.text):
+        return DifferenceKind.IDENTIFIER
     if token.kind is Kind.NUMBER and token.key.startswith("n:") and _VERSION.fullmatch(token.text):
         return DifferenceKind.VERSION
     return KINDS[token.kind]
