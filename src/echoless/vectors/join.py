@@ -6,7 +6,7 @@ computed again in 64 bits, and that is what is compared and reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import isqrt
 from typing import Final, TypeAlias
@@ -68,6 +68,57 @@ def pairs_above(
             yield from join.confirmed(i + top, j + left)
 
 
+def pairs_within(
+    rows: NDArray[np.float32],
+    groups: Iterable[NDArray[np.int64]],
+    threshold: float,
+    *,
+    inclusive: bool = True,
+    budget: int = BUDGET,
+) -> Iterator[Hits]:
+    """As `pairs_above`, for the pairs that stand together in at least one group, each once.
+
+    Args:
+        rows: As there.
+        groups: Row numbers, ascending in each group. Groups may share rows.
+        threshold: -1 to 1.
+        inclusive: False asks for cosines above the threshold.
+        budget: Bytes of working memory, beside 8 bytes for each pair the screen lets through, once
+            a group it stands in.
+
+    Yields:
+        Hits in a fixed order (by i, then j); arrays are never empty.
+
+    Raises:
+        ValueError: A row is zero or not finite.
+    """
+    budget = max(budget, 1 << 20)
+    side = _side(budget, rows.shape[1])
+    join = _Join(rows, _norms(rows, side), threshold, inclusive, budget)
+    floor = _screen(threshold, rows.shape[1])
+    found = [pairs for group in groups for pairs in _screened(join, group, side, floor)]
+    if found:
+        together = np.unique(np.concatenate(found))
+        yield from join.confirmed(together // len(rows), together % len(rows))
+
+
+def _screened(
+    join: _Join, group: NDArray[np.int64], side: int, floor: np.float32
+) -> Iterator[NDArray[np.int64]]:
+    """Pairs of a group that pass the 32-bit screen, as `i * rows + j`."""
+    for top in range(0, len(group), side):
+        rows = group[top : top + side]
+        upper = join.unit_of(rows)
+        for left in range(top, len(group), side):
+            columns = group[left : left + side]
+            mask = upper @ (upper if left == top else join.unit_of(columns)).T >= floor
+            if left == top:
+                mask = np.triu(mask, k=1)
+            i, j = np.nonzero(mask)
+            if len(i):
+                yield rows[i] * len(join.rows) + columns[j]
+
+
 def cosines(
     rows: NDArray[np.float32],
     norms: NDArray[np.float64],
@@ -117,6 +168,11 @@ class _Join:
     def unit(self, start: int, side: int) -> NDArray[np.float32]:
         """Some rows at unit length."""
         block = self.rows[start : start + side] / self.norms[start : start + side, None]
+        return np.ascontiguousarray(block, dtype=np.float32)
+
+    def unit_of(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Rows by number at unit length."""
+        block = self.rows[chosen] / self.norms[chosen, None]
         return np.ascontiguousarray(block, dtype=np.float32)
 
     def confirmed(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Iterator[Hits]:
