@@ -33,8 +33,8 @@ CREATE TABLE memories(id TEXT PRIMARY KEY, content TEXT NOT NULL,
 CREATE TABLE memory_links(id TEXT PRIMARY KEY,
  source_id TEXT NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
  target_id TEXT NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
- link_type TEXT NOT NULL DEFAULT 'related', metadata TEXT DEFAULT '{}', created_at DATETIME NOT NULL,
- UNIQUE(source_id, target_id, link_type));
+ link_type TEXT NOT NULL DEFAULT 'related', metadata TEXT DEFAULT '{}',
+ created_at DATETIME NOT NULL, UNIQUE(source_id, target_id, link_type));
 CREATE TABLE memory_access_log(id TEXT PRIMARY KEY,
  memory_id TEXT NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
  accessed_at DATETIME NOT NULL, access_type TEXT NOT NULL);

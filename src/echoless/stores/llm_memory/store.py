@@ -195,8 +195,8 @@ class LlmMemoryStore:
     def writing(self) -> Iterator[None]:
         """Hold the writer's lock, and the sidecar open for writing.
 
-        Marks need nothing else. Records are changed by a second connection, which each
-        `transaction` opens and closes.
+        Marks need nothing else. Records are changed by another connection, which each `transaction`
+        opens and closes.
         """
         if self._writing:
             yield
@@ -213,22 +213,22 @@ class LlmMemoryStore:
         """Changes inside become visible together; the file is locked against other writers."""
         if not self._writing:
             raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
-        if self._database.writable:
-            yield
+        if self._database.writable or not self.can_merge:
+            yield  # inside an outer one, or for marks alone: `put` and `remove` refuse
             return
-        reader = self._database
-        writer = connection.open_with_vectors(self._path) if self.can_merge else None
+        # Two copies of SQLite in one process do not see each other's locks: only one has the file
+        # open at a time (https://sqlite.org/howtocorrupt.html, 2.2.1).
+        self._database.close()
         try:
-            if writer is None:  # marks and nothing else: `put` and `remove` refuse
-                yield
-                return
-            self._database = writer
-            with writer.transaction():
-                yield
-        finally:
-            self._database = reader
-            if writer is not None:
+            writer = connection.open_with_vectors(self._path)
+            try:
+                self._database = writer
+                with writer.transaction():
+                    yield
+            finally:
                 writer.close()
+        finally:
+            self._database = open_for_reading(self._path)
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Replace or add; a memory taken out earlier goes back to its old place if it is free."""
