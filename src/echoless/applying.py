@@ -57,11 +57,28 @@ class Run:
 
 
 @dataclass(slots=True)
-class _LeftOut:
-    """Actions of a run that were not carried out."""
+class _Account:
+    """What a run has done so far.
+
+    Attributes:
+        refused: Actions whose records changed since the plan.
+        failed: Actions that were rolled back.
+        own: Fingerprints of records the run itself changed, those whose links it re-pointed among
+            them: before its first change and after its last.
+    """
 
     refused: list[Refusal] = field(default_factory=list)
     failed: list[Refusal] = field(default_factory=list)
+    own: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def changed(self, before: Memory, after: Memory) -> None:
+        first, _ = self.own.get(before.id, (fingerprint(before), ""))
+        self.own[before.id] = (first, fingerprint(after))
+
+    def expected(self, id_: str, planned: str) -> str:
+        """How a record that looked as planned has to look by now."""
+        first, last = self.own.get(id_, (planned, planned))
+        return last if first == planned else planned
 
     @property
     def survivors(self) -> set[str]:
@@ -155,7 +172,7 @@ def _new_run() -> str:
 
 def _carry_out(
     store: Store, plan: Plan, run: str, progress: Progress | None, *, one_by_one: bool
-) -> _LeftOut:
+) -> _Account:
     ledger = store.ledger
     with ledger.transaction():
         ledger.use_plan(plan.id, run)
@@ -164,7 +181,7 @@ def _carry_out(
             run,
             {"plan": plan.id, "profile": plan.profile, "settings": plan.settings},
         )
-    out = _LeftOut()
+    out = _Account()
     try:
         for at, batch in _batches(store, plan.actions, one_by_one=one_by_one):
             try:
@@ -187,7 +204,7 @@ def _carry_out(
     return out
 
 
-def _take(store: Store, run: str, actions: Sequence[Action], first: int, out: _LeftOut) -> None:
+def _take(store: Store, run: str, actions: Sequence[Action], first: int, out: _Account) -> None:
     """Carry out some actions together.
 
     Records are read again inside the transaction that changes them, so that no one else comes in
@@ -195,11 +212,15 @@ def _take(store: Store, run: str, actions: Sequence[Action], first: int, out: _L
     """
     _release_stale(store, actions)
     with together(store):
-        steps = _prepare(store, actions, first, out.refused)
+        steps = _prepare(store, actions, first, out)
         _announce(store.ledger, run, steps)
         final = _mutate(store, steps)
     _verify(store, final)
     _confirm(store, run, steps)
+    for step in steps:
+        for id_, after in step.after.items():
+            if after is not None:
+                out.changed(step.before[id_], after)
 
 
 def _set_aside(
@@ -208,7 +229,7 @@ def _set_aside(
     actions: Sequence[Action],
     first: int,
     problem: EcholessError,
-    out: _LeftOut,
+    out: _Account,
 ) -> None:
     """Bring actions that failed to their end: rolled back, unless they had arrived whole."""
     places = range(first, first + len(actions))
@@ -250,9 +271,7 @@ def _release_stale(store: Store, actions: Sequence[Action]) -> None:
             release(store, stale, why="rewritten since")
 
 
-def _prepare(
-    store: Store, actions: Sequence[Action], first: int, refused: list[Refusal]
-) -> list[_Step]:
+def _prepare(store: Store, actions: Sequence[Action], first: int, out: _Account) -> list[_Step]:
     """Read every record again, refuse what changed, work out what each will look like."""
     marks = store.ledger.marks()
     ids = {i for action in actions for i in action.ids}
@@ -260,9 +279,9 @@ def _prepare(
     survivors = {mark.survivor for mark in marks.values()}
     admitted: list[tuple[int, Action]] = []
     for index, action in enumerate(actions, first):
-        reason = _refusal(action, current, marks.keys(), survivors)
+        reason = _refusal(action, current, marks.keys(), survivors, out)
         if reason:
-            refused.append(Refusal(action.survivor, action.ids, reason))
+            out.refused.append(Refusal(action.survivor, action.ids, reason))
         else:
             admitted.append((index, action))
     working = dict(current)
@@ -277,15 +296,16 @@ def _refusal(
     records: Mapping[str, Memory],
     hidden: AbstractSet[str],
     survivors: AbstractSet[str],
+    out: _Account,
 ) -> str | None:
-    expected = {
+    planned = {
         action.survivor: action.fingerprint,
         **{m.id: m.fingerprint for m in action.members},
     }
-    for id_, print_ in expected.items():
+    for id_, print_ in planned.items():
         if id_ not in records:
             return f"{id_} is gone"
-        if fingerprint(records[id_]) != print_:
+        if fingerprint(records[id_]) != out.expected(id_, print_):
             return f"{id_} changed since the plan was made"
         if id_ in hidden:
             return f"{id_} was hidden since the plan was made"
@@ -299,13 +319,16 @@ def _refusal(
 
 def _referrers(store: Store, moved: dict[str, str]) -> dict[str, list[Memory]]:
     """Memories outside the groups that link to a memory about to be removed, by that memory."""
-    found: dict[str, list[Memory]] = {}
-    if moved:
-        for memory in store.scan():
-            for target in sorted({k.target for k in memory.links} & moved.keys()):
-                if memory.id not in moved:
-                    found.setdefault(target, []).append(memory)
-    return found
+    if not moved:
+        return {}
+    pointing: dict[str, list[str]] = {}
+    for memory in store.scan():
+        for target in sorted({k.target for k in memory.links} & moved.keys()):
+            if memory.id not in moved:
+                pointing.setdefault(target, []).append(memory.id)
+    # from `get`, which gives all a store keeps of a record: these become images
+    whole = store.get({id_ for ids in pointing.values() for id_ in ids})
+    return {target: [whole[id_] for id_ in ids] for target, ids in pointing.items()}
 
 
 def _step(

@@ -177,7 +177,9 @@ def _finish_undo(store: Store, run: str) -> Recovered:
     before = first_images(done_images(store.ledger, run))
     after = last_images(done_images(store.ledger, run))
     current = store.get(before)
-    waiting = [m for i, m in sorted(before.items()) if m and _is(current.get(i), after[i], not_=m)]
+    waiting = [  # later actions first, as in `undo`
+        m for i, m in reversed(before.items()) if m and _is(current.get(i), after[i], not_=m)
+    ]
     if waiting:
         store.put(waiting)
     with store.ledger.transaction():
@@ -193,7 +195,10 @@ def done_images(ledger: Ledger, run: str) -> list[Image]:
 
 
 def first_images(images: Sequence[Image]) -> dict[str, Memory | None]:
-    """How each record of a run looked before the run: the before-image of its first action."""
+    """How each record of a run looked before the run: the before-image of its first action.
+
+    In the order of these actions.
+    """
     found: dict[str, Memory | None] = {}
     for image in images:
         if image.moment == "before":

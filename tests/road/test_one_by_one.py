@@ -9,6 +9,7 @@ import pytest
 
 from echoless import apply, history, open_store, undo
 from echoless.errors import StoreError
+from echoless.model import Link
 from echoless.stores import Store
 from echoless.testing.stores import fill, plan_by_hand, simple, state
 
@@ -60,3 +61,12 @@ def test_without_it_a_failure_ends_the_run(store: Store, monkeypatch: pytest.Mon
     with pytest.raises(StoreError, match="m-4"):
         apply(store, plan_by_hand(store, GROUPS, "delete"))
     assert {"m-3", "m-4", "m-5", "m-6"} <= {m.id for m in store.scan()}
+
+
+def test_links_a_run_moved_itself_are_no_edit(tmp_path: Path) -> None:
+    url = f"jsonl:///{tmp_path}/memories.jsonl"
+    fill(url, [simple(1), simple(2), simple(3, links=(Link("m-2"),)), simple(4)])
+    with open_store(url) as store:
+        run = apply(store, plan_by_hand(store, [("m-1", "m-2"), ("m-3", "m-4")], "delete"))
+        assert run.refused == ()
+        assert [m.id for m in store.scan()] == ["m-1", "m-3"]

@@ -50,7 +50,7 @@ def test_a_low_threshold_has_no_layout() -> None:
 
 
 def test_more_rows_get_more_bits_within_the_limit_of_tables() -> None:
-    small, large = layout(0.95, 384, 1_000), layout(0.95, 384, 100_000)
+    small, large = layout(0.95, 384, 5_000), layout(0.95, 384, 100_000)
     assert small is not None
     assert large is not None
     assert small.bits < large.bits

@@ -83,8 +83,8 @@ def pairs_within(
         groups: Row numbers, ascending in each group. Groups may share rows.
         threshold: -1 to 1.
         inclusive: False asks for cosines above the threshold.
-        budget: Bytes of working memory, beside 8 bytes for each pair the screen lets through, once
-            a group it stands in.
+        budget: Bytes of working memory, beside a copy of the rows and 8 bytes for each pair the
+            screen lets through, once a group it stands in.
 
     Yields:
         Hits in a fixed order (by i, then j); arrays are never empty.
@@ -96,27 +96,28 @@ def pairs_within(
     side = _side(budget, rows.shape[1])
     join = _Join(rows, _norms(rows, side), threshold, inclusive, budget)
     floor = _screen(threshold, rows.shape[1])
-    found = [pairs for group in groups for pairs in _screened(join, group, side, floor)]
+    unit = join.all_units(side)
+    found = [pairs for group in groups for pairs in _screened(unit, group, side, floor)]
     if found:
         together = np.unique(np.concatenate(found))
         yield from join.confirmed(together // len(rows), together % len(rows))
 
 
 def _screened(
-    join: _Join, group: NDArray[np.int64], side: int, floor: np.float32
+    unit: NDArray[np.float32], group: NDArray[np.int64], side: int, floor: np.float32
 ) -> Iterator[NDArray[np.int64]]:
     """Pairs of a group that pass the 32-bit screen, as `i * rows + j`."""
     for top in range(0, len(group), side):
         rows = group[top : top + side]
-        upper = join.unit_of(rows)
+        upper = unit[rows]
         for left in range(top, len(group), side):
             columns = group[left : left + side]
-            mask = upper @ (upper if left == top else join.unit_of(columns)).T >= floor
-            if left == top:
-                mask = np.triu(mask, k=1)
+            mask = upper @ (upper if left == top else unit[columns]).T >= floor
             i, j = np.nonzero(mask)
+            if left == top:
+                i, j = i[i < j], j[i < j]
             if len(i):
-                yield rows[i] * len(join.rows) + columns[j]
+                yield rows[i] * len(unit) + columns[j]
 
 
 def cosines(
@@ -170,10 +171,12 @@ class _Join:
         block = self.rows[start : start + side] / self.norms[start : start + side, None]
         return np.ascontiguousarray(block, dtype=np.float32)
 
-    def unit_of(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Rows by number at unit length."""
-        block = self.rows[chosen] / self.norms[chosen, None]
-        return np.ascontiguousarray(block, dtype=np.float32)
+    def all_units(self, side: int) -> NDArray[np.float32]:
+        """All rows at unit length."""
+        made = np.empty_like(self.rows)
+        for start in range(0, len(made), side):
+            made[start : start + side] = self.unit(start, side)
+        return made
 
     def confirmed(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Iterator[Hits]:
         """Those of the screened pairs that hold in 64 bits."""

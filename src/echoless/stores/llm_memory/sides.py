@@ -69,9 +69,9 @@ def write_sides(db: sqlite3.Connection, layout: Layout, memories: Sequence[Memor
         if side.exact:
             for id_, rows in wanted.items():
                 _drop_others(db, layout, side, id_, rows)
-        for rows in wanted.values():
+        for id_, rows in wanted.items():
             for row in rows:
-                _set(db, layout, side, row)
+                _set(db, layout, side, row, id_)
 
 
 def _drop_others(
@@ -83,17 +83,18 @@ def _drop_others(
             db.execute(f"DELETE FROM {side.table} WHERE id = ?", (row["id"],))
 
 
-def _set(db: sqlite3.Connection, layout: Layout, side: Side, row: Raw) -> None:
-    """Point an existing row at its memory, or put it back."""
-    names = [name for name in layout.columns[side.table] if name in row]
+def _set(db: sqlite3.Connection, layout: Layout, side: Side, row: Raw, id_: str) -> None:
+    """Point an existing row at its memory, or put it back.
+
+    A row between two memories is in the images of both; each speaks for its own end only.
+    """
     there = db.execute(f"SELECT 1 FROM {side.table} WHERE id = ?", (row["id"],)).fetchone()
     if there is not None:
-        setters = ", ".join(f"{owner} = ?" for owner in side.owners)
-        values = [row[owner] for owner in side.owners]
-        if all(_exists(db, value) for value in values):
-            db.execute(f"UPDATE {side.table} SET {setters} WHERE id = ?", [*values, row["id"]])
-        return
-    if all(_exists(db, row[owner]) for owner in side.owners):  # the other end may be gone by now
+        for owner in side.owners:
+            if row[owner] == id_:
+                db.execute(f"UPDATE {side.table} SET {owner} = ? WHERE id = ?", (id_, row["id"]))
+    elif all(_exists(db, row[owner]) for owner in side.owners):  # the other may be gone by now
+        names = [name for name in layout.columns[side.table] if name in row]
         places = ", ".join("?" * len(names))
         db.execute(
             f"INSERT INTO {side.table} ({', '.join(names)}) VALUES ({places})",
