@@ -232,16 +232,11 @@ def make_plan(
         members = tuple(
             _member(memory(m.id), group.survivor, m.judged, measure) for m in group.members
         )
+        duplicates = [memory(m.id) for m in group.members]
         gains: JsonObject = {}
         if action != "mark":
-            duplicates = [memory(m.id) for m in group.members]
-            new, _ = merged(
-                survivor,
-                duplicates,
-                rules=rules,
-                removed=action == "delete",
-                untouched=untouched,
-            )
+            removed = action == "delete"
+            new, _ = merged(survivor, duplicates, rules=rules, removed=removed, untouched=untouched)
             gains = _gains(survivor, new)
         actions.append(
             made(
