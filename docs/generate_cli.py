@@ -30,7 +30,17 @@ def reference() -> str:
             command = main.get_command(context, name)
             assert command is not None
             lines += [f"#### echoless {name}", "", f"{short}", "", *_command(command, context), ""]
+            if isinstance(command, click.Group):
+                lines += _members(command, context)
     return "\n".join(lines)
+
+
+def _members(group: click.Group, parent: click.Context) -> Iterator[str]:
+    context = click.Context(group, info_name=group.name, parent=parent)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield from (f"#### {context.command_path} {name}", "", *_command(command, context), "")
 
 
 def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
@@ -41,7 +51,8 @@ def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
     yield ""
     yield inspect.cleandoc(command.help or "")
     yield ""
-    yield from _options(command)
+    if any(isinstance(each, click.Option) for each in command.params):
+        yield from _options(command)
     if command.epilog:
         _, _, examples = command.epilog.partition("\n")
         yield from ("", examples.split("\n", 1)[0], "", "```console")
@@ -58,6 +69,8 @@ def _options(command: click.Command) -> Iterator[str]:
 
 
 def _spelling(option: click.Option) -> str:
+    if option.secondary_opts:
+        return f"{', '.join(option.opts)} / {', '.join(option.secondary_opts)}"
     value = ""
     if isinstance(option.type, click.Choice):
         value = " " + "/".join(option.type.choices)
@@ -67,8 +80,14 @@ def _spelling(option: click.Option) -> str:
 
 
 def _cell(option: click.Option) -> str:
-    default = f" Default: {option.default}." if option.show_default else ""
+    default = f" Default: {_default(option)}." if option.show_default else ""
     return " ".join((option.help or "").split()).replace("|", "\\|") + default
+
+
+def _default(option: click.Option) -> str:
+    if option.secondary_opts:  # a pair of flags: the one that holds
+        return (option.opts if option.default else option.secondary_opts)[0]
+    return str(option.default)
 
 
 def updated(page: str) -> str:

@@ -104,14 +104,21 @@ class Database:
         path: The file, or None for a database in memory.
         connection: In autocommit mode; use `transaction` to write.
         writable: Whether it was opened for writing.
+        errors: What the connection raises; another SQLite library has errors of its own.
     """
 
     def __init__(
-        self, path: Path | None, connection: sqlite3.Connection, *, writable: bool
+        self,
+        path: Path | None,
+        connection: sqlite3.Connection,
+        *,
+        writable: bool,
+        errors: tuple[type[Exception], ...] = (sqlite3.Error,),
     ) -> None:
         self.path = path
         self.connection = connection
         self.writable = writable
+        self.errors = errors
         self._depth = 0
 
     @contextmanager
@@ -145,7 +152,7 @@ class Database:
         """Turn SQLite's errors into ours."""
         try:
             yield
-        except sqlite3.Error as problem:
+        except self.errors as problem:
             raise translated(problem, self.path) from problem
 
     def close(self) -> None:
@@ -236,7 +243,7 @@ def _connect(path: Path, query: str, *, writable: bool) -> Database:
     return Database(path, connection, writable=writable)
 
 
-def translated(problem: sqlite3.Error, path: Path | None) -> EcholessError:
+def translated(problem: Exception, path: Path | None) -> EcholessError:
     """The error of ours that says what an SQLite error means and what to do."""
     text = str(problem)
     where = str(path) if path else "the database in memory"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +28,7 @@ from echoless.planning import Plan, Rewrite, make_plan
 from echoless.profiles import ActionKind, Profile
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Scope, Store, check_namespace
+from echoless.stores.base import Scope, Store, Unites, check_namespace
 from echoless.tally import Tally
 from echoless.text import content_key
 
@@ -67,6 +67,7 @@ class Findings:
         tally: What was skipped, and why.
         opinions: How the verifier was asked about unsure pairs; None where there was none.
         settled: Verdicts that a verifier's word changed, by ids, smaller first.
+        rules: The store's own rules of merging, where it has some.
     """
 
     store: str
@@ -82,6 +83,7 @@ class Findings:
     tally: Tally
     opinions: Heard | None = None
     settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
+    rules: Unites | None = None
 
     @property
     def redundant(self) -> int:
@@ -128,6 +130,7 @@ def find(
     encoder: str | None = None,
     namespace: str | None = None,
     verifier: str | None = None,
+    only: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Find what a store says twice. Reads only.
@@ -140,6 +143,7 @@ def find(
         encoder: `auto`, `stored`, `none` or `name:argument`.
         namespace: Only this one.
         verifier: `none` or `name:argument` of a model asked about unsure pairs.
+        only: Ids of the memories that take part; all of the scope by default.
         progress: Told how far each stage is.
 
     Raises:
@@ -161,10 +165,10 @@ def find(
     tell = progress or (lambda _stage, _done, _all: None)
     tally = Tally()
     consultation = _consultation(chosen, tell)
-    memories = _scan(store, chosen, tell)
+    memories = _scan(store, chosen, only, tell)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
-    copies = folded(eligible(memories, marked, tally), chosen.profile)
+    copies = folded(eligible(memories, marked, tally, chosen.profile), chosen.profile)
     apart = _kept_apart(store.ledger, memories)
     vectors = open_vectors(chosen, tally, tell)
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors)
@@ -187,6 +191,7 @@ def find(
         tally=tally,
         opinions=consultation.heard if consultation else None,
         settled=settled,
+        rules=store if isinstance(store, Unites) else None,
     )
 
 
@@ -206,6 +211,7 @@ def plan_groups(
     *,
     action: ActionKind | None = None,
     rewrites: Mapping[str, Rewrite] | None = None,
+    untouched: Sequence[str] = (),
 ) -> Plan:
     """A plan for some of the groups found, as a review leaves them.
 
@@ -214,6 +220,7 @@ def plan_groups(
         groups: Some of its groups.
         action: `mark`, `merge` or `delete`; the profile's by default.
         rewrites: New texts of survivors, by id; not for `mark`.
+        untouched: Fields of the survivors that stay as they are: `tags`, `metadata`.
     """
     memories = findings.memories
     return make_plan(
@@ -227,6 +234,8 @@ def plan_groups(
         settings=findings.settings.digest,
         measure=measure(findings),
         rewrites=rewrites,
+        rules=findings.rules,
+        untouched=untouched,
     )
 
 
@@ -243,11 +252,15 @@ def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
 # ------------------------------------------------------------------ scan
 
 
-def _scan(store: Store, settings: Settings, tell: Progress) -> dict[str, Memory]:
+def _scan(
+    store: Store, settings: Settings, only: Collection[str] | None, tell: Progress
+) -> dict[str, Memory]:
     check_namespace(store, settings.namespace)
     scope = Scope(settings.namespace, settings.since, settings.limit)
     found: dict[str, Memory] = {}
     for memory in store.scan(scope):
+        if only is not None and memory.id not in only:
+            continue
         found[memory.id] = memory
         if len(found) % 1000 == 0:
             tell("reading", len(found), 0)

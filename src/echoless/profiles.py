@@ -50,6 +50,10 @@ class Profile:
             never mix.
         junk: What the order `safe` counts as junk.
         encoder: Where vectors come from unless a setting says otherwise, as for `--encoder`.
+        expiry: Field (`extra.KEY`, `metadata.KEY`) with the time from which a memory no longer
+            counts; empty if there is none.
+        pairs: Pairs of one detector that are looked at for each memory of a partition; None takes
+            `candidates.PAIRS_PER_MEMORY`.
     """
 
     name: str
@@ -62,10 +66,19 @@ class Profile:
     partition: tuple[str, ...] = ("namespace",)
     junk: JunkPolicy = field(default_factory=JunkPolicy)
     encoder: str = "auto"
+    expiry: str = ""
+    pairs: int | None = None
 
     def scope_of(self, memory: Memory) -> tuple[Json, ...]:
         """What a memory has in the fields of `partition`; only equal ones may meet."""
         return tuple(_field(memory, name) for name in self.partition)
+
+    def expires(self, memory: Memory) -> str | None:
+        """When a memory stops to count, as written; None if never."""
+        home, _, key = self.expiry.partition(".")
+        inside = memory.extra if home == "extra" else memory.metadata
+        value = inside.get(key) if key else None
+        return None if value is None else str(value)
 
 
 def _field(memory: Memory, name: str) -> Json:
@@ -97,7 +110,19 @@ WT_MEMORY: Final = Profile(
     survivor="composite",
 )
 
-PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY)}
+LLM_MEMORY: Final = Profile(
+    name="llm-memory",
+    summary="Cosine of the stored vectors from 0.95 with number and negation guards, the newest "
+    "stays.",
+    detectors=(DetectorUse("semantic", 0.95, settings={"lsh": True, "lsh_bits": 8}),),
+    judge="guards",
+    survivor="newest",
+    partition=("namespace", "type"),
+    encoder="stored",
+    expiry="extra.expires_at",
+)
+
+PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY, LLM_MEMORY)}
 
 
 def profile_named(name: str) -> Profile:

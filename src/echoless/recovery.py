@@ -61,6 +61,20 @@ def _recover(store: Store, run: str) -> Recovered:
     return Recovered(run, outcome, ids)
 
 
+def settle(store: Store, run: str, actions: Iterable[int]) -> Outcome:
+    """Bring some actions of a running run to an end, as `recover` would. For an action that failed.
+
+    Args:
+        store: Inside `store.writing()`.
+        run: The run.
+        actions: Their numbers; those that were never announced have nothing to end.
+    """
+    wanted, done = set(actions), store.ledger.done_actions(run)
+    announced = store.ledger.events(run, "action_started")
+    pending = [e for e in announced if e.data["action"] in wanted and e.data["action"] not in done]
+    return _recover_actions(store, run, pending)[0]
+
+
 def _recover_actions(
     store: Store, run: str, pending: Sequence[Event]
 ) -> tuple[Outcome, tuple[str, ...]]:
@@ -163,7 +177,9 @@ def _finish_undo(store: Store, run: str) -> Recovered:
     before = first_images(done_images(store.ledger, run))
     after = last_images(done_images(store.ledger, run))
     current = store.get(before)
-    waiting = [m for i, m in sorted(before.items()) if m and _is(current.get(i), after[i], not_=m)]
+    waiting = [  # later actions first, as in `undo`
+        m for i, m in reversed(before.items()) if m and _is(current.get(i), after[i], not_=m)
+    ]
     if waiting:
         store.put(waiting)
     with store.ledger.transaction():
@@ -179,7 +195,10 @@ def done_images(ledger: Ledger, run: str) -> list[Image]:
 
 
 def first_images(images: Sequence[Image]) -> dict[str, Memory | None]:
-    """How each record of a run looked before the run: the before-image of its first action."""
+    """How each record of a run looked before the run: the before-image of its first action.
+
+    In the order of these actions.
+    """
     found: dict[str, Memory | None] = {}
     for image in images:
         if image.moment == "before":

@@ -25,7 +25,15 @@ from echoless.profiles import (
 from echoless.text import TEXT_VERSION
 from echoless.times import instant
 
-ORDERS: Final = ("safe", "composite", "provenance", "newest", "oldest", "most_accessed")
+ORDERS: Final = (
+    "safe",
+    "composite",
+    "provenance",
+    "newest",
+    "oldest",
+    "most_accessed",
+    "most_important",
+)
 CONFIG_FILE: Final = "echoless.toml"
 
 QUESTIONS: Final = 200

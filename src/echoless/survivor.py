@@ -100,6 +100,7 @@ def _orders(junk: JunkPolicy) -> dict[str, tuple[Criterion, ...]]:
         "newest": (_NEWEST,),
         "oldest": (_FIRST,),
         "most_accessed": (_ACCESS, _NEWEST),
+        "most_important": (_IMPORTANCE, _NEWEST),
     }
 
 

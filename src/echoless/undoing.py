@@ -96,7 +96,9 @@ def _resolve(ledger: Ledger, run: str) -> str:
 
 
 def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
-    """The records to put back.
+    """The records to put back, those of later actions first.
+
+    What hangs on two records was kept with both; the earlier image, put back last, is right.
 
     Raises:
         UndoConflict: Some were edited since.
@@ -116,7 +118,7 @@ def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
         )
     return [
         _with_recalls(old, after[id_], current.get(id_))
-        for id_, old in sorted(before.items())
+        for id_, old in reversed(before.items())
         if old is not None
     ]
 
@@ -151,7 +153,7 @@ def _carry_out(store: Store, run: str, restore: list[Memory], *, keep_both: bool
         reveal(store, shown)
         ledger.keep(kept)
         ledger.record("run_undone", run, {"kept_both": len(kept)})
-    return Undone(run, shown, tuple(m.id for m in restore), len(kept))
+    return Undone(run, shown, tuple(sorted(m.id for m in restore)), len(kept))
 
 
 def _kept_pairs(store: Store, run: str) -> list[Kept]:

@@ -35,13 +35,25 @@ def commands() -> Iterator[click.Command]:
         yield command
 
 
+def leaves() -> Iterator[tuple[str, click.Command]]:
+    """Every command by its words, those of a group behind the group."""
+    for command in commands():
+        assert command.name is not None
+        yield command.name, command
+        if isinstance(command, click.Group):
+            for name, inner in command.commands.items():
+                yield f"{command.name} {name}", inner
+
+
 def test_the_reference_is_up_to_date(generator: ModuleType) -> None:
     assert generator.updated(PAGE) == PAGE, "run: python docs/generate_cli.py"
 
 
-@pytest.mark.parametrize("command", list(commands()), ids=lambda command: command.name)
-def test_every_command_and_option_is_documented(command: click.Command) -> None:
-    section = PAGE.partition(f"#### echoless {command.name}\n")[2].partition("\n#### ")[0]
+@pytest.mark.parametrize(
+    ("words", "command"), list(leaves()), ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_every_command_and_option_is_documented(words: str, command: click.Command) -> None:
+    section = PAGE.partition(f"#### echoless {words}\n")[2].partition("\n#### ")[0]
     assert section
     assert command.help
     for option in command.params:
@@ -56,11 +68,13 @@ def test_the_table_of_commands_fits_the_commands() -> None:
 
 
 def test_examples_name_options_that_exist() -> None:
-    by_name = {command.name: command for command in commands()}
-    lines = re.findall(r"^\$ echoless (\w+)(.*)$", PAGE, re.MULTILINE)
+    by_name = dict(leaves())
+    lines = re.findall(r"^\$ echoless ([\w-]+)(.*)$", PAGE, re.MULTILINE)
     assert len(lines) > 20
     for name, rest in lines:
-        options = {o for p in by_name[name].params for o in (*p.opts, "--help")}
+        inner = f"{name} {rest.split()[0]}" if rest.split() else name
+        params = by_name[inner if inner in by_name else name].params
+        options = {o for p in params for o in (*p.opts, *p.secondary_opts, "--help")}
         for word in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest.partition("&&")[0]):
             assert word in options, f"echoless {name}{rest}"
 

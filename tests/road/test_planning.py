@@ -9,8 +9,9 @@ from hypothesis import given
 
 from echoless import Memory, find, plan, read_plan, write_plan
 from echoless.errors import PlanUnreadable, UsageError
-from echoless.model import Vector
-from echoless.planning import Plan, Rewrite
+from echoless.groups import Group, Membership
+from echoless.model import Duplicate, Evidence, Judged, Vector
+from echoless.planning import Plan, Rewrite, make_plan
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import folder, quick, safe, world
@@ -114,3 +115,30 @@ def test_two_plans_of_the_same_records_do_the_same_and_are_two_plans() -> None:
         one, other = plan(find(store, safe())), plan(find(store, safe()))
     assert one.digest == other.digest
     assert one.id != other.id
+
+
+def test_fields_can_be_left_as_they_are(tmp_path: Path) -> None:
+    told = [simple(1, tags=("a",), metadata={"k": 1}), simple(2, tags=("b",), metadata={"n": 2})]
+    memories = {m.id: m for m in told}
+    judged = Judged("m-1", "m-2", Duplicate(Evidence("by-hand", "exact", 1.0)))
+
+    def made(*untouched: str) -> Plan:
+        return make_plan(
+            [Group("m-1", (Membership("m-2", judged),))],
+            memories.__getitem__,
+            action="merge",
+            reasons={"m-1": "by hand"},
+            store="s",
+            url="u",
+            profile="safe",
+            settings="-",
+            untouched=untouched,
+        )
+
+    assert made().actions[0].gains.keys() == {"tags", "metadata"}
+    plan = made("tags", "metadata")
+    assert plan.actions[0].gains == {}
+    write_plan(plan, tmp_path / "plan.json")
+    assert read_plan(tmp_path / "plan.json") == plan
+    with pytest.raises(UsageError, match="'content' cannot be left alone"):
+        made("content")

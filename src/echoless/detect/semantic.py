@@ -10,10 +10,11 @@ the other) is proposed too, with the same honest, lower similarity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from echoless.detect.base import Card, DetectorOptions
+from echoless.detect.gate import count_setting, flag_setting, refuse_unknown
 from echoless.model import Candidate, Memory, candidate
 from echoless.tally import Tally
 from echoless.vectors.base import Matrix
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from echoless.vectors.hyperplanes import Layout
+
 NAME: Final = "semantic"
+
+LSH_FROM: Final = 1_000
+"""Vectors from which random hyperplanes are worth the trouble, where a profile asks for them."""
 
 CARD: Final = Card(
     finds="the same fact in other words, in another order or in another language",
@@ -40,10 +46,11 @@ _NO_VECTORISER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """From where on a pair is proposed."""
+    """From where on a pair is proposed, and by which tables it is looked for, if by any."""
 
     threshold: float
     inclusive: bool
+    tables: Layout | None = None
 
 
 class SemanticDetector:
@@ -53,9 +60,18 @@ class SemanticDetector:
         """Keep the options.
 
         Args:
-            options: `threshold` None means each model's own operating point; no `settings`.
+            options: `threshold` None means each model's own operating point. Settings: `lsh` (true
+                or false) compares `LSH_FROM` memories and more by random hyperplanes, see
+                `vectors.hyperplanes`; `lsh_bits` (0 to 20) is the number of planes of a table, 0
+                takes what costs least.
+
+        Raises:
+            UsageError: A setting is unknown or has a wrong value.
         """
+        refuse_unknown(NAME, options, "lsh", "lsh_bits")
         self._options = options
+        self._lsh = flag_setting(NAME, options, "lsh", default=False)
+        self._bits = count_setting(NAME, options, "lsh_bits", default=0, least=0, most=20)
 
     @property
     def name(self) -> str:
@@ -91,10 +107,28 @@ class SemanticDetector:
             yield candidate(ordered[i].id, ordered[j].id, NAME, similarity)
 
     def _pairs(self, matrix: Matrix, tally: Tally) -> Iterator[tuple[int, int, float]]:
-        limit = _Limit(self._threshold(matrix, tally), self._options.inclusive)
+        threshold = self._threshold(matrix, tally)
+        limit = _Limit(threshold, self._options.inclusive)
         if len(matrix.owners) == len(set(matrix.owners.tolist())):
-            return _single(matrix, limit)
+            tables = self._tables(matrix, threshold, tally)
+            return _single(matrix, replace(limit, tables=tables))
         return _by_parts(matrix, limit)
+
+    def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> Layout | None:
+        """The hyperplanes to look by, if the profile wants them and they are worth it."""
+        if not self._lsh or len(matrix.rows) < LSH_FROM:
+            return None
+        from echoless.vectors.hyperplanes import layout  # noqa: PLC0415 - numpy loads with it
+
+        size = len(matrix.rows)
+        made = layout(threshold, matrix.rows.shape[1], size, bits=self._bits or None)
+        if made is not None:
+            tally.note(
+                f"semantic: {size:,} vectors were compared by random hyperplanes ({made.tables} "
+                f"tables of {made.bits} bits): pairs at {threshold:g} are expected to be found "
+                f"with a probability of {made.expected_recall:.4f}, closer ones more often."
+            )
+        return made
 
     def _threshold(self, matrix: Matrix, tally: Tally) -> float:
         if self._options.threshold is not None:
@@ -121,9 +155,14 @@ def _highest(
 
 def _single(matrix: Matrix, limit: _Limit) -> Iterator[tuple[int, int, float]]:
     """Every memory has one row."""
-    from echoless.vectors.join import pairs_above  # noqa: PLC0415 - numpy loads with it
+    from echoless.vectors.hyperplanes import pairs_sharing  # noqa: PLC0415 - numpy loads with it
+    from echoless.vectors.join import pairs_above  # noqa: PLC0415
 
-    hits = pairs_above(matrix.rows, limit.threshold, inclusive=limit.inclusive)
+    if limit.tables is None:
+        hits = pairs_above(matrix.rows, limit.threshold, inclusive=limit.inclusive)
+    else:
+        rows, tables = matrix.rows, limit.tables
+        hits = pairs_sharing(rows, limit.threshold, tables, inclusive=limit.inclusive)
     for i, j, cosine in hits:
         owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
         for (one, other), similarity in zip(owners, cosine.tolist(), strict=True):

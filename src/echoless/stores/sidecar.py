@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from echoless import ledger as ledgers
-from echoless.database import Database, in_memory, open_for_reading, open_for_writing
+from echoless.database import (
+    Database,
+    in_memory,
+    open_for_reading,
+    open_for_writing,
+    table_exists,
+)
 from echoless.ledger import Ledger
 
 SUFFIX: Final = ".echoless"
@@ -28,7 +34,9 @@ class Sidecar:
         if self.path.exists() and self.path.stat().st_size > 0:
             database = open_for_reading(self.path)
             ledgers.migrations.check(database)
-            return database
+            if table_exists(database.connection, "facts"):
+                return database
+            database.close()  # whoever made it was stopped before there was anything to remember
         database = in_memory()
         ledgers.migrations.apply(database)
         return database

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Final
 
 _FILE_CALLS: Final = ("replace", "unlink", "fsync", "open", "chmod", "fdopen")
@@ -70,6 +71,14 @@ def _instrument(countdown: _Countdown) -> None:
         return connection
 
     sqlite3.connect = counted  # type: ignore[assignment]
+    if find_spec("apsw") is not None:
+        import apsw  # noqa: PLC0415 - what stores with extensions write with
+
+        def traced(*_: object) -> bool:
+            countdown.step()
+            return True  # go on
+
+        apsw.connection_hooks.append(lambda db: db.set_exec_trace(traced))
     for name in _FILE_CALLS:
         setattr(os, name, _counted_call(getattr(os, name), countdown))
     tempfile.mkstemp = _counted_call(tempfile.mkstemp, countdown)  # type: ignore[assignment]

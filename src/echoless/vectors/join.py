@@ -6,7 +6,7 @@ computed again in 64 bits, and that is what is compared and reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import isqrt
 from typing import Final, TypeAlias
@@ -68,6 +68,58 @@ def pairs_above(
             yield from join.confirmed(i + top, j + left)
 
 
+def pairs_within(
+    rows: NDArray[np.float32],
+    groups: Iterable[NDArray[np.int64]],
+    threshold: float,
+    *,
+    inclusive: bool = True,
+    budget: int = BUDGET,
+) -> Iterator[Hits]:
+    """As `pairs_above`, for the pairs that stand together in at least one group, each once.
+
+    Args:
+        rows: As there.
+        groups: Row numbers, ascending in each group. Groups may share rows.
+        threshold: -1 to 1.
+        inclusive: False asks for cosines above the threshold.
+        budget: Bytes of working memory, beside a copy of the rows and 8 bytes for each pair the
+            screen lets through, once a group it stands in.
+
+    Yields:
+        Hits in a fixed order (by i, then j); arrays are never empty.
+
+    Raises:
+        ValueError: A row is zero or not finite.
+    """
+    budget = max(budget, 1 << 20)
+    side = _side(budget, rows.shape[1])
+    join = _Join(rows, _norms(rows, side), threshold, inclusive, budget)
+    floor = _screen(threshold, rows.shape[1])
+    unit = join.all_units(side)
+    found = [pairs for group in groups for pairs in _screened(unit, group, side, floor)]
+    if found:
+        together = np.unique(np.concatenate(found))
+        yield from join.confirmed(together // len(rows), together % len(rows))
+
+
+def _screened(
+    unit: NDArray[np.float32], group: NDArray[np.int64], side: int, floor: np.float32
+) -> Iterator[NDArray[np.int64]]:
+    """Pairs of a group that pass the 32-bit screen, as `i * rows + j`."""
+    for top in range(0, len(group), side):
+        rows = group[top : top + side]
+        upper = unit[rows]
+        for left in range(top, len(group), side):
+            columns = group[left : left + side]
+            mask = upper @ (upper if left == top else unit[columns]).T >= floor
+            i, j = np.nonzero(mask)
+            if left == top:
+                i, j = i[i < j], j[i < j]
+            if len(i):
+                yield rows[i] * len(unit) + columns[j]
+
+
 def cosines(
     rows: NDArray[np.float32],
     norms: NDArray[np.float64],
@@ -118,6 +170,13 @@ class _Join:
         """Some rows at unit length."""
         block = self.rows[start : start + side] / self.norms[start : start + side, None]
         return np.ascontiguousarray(block, dtype=np.float32)
+
+    def all_units(self, side: int) -> NDArray[np.float32]:
+        """All rows at unit length."""
+        made = np.empty_like(self.rows)
+        for start in range(0, len(made), side):
+            made[start : start + side] = self.unit(start, side)
+        return made
 
     def confirmed(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Iterator[Hits]:
         """Those of the screened pairs that hold in 64 bits."""

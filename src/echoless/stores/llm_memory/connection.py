@@ -1,0 +1,85 @@
+"""A connection that can write vectors: one that has loaded the extension sqlite-vec.
+
+Reading needs none. Many interpreters are built with an `sqlite3` that cannot load extensions; then
+`apsw` carries an SQLite that can. It is kept up to date with SQLite itself and has wheels for every
+system, which cannot be said of the other candidate, `pysqlite3-binary`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, cast
+from urllib.parse import quote
+
+from echoless.database import BUSY_TIMEOUT_SECONDS, Database, translated
+from echoless.errors import MissingExtra
+
+EXTRA: Final = "llm-memory"
+CANNOT: Final = "merging needs a SQLite connection that can load sqlite-vec"
+
+
+class CannotLoad(MissingExtra):
+    """No connection of this interpreter can load sqlite-vec, so nothing can be written."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{CANNOT}; llm-memory", EXTRA)
+
+
+def can_write() -> bool:
+    """Whether a connection could be made; nothing is opened."""
+    return find_spec("sqlite_vec") is not None and _opener() is not None
+
+
+def _opener() -> Callable[[Path, bool], Database] | None:
+    if hasattr(sqlite3.Connection, "enable_load_extension"):
+        return _standard
+    return _apsw if find_spec("apsw") is not None else None
+
+
+def open_with_vectors(path: Path, *, create: bool = False) -> Database:
+    """Open for writing, foreign keys on, sqlite-vec loaded; the journal mode stays the owner's.
+
+    Raises:
+        CannotLoad: Nothing here can load it.
+        StoreError: The file cannot be opened.
+    """
+    opener = _opener()
+    if opener is None or find_spec("sqlite_vec") is None:
+        raise CannotLoad
+    return opener(path, create)
+
+
+def _standard(path: Path, create: bool) -> Database:
+    import sqlite_vec  # noqa: PLC0415 - optional
+
+    uri = f"file:{quote(str(path.absolute()))}?mode={'rwc' if create else 'rw'}"
+    try:
+        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_SECONDS)
+        db.enable_load_extension(True)
+        sqlite_vec.load(db)
+        db.enable_load_extension(False)
+        db.execute("PRAGMA foreign_keys=ON")
+    except sqlite3.Error as problem:
+        raise translated(problem, path) from problem
+    return Database(path, db, writable=True)
+
+
+def _apsw(path: Path, create: bool) -> Database:
+    import apsw  # noqa: PLC0415 - optional
+    import sqlite_vec  # noqa: PLC0415
+
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    try:
+        db = apsw.Connection(str(path), flags=flags)
+        db.set_busy_timeout(int(BUSY_TIMEOUT_SECONDS * 1000))
+        db.enable_load_extension(True)
+        db.load_extension(sqlite_vec.loadable_path())
+        db.enable_load_extension(False)
+        db.execute("PRAGMA foreign_keys=ON")
+    except apsw.Error as problem:
+        raise translated(problem, path) from problem
+    # The same calls as far as we use them: execute, fetchone, fetchall, in_transaction, close.
+    return Database(path, cast("sqlite3.Connection", db), writable=True, errors=(apsw.Error,))

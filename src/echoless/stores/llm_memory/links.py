@@ -1,0 +1,188 @@
+"""Rows of `memory_links` as links of a memory, and back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from echoless.codec import json_text
+from echoless.errors import StoreError
+from echoless.model import Json, JsonObject, Link, Memory
+from echoless.stores.llm_memory.layout import LINKS, Layout
+from echoless.stores.llm_memory.records import (
+    Raw,
+    native_object,
+    packed,
+    same_value,
+    sorted_text,
+    unpacked,
+)
+
+_IDS: Final = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
+_NO_TIME: Final = "1970-01-01T00:00:00+00:00"
+_FLAGS: Final = ("cascade_on_update", "cascade_on_delete")
+_COLUMNS: Final = ("id", "source_id", "target_id", "link_type", "metadata", "created_at", *_FLAGS)
+_TOLD: Final = frozenset({"id", "metadata", "created_at", "strength", *_FLAGS})
+"""What a link's `data` may hold."""
+
+
+def own_id(source: str, target: str, kind: str) -> str:
+    """Id of a link row that came without one: the same for the same link."""
+    return str(uuid.uuid5(_IDS, json_text([source, target, kind])))
+
+
+def link_of(row: Raw) -> Link:
+    """The link in a row; what is as usual is not told in its `data`."""
+    source, target, kind = (str(row[name]) for name in ("source_id", "target_id", "link_type"))
+    data: dict[str, Json] = {}
+    if row["id"] != own_id(source, target, kind):
+        data["id"] = packed(row["id"])
+    if row["created_at"] != _NO_TIME:
+        data["created_at"] = str(row["created_at"])
+    metadata = _object(row.get("metadata"))
+    if metadata:
+        data["metadata"] = metadata
+    data |= {name: True for name in _FLAGS if row.get(name)}
+    strength = row.get("strength")
+    if isinstance(strength, int | float) and strength != 1.0:
+        data["strength"] = float(strength)
+    return Link(target, kind, data)
+
+
+def _object(text: object) -> Json:
+    """Metadata of a link; a text that is no JSON object stays a text."""
+    if not text:
+        return {}
+    try:
+        found: Json = json.loads(str(text))
+    except ValueError:
+        return str(text)
+    return found if isinstance(found, Mapping) else str(text)
+
+
+def row_of_link(source: str, link: Link) -> dict[str, Json]:
+    """The row of a link as this module writes it."""
+    data = link.data
+    metadata = data.get("metadata")
+    return {
+        "id": data.get("id", own_id(source, link.target, link.kind)),
+        "source_id": source,
+        "target_id": link.target,
+        "link_type": link.kind,
+        "metadata": sorted_text(metadata) if isinstance(metadata, Mapping) else metadata or "{}",
+        "created_at": data.get("created_at", _NO_TIME),
+        "cascade_on_update": int(bool(data.get("cascade_on_update"))),
+        "cascade_on_delete": int(bool(data.get("cascade_on_delete"))),
+        "strength": data.get("strength", 1.0),
+    }
+
+
+def odd_links(rows: Sequence[Raw]) -> JsonObject:
+    """By id, the raw values of link rows that `row_of_link` would write otherwise."""
+    found: dict[str, Json] = {}
+    for row in rows:
+        usual = row_of_link(str(row["source_id"]), link_of(row))
+        odd = {
+            name: packed(value)
+            for name, value in row.items()
+            if name not in usual or not same_value(value, usual[name])
+        }
+        if odd:
+            found[str(row["id"])] = odd
+    return found
+
+
+def check_links(memory: Memory) -> None:
+    """Refuse links a row cannot hold.
+
+    Raises:
+        StoreError: One has data without a place, or two are of one kind to one target.
+    """
+    seen: set[tuple[str, str]] = set()
+    for link in memory.links:
+        foreign = sorted(set(link.data) - _TOLD)
+        again = (link.target, link.kind) in seen
+        seen.add((link.target, link.kind))
+        if foreign or again:
+            why = f"has no place for {foreign[0]!r}" if foreign else "has one link of a kind only"
+            raise StoreError(
+                f"The links of memory {memory.id!r} cannot be stored: between two memories "
+                f"llm-memory {why} (link to {link.target!r}). Nothing was written."
+            )
+
+
+def read_links(
+    db: sqlite3.Connection, layout: Layout, sources: Sequence[str] | None
+) -> dict[str, list[Raw]]:
+    """Rows of outgoing links by source, in the order they were added; of some memories or all."""
+    if LINKS not in layout.columns:
+        return {}
+    names = layout.columns[LINKS]
+    found: dict[str, list[Raw]] = {}
+    for row in _selected(db, names, sources):
+        found.setdefault(str(row[names.index("source_id")]), []).append(
+            dict(zip(names, row, strict=True))
+        )
+    return found
+
+
+def _selected(
+    db: sqlite3.Connection, names: Sequence[str], sources: Sequence[str] | None
+) -> list[Sequence[Json]]:
+    statement = f"SELECT {', '.join(names)} FROM {LINKS}"
+    if sources is None:
+        return list(db.execute(f"{statement} ORDER BY rowid").fetchall())
+    return [
+        row
+        for source in sources
+        for row in db.execute(
+            f"{statement} WHERE source_id = ? ORDER BY rowid", (source,)
+        ).fetchall()
+    ]
+
+
+def write_links(db: sqlite3.Connection, layout: Layout, memories: Sequence[Memory]) -> None:
+    """Make the outgoing links of memories what they say; all memories are in place already.
+
+    Raises:
+        StoreError: A target is not in the store.
+    """
+    present = read_links(db, layout, [m.id for m in memories])
+    changed = [
+        memory
+        for memory in memories
+        if tuple(map(link_of, present.get(memory.id, ()))) != memory.links
+    ]
+    if changed and LINKS not in layout.columns:
+        raise StoreError(f"The links of memory {changed[0].id!r} have no place in this old schema.")
+    for memory in changed:
+        db.execute(f"DELETE FROM {LINKS} WHERE source_id = ?", (memory.id,))
+    for memory in changed:
+        odd = native_object(memory, "links")
+        for link in memory.links:  # a row taken over from a memory that is about to go keeps its id
+            taken = row_of_link(memory.id, link)["id"]
+            db.execute(f"DELETE FROM {LINKS} WHERE id = ?", (taken,))
+            _insert(db, layout.columns[LINKS], memory.id, link, odd)
+
+
+def _insert(
+    db: sqlite3.Connection, names: Sequence[str], source: str, link: Link, odd: JsonObject
+) -> None:
+    there = db.execute("SELECT 1 FROM memories WHERE id = ?", (link.target,)).fetchone()
+    if there is None:
+        raise StoreError(
+            f"The links of memory {source!r} cannot be stored: {link.target!r} is not in the "
+            "store, and llm-memory links stored memories only. Nothing was written."
+        )
+    row: dict[str, Json | bytes] = dict(row_of_link(source, link))
+    kept = odd.get(str(row["id"]))
+    if isinstance(kept, Mapping):
+        was = {**row, **{name: unpacked(value) for name, value in kept.items()}}
+        if link_of(was) == link:
+            row = was
+    values = [row.get(name) for name in names]
+    places = ", ".join("?" * len(names))
+    db.execute(f"INSERT INTO {LINKS} ({', '.join(names)}) VALUES ({places})", values)

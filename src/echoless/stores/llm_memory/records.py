@@ -1,0 +1,317 @@
+"""A row of `memories` as a Memory, and back.
+
+What the table has no column for (provenance, a pin, foreign fields) lies in its JSON column
+`metadata` under the one key `echoless`, which llm-memory's own clients carry along unread. A raw
+value that this module would write otherwise (spaces in JSON, NULL for an empty list) is kept in
+`native`, so that what goes back is what was there.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from echoless.codec import json_text, read_provenance
+from echoless.errors import BadRecord, StoreError
+from echoless.model import Json, JsonObject, Link, Memory, Provenance, Vector, canonical
+from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
+from echoless.text import unreadable
+
+Raw: TypeAlias = "Mapping[str, Json | bytes]"
+"""A row of a table by column."""
+
+MODEL: Final = "llm-memory"
+"""Identity of the stored vectors. The store keeps those of one model and does not name it."""
+
+HOME: Final = "echoless"
+"""Key of the metadata that holds what has no column."""
+
+NAMESPACE: Final = re.compile(r"[a-z0-9_/-]{1,128}")
+TYPES: Final = frozenset({"text", "image", "code", "json", "yaml"})
+_NO_TIME: Final = "1970-01-01T00:00:00+00:00"
+
+_PLAIN_EXTRA: Final[Mapping[str, Json]] = {
+    "memory_tier": "long_term",
+    "agent_id": None,
+    "expires_at": None,
+    "version": 1,
+    "previous_version_id": None,
+    "schema_id": None,
+    "structured_content": None,
+}
+"""Columns told in `extra`, each with the value that is not told."""
+
+KNOWN: Final = (
+    "id",
+    "content",
+    "content_type",
+    "tags",
+    "metadata",
+    "created_at",
+    "updated_at",
+    "importance_score",
+    "access_count",
+    "last_accessed_at",
+    "consolidated_from",
+    "namespace",
+    *_PLAIN_EXTRA,
+)
+
+
+# ------------------------------------------------------------------ from a row
+
+
+def memory_of(
+    row: Raw,
+    *,
+    links: tuple[Link, ...] = (),
+    vector: bytes | None = None,
+    where: str = "",
+) -> Memory:
+    """The memory in a row.
+
+    Args:
+        row: By column; columns an older schema does not have are missing.
+        links: Its outgoing links.
+        vector: Its stored vector.
+        where: The file, for messages.
+
+    Raises:
+        BadRecord: Its JSON cannot be read.
+    """
+    try:
+        return _memory(row, links, vector)
+    except (ValueError, TypeError, AttributeError) as problem:
+        raise BadRecord(
+            f"Memory {row['id']!r} in {where} is damaged ({problem}). Mend it with llm-memory or "
+            "restore it from a backup."
+        ) from problem
+
+
+def _memory(row: Raw, links: tuple[Link, ...], vector: bytes | None) -> Memory:
+    metadata = dict(_object(row.get("metadata")))
+    home = _inside(metadata.pop(HOME, None))
+    unset = home.get("unset") or ()
+    assert isinstance(unset, Sequence)
+    tags = _list(row.get("tags"))
+    importance = row.get("importance_score")
+    return Memory(
+        id=str(row["id"]),
+        content=str(row["content"]),
+        namespace=str(row.get("namespace", DEFAULT_NAMESPACE)),
+        type=str(home.get("type", row["content_type"])),
+        tags=tuple(str(tag) for tag in tags),
+        importance=None if importance is None else float(importance),  # type: ignore[arg-type]
+        access_count=int(row.get("access_count") or 0),  # type: ignore[arg-type]
+        created_at=None if "created_at" in unset else _time(row["created_at"]),
+        updated_at=None if "updated_at" in unset else _time(row["updated_at"]),
+        last_accessed=_time(row.get("last_accessed_at")),
+        provenance=read_provenance(home.get("provenance")),
+        links=links,
+        pinned=bool(home.get("pinned", False)),
+        metadata=metadata,
+        vectors=() if vector is None else (Vector(MODEL, vector),),
+        extra={**_inside(home.get("extra")), **_extra(row)},
+    )
+
+
+def _object(text: object) -> JsonObject:
+    found: Json = json.loads(str(text)) if text else {}
+    if not isinstance(found, Mapping):
+        raise TypeError(f"the metadata {str(text)[:40]!r} are no JSON object")
+    return found
+
+
+def _list(text: object) -> Sequence[Json]:
+    found: Json = json.loads(str(text)) if text else []
+    if not isinstance(found, list):
+        raise TypeError(f"the tags {str(text)[:40]!r} are no JSON list")
+    return found
+
+
+def _inside(value: Json) -> JsonObject:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _time(value: object) -> str | None:
+    """A time as text; SQLite hands back digits as a number."""
+    return None if value is None else str(value)
+
+
+def _extra(row: Raw) -> dict[str, Json]:
+    told: dict[str, Json] = {}
+    for name, usual in _PLAIN_EXTRA.items():
+        value = row.get(name)
+        if value is not None and value != usual and not isinstance(value, bytes):
+            told[name] = value
+    sources = row.get("consolidated_from")
+    if sources is not None:
+        told["consolidated_from"] = _list_or_text(str(sources))
+    return told
+
+
+def _list_or_text(text: str) -> Json:
+    try:
+        found: Json = json.loads(text)
+    except ValueError:
+        return text
+    return found if isinstance(found, list) else text
+
+
+# ------------------------------------------------------------------ to a row
+
+
+def row_of(memory: Memory) -> dict[str, Json]:
+    """The row of a memory as this module writes it, for all known columns."""
+    own = {name: value for name, value in memory.extra.items() if _is_column(name, value)}
+    sources = own.pop("consolidated_from", None)
+    row: dict[str, Json] = {
+        "id": memory.id,
+        "content": memory.content,
+        "content_type": memory.type if memory.type in TYPES else "text",
+        "tags": json_text(list(memory.tags)),
+        "metadata": sorted_text({**memory.metadata, **_home(memory)}),
+        "created_at": memory.created_at or _NO_TIME,
+        "updated_at": memory.updated_at or memory.created_at or _NO_TIME,
+        "importance_score": memory.importance,
+        "access_count": memory.access_count,
+        "last_accessed_at": memory.last_accessed,
+        "consolidated_from": json_text(sources) if isinstance(sources, list) else sources,
+        "namespace": memory.namespace,
+    }
+    return row | {name: own.get(name, usual) for name, usual in _PLAIN_EXTRA.items()}
+
+
+def sorted_text(value: JsonObject) -> str:
+    """JSON with sorted keys: an object that went through the ledger has lost their order."""
+    return json_text(json.loads(canonical(value)))
+
+
+def _is_column(name: str, value: Json) -> bool:
+    if name == "consolidated_from":
+        return isinstance(value, list)
+    if name == "version":
+        return isinstance(value, int) and not isinstance(value, bool)
+    return name in _PLAIN_EXTRA and isinstance(value, str)
+
+
+def _home(memory: Memory) -> dict[str, Json]:
+    """What has no column, under one key; nothing for a memory of llm-memory's own."""
+    inside: dict[str, Json] = {}
+    if memory.type not in TYPES:
+        inside["type"] = memory.type
+    if memory.provenance is not Provenance.UNKNOWN:
+        inside["provenance"] = memory.provenance.value
+    if memory.pinned:
+        inside["pinned"] = True
+    unset: list[Json] = [n for n in ("created_at", "updated_at") if getattr(memory, n) is None]
+    if unset:
+        inside["unset"] = unset
+    foreign = {name: v for name, v in memory.extra.items() if not _is_column(name, v)}
+    if foreign:
+        inside["extra"] = foreign
+    return {HOME: inside} if inside else {}
+
+
+def odd_values(row: Raw, memory: Memory) -> dict[str, Json]:
+    """Raw values that `row_of` would write otherwise, columns it does not know included."""
+    usual = row_of(memory)
+    return {
+        name: packed(value)
+        for name, value in row.items()
+        if name not in usual or not same_value(value, usual[name])
+    }
+
+
+def values_to_write(memory: Memory, present: Raw | None, present_memory: Memory | None) -> Raw:
+    """What the row of a memory has to hold.
+
+    A value that means what it meant before is written as it was: as it was in the record the memory
+    came from, else as it is in the present row.
+
+    Args:
+        memory: To be written.
+        present: The row as it is, or None if there is none.
+        present_memory: That row, read.
+    """
+    wanted: dict[str, Json | bytes] = dict(row_of(memory))
+    if present is not None and present_memory is not None:
+        meant = row_of(present_memory)
+        kept = {n: v for n, v in present.items() if n not in meant or meant[n] == wanted[n]}
+        wanted.update(kept)
+    odd = native_object(memory, "raw")
+    if odd:
+        was = row_of(_read_back(memory, odd))
+        for name, value in odd.items():
+            if name not in was or was[name] == row_of(memory).get(name):
+                wanted[name] = unpacked(value)
+    return wanted
+
+
+def _read_back(memory: Memory, odd: JsonObject) -> Memory:
+    """What the odd values mean, the other columns being those of the memory."""
+    row = {**row_of(memory), **{name: unpacked(value) for name, value in odd.items()}}
+    return memory_of(row)
+
+
+def native_object(memory: Memory, name: str) -> JsonObject:
+    """A part of what the adapter keeps of a memory."""
+    return _inside(memory.native.get(name))
+
+
+def native_rows(memory: Memory, name: str) -> list[Raw] | None:
+    """Rows of a side table as kept in an image; None where the image does not hold them."""
+    found = memory.native.get(name)
+    if not isinstance(found, Sequence) or isinstance(found, str):
+        return None
+    return [{c: unpacked(v) for c, v in row.items()} for row in found if isinstance(row, Mapping)]
+
+
+def packed(value: Json | bytes) -> Json:
+    """A raw value as JSON."""
+    if isinstance(value, bytes):
+        return {"base64": base64.b64encode(value).decode("ascii")}
+    return value
+
+
+def unpacked(value: Json) -> Json | bytes:
+    """`packed` taken back; no column holds an object."""
+    return base64.b64decode(str(value["base64"])) if isinstance(value, Mapping) else value
+
+
+def same_value(one: object, other: object) -> bool:
+    """Equal as SQLite stores them; a number is not its text."""
+    return one == other and (isinstance(one, str) == isinstance(other, str))
+
+
+def check(memory: Memory) -> None:
+    """Refuse what a row cannot hold.
+
+    Raises:
+        BadRecord: A text cannot be stored in SQLite.
+        StoreError: A field has no place; names the id and the field.
+    """
+    problem = unreadable(memory.content) or unreadable(memory.id)
+    if problem:
+        raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in SQLite.")
+    if HOME in memory.metadata:
+        raise _no_place(memory, "metadata", f"its key {HOME!r} is taken")
+    known = "rowid" in memory.native  # it stood here before, whatever its namespace looks like
+    if not known and not NAMESPACE.fullmatch(memory.namespace):
+        raise _no_place(
+            memory,
+            "namespace",
+            f"{memory.namespace!r} is not 1-128 characters of a-z, 0-9, _, / and -",
+        )
+    if any(vector.model != MODEL for vector in memory.vectors):
+        raise _no_place(memory, "vectors", f"the store holds vectors of one model, {MODEL!r}")
+
+
+def _no_place(memory: Memory, field: str, why: str) -> StoreError:
+    return StoreError(
+        f"llm-memory has no place for the {field} of memory {memory.id!r}: {why}. "
+        "Change it, or keep the memory in another store; nothing was written."
+    )

@@ -1,0 +1,358 @@
+"""The store of llm-memory: one SQLite file with vectors in a `vec0` table.
+
+Reading uses plain SQL and needs no extension. Writing loads sqlite-vec. Lineage lives in a sidecar,
+`NAME.echoless`, made by the first write; the file itself gets no table and no setting of ours.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Final, Self
+
+from echoless.database import Database, is_sqlite, open_for_reading
+from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
+from echoless.ledger import Ledger
+from echoless.model import JsonObject, Memory
+from echoless.stores.base import ALL, Scope
+from echoless.stores.files import exclusive
+from echoless.stores.llm_memory import connection, layout, links, records, sides, uniting
+from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Layout
+from echoless.stores.llm_memory.records import Raw
+from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
+from echoless.stores.sidecar import Sidecar
+from echoless.times import now
+
+_BATCH: Final = 500
+
+
+class LlmMemoryStore:
+    """Memories in the SQLite file of llm-memory."""
+
+    summary: ClassVar[str] = "the SQLite file of llm-memory, vectors included; lineage in a sidecar"
+    holds_ledger: Final = False
+    profile: Final = "llm-memory"
+
+    def __init__(self, path: Path, database: Database, found: Layout) -> None:
+        """Wrap an open database; use `open` or `create`."""
+        self._path = path
+        self._database = database
+        self._layout = found
+        self._writing = False
+        self.url = f"llm-memory:///{path}"
+        self._sidecar = Sidecar(path)
+
+    @classmethod
+    def open(cls, location: str) -> Self:
+        """Open an existing file for reading."""
+        path = Path(location)
+        if not path.is_file():
+            raise StoreNotFound(f"There is no file {path}. Check the path.")
+        database = open_for_reading(path)
+        try:
+            with database.speaking():
+                found = layout.layout_of(database.connection)
+            if found is None:
+                raise ForeignStore(
+                    f"{path} is an SQLite database, but not of llm-memory: its table 'memories' is "
+                    "missing or another program's. `echoless stores` lists what can be opened."
+                )
+        except EcholessError:
+            database.close()
+            raise
+        return cls(path, database, found)
+
+    @classmethod
+    def create(cls, location: str) -> Self:
+        """Open a file, or make an empty store of the current schema.
+
+        Raises:
+            MissingExtra: There is no file, and sqlite-vec cannot be loaded to make one.
+        """
+        path = Path(location)
+        if not path.exists() or path.stat().st_size == 0:
+            database = connection.open_with_vectors(path, create=True)
+            try:
+                with database.transaction():
+                    layout.make_tables(database.connection, now())
+            finally:
+                database.close()
+        return cls.open(location)
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """An SQLite file whose table of memories has the columns of llm-memory."""
+        if not path.is_file() or not is_sqlite(path):
+            return False
+        try:
+            database = open_for_reading(path)
+        except EcholessError:
+            return False
+        try:
+            with database.speaking():
+                return layout.layout_of(database.connection) is not None
+        except EcholessError:
+            return False
+        finally:
+            database.close()
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def identity(self) -> str:
+        """Given by the sidecar; before it exists, derived from the absolute path."""
+        return self._sidecar.identity
+
+    @property
+    def ledger(self) -> Ledger:
+        """In the sidecar."""
+        return self._sidecar.ledger
+
+    @property
+    def layout(self) -> Layout:
+        """The tables of the file."""
+        return self._layout
+
+    @property
+    def can_merge(self) -> bool:
+        """Whether records could be changed here: a schema that may be written, sqlite-vec."""
+        return self._layout.writable and connection.can_write()
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._database.connection
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """All memories in the scope, in the order of their rows."""
+        chosen = [scope.namespace] if scope.namespace and self._layout.has_namespaces else []
+        with self._database.speaking():
+            found = self._read("WHERE namespace = ?" if chosen else "", chosen, None)
+        yield from scope.narrow(found)
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Fresh copies by id, with what other tables hold of them."""
+        wanted = sorted(set(ids))
+        found: dict[str, Memory] = {}
+        with self._database.speaking():
+            for start in range(0, len(wanted), _BATCH):
+                some = wanted[start : start + _BATCH]
+                places = ",".join("?" * len(some))
+                found |= {m.id: m for m in self._read(f"WHERE id IN ({places})", some, some)}
+        return found
+
+    def _read(self, where: str, values: Sequence[str], ids: Sequence[str] | None) -> list[Memory]:
+        """Memories by their rows; the side tables are read only for named ids."""
+        names = self._layout.columns[MEMORIES]
+        rows = self._db.execute(
+            f"SELECT rowid, {', '.join(names)} FROM {MEMORIES} {where} ORDER BY rowid", values
+        ).fetchall()
+        pointing = links.read_links(self._db, self._layout, ids)
+        vectors = {}
+        if self._layout.has_vectors:
+            vectors = ShadowReader(self._db, str(self._path)).read(ids)
+        made = []
+        for rowid, *raw in rows:
+            row: Raw = dict(zip(names, raw, strict=True))
+            id_ = str(row["id"])
+            side = {} if ids is None else sides.read_sides(self._db, self._layout, id_)
+            own = pointing.get(id_, [])
+            made.append(self._memory(row, own, vectors.get(id_), {"rowid": rowid, **side}))
+        return made
+
+    def _memory(
+        self, row: Raw, own: Sequence[Raw], vector: bytes | None, native: JsonObject
+    ) -> Memory:
+        there = tuple(links.link_of(each) for each in own)
+        memory = records.memory_of(row, links=there, vector=vector, where=str(self._path))
+        odd = {"raw": records.odd_values(row, memory), "links": links.odd_links(own)}
+        return replace(memory, native={**native, **{k: v for k, v in odd.items() if v}})
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Number of memories in the scope."""
+        if scope != ALL:
+            return sum(1 for _ in self.scan(scope))
+        with self._database.speaking():
+            (found,) = self._db.execute(f"SELECT count(*) FROM {MEMORIES}").fetchone()
+        return int(found)
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Number of memories by namespace."""
+        if not self._layout.has_namespaces:
+            found = self.count()
+            return {layout.DEFAULT_NAMESPACE: found} if found else {}
+        with self._database.speaking():
+            rows = self._db.execute(
+                f"SELECT namespace, count(*) FROM {MEMORIES} GROUP BY 1 ORDER BY 1"
+            ).fetchall()
+        return {str(name): int(number) for name, number in rows}
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the writer's lock, and the sidecar open for writing.
+
+        Marks need nothing else. Records are changed by another connection, which each `transaction`
+        opens and closes.
+        """
+        if self._writing:
+            yield
+            return
+        with exclusive(self._path), self._sidecar.writing():
+            self._writing = True
+            try:
+                yield
+            finally:
+                self._writing = False
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Changes inside become visible together; the file is locked against other writers."""
+        if not self._writing:
+            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+        if self._database.writable or not self.can_merge:
+            yield  # inside an outer one, or for marks alone: `put` and `remove` refuse
+            return
+        # Two copies of SQLite in one process do not see each other's locks: only one has the file
+        # open at a time (https://sqlite.org/howtocorrupt.html, 2.2.1).
+        self._database.close()
+        try:
+            writer = connection.open_with_vectors(self._path)
+            try:
+                self._database = writer
+                with writer.transaction():
+                    yield
+            finally:
+                writer.close()
+        finally:
+            self._database = open_for_reading(self._path)
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Replace or add; a memory taken out earlier goes back to its old place if it is free."""
+        with self.transaction():
+            self._must_write()
+            with self._database.speaking():
+                for memory in memories:
+                    records.check(memory)
+                    links.check_links(memory)
+                for memory in memories:
+                    self._put_row(memory)
+                    self._put_vector(memory)
+                links.write_links(self._db, self._layout, memories)
+                sides.write_sides(self._db, self._layout, memories)
+
+    def _put_row(self, memory: Memory) -> None:
+        names = self._layout.columns[MEMORIES]
+        found = self._db.execute(
+            f"SELECT {', '.join(names)} FROM {MEMORIES} WHERE id = ?", (memory.id,)
+        ).fetchone()
+        if found is None:
+            self._insert(memory)
+            return
+        row: Raw = dict(zip(names, found, strict=True))
+        present = records.memory_of(row, where=str(self._path))
+        wanted = records.values_to_write(memory, row, present)
+        changed = [n for n in names if n in wanted and not records.same_value(wanted[n], row[n])]
+        if changed:  # only these: the trigger of the full text watches `content`
+            setters = ", ".join(f"{name} = ?" for name in changed)
+            values = [*(wanted[name] for name in changed), memory.id]
+            self._db.execute(f"UPDATE {MEMORIES} SET {setters} WHERE id = ?", values)
+
+    def _insert(self, memory: Memory) -> None:
+        wanted = records.values_to_write(memory, None, None)
+        lost = sorted(set(memory.extra) & set(wanted) - set(self._layout.columns[MEMORIES]))
+        if lost:
+            raise StoreError(
+                f"The field {lost[0]!r} of memory {memory.id!r} has no column in this schema "
+                f"(version {self._layout.version}). Nothing was written."
+            )
+        names = [name for name in self._layout.columns[MEMORIES] if name in wanted]
+        places = ", ".join("?" * (len(names) + 1))
+        self._db.execute(
+            f"INSERT INTO {MEMORIES} (rowid, {', '.join(names)}) VALUES ({places})",
+            [self._free_place(memory), *(wanted[name] for name in names)],
+        )
+
+    def _free_place(self, memory: Memory) -> int | None:
+        place = memory.native.get("rowid")
+        if not isinstance(place, int):
+            return None
+        taken = self._db.execute(f"SELECT 1 FROM {MEMORIES} WHERE rowid = ?", (place,)).fetchone()
+        return None if taken else place
+
+    def _put_vector(self, memory: Memory) -> None:
+        there: bytes | None = None
+        if self._layout.has_vectors:
+            reader = ShadowReader(self._db, str(self._path))
+            there = reader.read([memory.id]).get(memory.id)
+        wanted = memory.vectors[0].data if memory.vectors else None
+        if wanted == there:
+            return
+        fits = None if wanted is None else dimensions_of(self._db) == len(wanted) // 4
+        if fits is False:
+            raise StoreError(
+                f"The vectors of memory {memory.id!r} have no place in {self._path}: it holds "
+                f"vectors of {dimensions_of(self._db)} dimensions, not {len(wanted or b'') // 4}. "
+                "Nothing was written."
+            )
+        self._db.execute(f"DELETE FROM {VECTORS} WHERE memory_id = ?", (memory.id,))
+        if wanted is not None:
+            self._db.execute(f"INSERT INTO {VECTORS} VALUES (?, ?)", (memory.id, wanted))
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take memories out, with their vectors and all rows that hang on them."""
+        with self.transaction():
+            self._must_write()
+            with self._database.speaking():
+                for id_ in sorted(set(ids)):
+                    if self._layout.has_vectors:
+                        self._db.execute(f"DELETE FROM {VECTORS} WHERE memory_id = ?", (id_,))
+                    self._db.execute(f"DELETE FROM {MEMORIES} WHERE id = ?", (id_,))
+
+    def _must_write(self) -> None:
+        if not self._layout.writable:
+            raise StoreReadOnly(
+                f"{self._path} has schema version {self._layout.version}; llm-memory stores are "
+                f"written from version {layout.WRITABLE_FROM} on. Open it with a newer llm-memory "
+                "once, which brings it up to date; nothing was changed."
+            )
+        if not self._database.writable:
+            raise connection.CannotLoad
+
+    # ------------------------------------------------------------------ merging
+
+    def united(
+        self,
+        old: Memory,
+        members: Sequence[Memory],
+        new: Memory,
+        *,
+        at: str | None,
+        removed: bool,
+    ) -> Memory:
+        """What a survivor takes over here, see `uniting`."""
+        return uniting.unite(old, members, new, layout=self._layout, at=at, removed=removed)
+
+    def relinked(self, new: Memory) -> Memory:
+        """One link of a kind to a target."""
+        return replace(new, links=uniting.one_of_a_kind(new.links))
+
+    def integrity(self) -> list[str]:
+        """What is wrong with the file, one sentence each; empty if nothing is."""
+        with self._database.speaking():
+            rows = self._db.execute("PRAGMA integrity_check(5)").fetchall()
+        return [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
+
+    def close(self) -> None:
+        """Close both files."""
+        self._database.close()
+        self._sidecar.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()

@@ -1,0 +1,238 @@
+"""`memory_deduplicate`: groups of near-equal memories of one namespace, previewed or merged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from pathlib import Path
+from typing import Final
+
+from echoless import survivor
+from echoless.applying import Run, apply
+from echoless.groups import Group, Membership
+from echoless.model import Json, Memory
+from echoless.pipeline import Findings, find, plan_groups
+from echoless.planning import Plan
+from echoless.profiles import LLM_MEMORY, DetectorUse
+from echoless.settings import Settings
+from echoless.stores.base import Scope
+from echoless.stores.llm_memory import LlmMemoryStore
+from echoless.stores.llm_memory.connection import CANNOT, CannotLoad, can_write
+from echoless.systems.llm_memory import arguments
+from echoless.systems.llm_memory.answers import RUNTIME, Answer, ToolError, answered, invalid
+from echoless.systems.llm_memory.namespaces import SHARED, Namespace, resolve
+from echoless.systems.llm_memory.reading import live, open_file, usable
+from echoless.times import instant
+from echoless.vectors.hyperplanes import Layout, layout
+
+STRATEGIES: Final = {
+    "keep_newest": "newest",
+    "keep_oldest": "oldest",
+    "keep_most_accessed": "most_accessed",
+    "highest_importance": "most_important",
+}
+"""Order of survivors by strategy."""
+
+BITS: Final = 8
+"""Planes of a table of hyperplanes; the number of tables follows from the threshold."""
+
+LSH_FROM: Final = 1_000
+"""Vectors of one type of content from which hyperplanes are used."""
+
+PAIRS: Final = 1_000_000
+"""Pairs looked at in a call: what a crowded namespace may take of a machine's memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a call asks for, checked."""
+
+    namespace: Namespace
+    threshold: float
+    dry_run: bool
+    order: str
+    limit: int
+    use_lsh: bool
+    merge_metadata: bool
+    guards: bool
+
+
+def memory_deduplicate(
+    namespace: str | None = None,
+    similarity_threshold: float = 0.95,
+    dry_run: bool = True,
+    merge_strategy: str = "keep_newest",
+    limit: int = 1000,
+    use_lsh: bool = True,
+    merge_metadata: bool = True,
+    *,
+    guards: bool = True,
+    db_path: str | Path | None = None,
+) -> Answer:
+    """Group near-equal memories of one namespace; merge each group into one if asked to.
+
+    Args:
+        namespace: Exactly this one; detected if None. `shared` is merged only where it is given.
+        similarity_threshold: Cosine of the stored vectors, 0.0 to 1.0, inclusive.
+        dry_run: False merges; every merge can be taken back with `echoless undo`.
+        merge_strategy: `keep_newest`, `keep_oldest`, `keep_most_accessed`, `highest_importance`.
+        limit: The most recent memories that take part, 1 to 10000.
+        use_lsh: Compare a thousand memories and more by random hyperplanes.
+        merge_metadata: False leaves tags and metadata of the one that stays as they are.
+        guards: False merges also texts that differ in a number or a negation.
+        db_path: The file; see `reading.open_file`.
+
+    Returns:
+        The result, or an error as data (`error`, `message`, `error_type`, `timestamp`).
+    """
+
+    def work() -> Answer:
+        strategy = arguments.one_of("merge_strategy", merge_strategy, tuple(STRATEGIES))
+        wish = _Wish(
+            namespace=resolve(namespace),
+            threshold=arguments.share("similarity_threshold", similarity_threshold),
+            dry_run=arguments.flag("dry_run", dry_run),
+            order=STRATEGIES[strategy],
+            limit=arguments.whole("limit", limit, 10_000),
+            use_lsh=arguments.flag("use_lsh", use_lsh),
+            merge_metadata=arguments.flag("merge_metadata", merge_metadata),
+            guards=arguments.flag("guards", guards),
+        )
+        _admit(wish)
+        with open_file(db_path) as store:
+            return _deduplicated(store, wish)
+
+    return answered(work, "detecting duplicates")
+
+
+def _admit(wish: _Wish) -> None:
+    """Refuse a merge that cannot or must not be, before anything is read."""
+    if wish.dry_run:
+        return
+    if wish.namespace.name == SHARED and not wish.namespace.given:
+        raise invalid(f"merging in the namespace {SHARED} needs namespace={SHARED!r} to be given")
+    if not can_write():
+        raise ToolError(RUNTIME, CANNOT, details=str(CannotLoad()))
+
+
+def _deduplicated(store: LlmMemoryStore, wish: _Wish) -> Answer:
+    alive = live(store.scan(Scope(wish.namespace.name)))
+    fit = [memory for memory in alive if usable(memory)]
+    fit.sort(key=lambda m: (-(instant(m.created_at) or -(2**63)), m.id))
+    taking_part = fit[: wish.limit]
+    tables = _tables(taking_part, wish)
+    settings = _settings(wish, len(taking_part), tables)
+    findings = find(store, settings, only={memory.id for memory in taking_part})
+    groups = _ranked(findings, wish.order)
+    made = _plan(findings, groups, wish)
+    run = None
+    if not wish.dry_run and made.actions:
+        run = apply(store, made, one_by_one=True)
+    answer: Answer = {
+        "namespace": wish.namespace.name,
+        "dry_run": wish.dry_run,
+        "duplicate_groups": [_told(group) for group in groups],
+        "total_groups": len(groups),
+        "total_duplicates": sum(len(group.members) for group in groups),
+        "action": "preview" if wish.dry_run else "merged",
+        "merged": _gone(store, made, run),
+        "algorithm": "brute_force" if tables is None else "lsh",
+    }
+    return answer | _more(findings, tables, run, skipped=len(alive) - len(fit))
+
+
+def _tables(memories: Sequence[Memory], wish: _Wish) -> Layout | None:
+    """The hyperplanes the largest part is compared by; None where every pair is compared."""
+    parts = Counter(memory.type for memory in memories)
+    most = max(parts.values(), default=0)
+    if not wish.use_lsh or most < LSH_FROM:
+        return None
+    return layout(wish.threshold, memories[0].vectors[0].dimensions, most, bits=BITS)
+
+
+def _settings(wish: _Wish, size: int, tables: Layout | None) -> Settings:
+    looking: dict[str, Json] = {"lsh": tables is not None, "lsh_bits": BITS}
+    profile = replace(
+        LLM_MEMORY,
+        detectors=(DetectorUse("semantic", wish.threshold, settings=looking),),
+        judge="guards" if wish.guards else "bare",
+        survivor=wish.order,
+        action="delete",
+        pairs=max(1, min(size, PAIRS // max(1, size))),
+    )
+    return Settings(profile=profile, encoder=profile.encoder)
+
+
+def _ranked(findings: Findings, order: str) -> list[Group]:
+    """Groups in the order of their primaries; members by similarity, then id."""
+    there = (findings.memories[group.survivor] for group in findings.groups)
+    place = {id_: at for at, id_ in enumerate(survivor.rank(there, order, set()))}
+    return [
+        replace(group, members=tuple(sorted(group.members, key=lambda m: (-_similarity(m), m.id))))
+        for group in sorted(findings.groups, key=lambda group: place[group.survivor])
+    ]
+
+
+def _similarity(member: Membership) -> float:
+    assert member.judged is not None  # stars have direct verdicts
+    return member.judged.verdict.evidence.similarity
+
+
+def _plan(findings: Findings, groups: Sequence[Group], wish: _Wish) -> Plan:
+    untouched = () if wish.merge_metadata else ("tags", "metadata")
+    return plan_groups(findings, groups, action="delete", untouched=untouched)
+
+
+def _told(group: Group) -> Json:
+    values = [_similarity(member) for member in group.members]
+    return {
+        "primary_id": group.survivor,
+        "duplicate_ids": [member.id for member in group.members],
+        "avg_similarity": round(fsum(values) / len(values), 6),
+    }
+
+
+def _gone(store: LlmMemoryStore, made: Plan, run: Run | None) -> int:
+    """Duplicates that a fresh read no longer finds, of the groups that were merged."""
+    if run is None:
+        return 0
+    left_out = {each.survivor for each in (*run.refused, *run.failed)}
+    members = {m.id for a in made.actions if a.survivor not in left_out for m in a.members}
+    return len(members - store.get(members).keys())
+
+
+def _more(findings: Findings, tables: Layout | None, run: Run | None, *, skipped: int) -> Answer:
+    """What is told only where there is something to tell."""
+    more: Answer = {}
+    if tables is not None:
+        more["lsh"] = {
+            "bits": tables.bits,
+            "tables": tables.tables,
+            "expected_recall": round(tables.expected_recall, 6),
+        }
+    told: Answer = {
+        "held": _held(findings),
+        "skipped": skipped,
+        "left_out": findings.left_out,
+        "errors": [] if run is None else _errors(run),
+        "run": None if run is None else run.id,
+    }
+    return more | {name: value for name, value in told.items() if value}
+
+
+def _held(findings: Findings) -> list[Json]:
+    """Pairs that are close enough and stay apart, closest first."""
+    pairs = sorted(findings.held, key=lambda j: (-j.verdict.evidence.similarity, j.a, j.b))
+    told = [(pair, pair.verdict.evidence) for pair in pairs]
+    return [
+        {"ids": [pair.a, pair.b], "similarity": e.similarity, "reason": e.line()}
+        for pair, e in told
+    ]
+
+
+def _errors(run: Run) -> list[Json]:
+    changed = [(each, f"changed: {each.reason}") for each in run.refused]
+    failed = [(each, each.reason) for each in run.failed]
+    return [{"group": each.survivor, "error": error} for each, error in (*changed, *failed)]

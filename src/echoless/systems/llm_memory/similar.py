@@ -1,0 +1,132 @@
+"""`memory_similar`: the stored memories closest to a given one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from echoless.model import Memory
+from echoless.stores.base import ALL, Scope
+from echoless.stores.llm_memory import LlmMemoryStore
+from echoless.systems.llm_memory import arguments
+from echoless.systems.llm_memory.answers import NOT_FOUND, Answer, ToolError, answered
+from echoless.systems.llm_memory.namespaces import SHARED, resolve
+from echoless.systems.llm_memory.reading import live, open_file, usable
+
+SCOPES: Final = ("current", "shared", "all")
+NO_VECTOR: Final = "base memory has no usable vector"
+
+
+def memory_similar(
+    memory_id: str | None = None,
+    namespace: str | None = None,
+    search_scope: str = "current",
+    top_k: int = 10,
+    min_similarity: float = 0.85,
+    exclude_linked: bool = True,
+    *,
+    id: str | None = None,  # noqa: A002 - the tool's own other name
+    db_path: str | Path | None = None,
+) -> Answer:
+    """List the live memories closest to one, by the cosine of the stored vectors. Reads only.
+
+    Args:
+        memory_id: The memory, in any namespace.
+        namespace: That of the search; detected if None.
+        search_scope: `current` (the namespace), `shared` (that and `shared`) or `all`.
+        top_k: At most so many, 1 to 1000; cut off after filtering and ranking.
+        min_similarity: Cosine, 0.0 to 1.0, inclusive.
+        exclude_linked: Leave out memories linked with it in either direction.
+        id: Another name of `memory_id`.
+        db_path: The file; see `reading.open_file`.
+
+    Returns:
+        The result, or an error as data (`error`, `message`, `error_type`, `timestamp`).
+    """
+
+    def work() -> Answer:
+        wanted = arguments.memory_id(memory_id, id)
+        most = arguments.whole("top_k", top_k, 1000)
+        least = arguments.share("min_similarity", min_similarity)
+        scope = arguments.one_of("search_scope", search_scope, SCOPES)
+        apart = arguments.flag("exclude_linked", exclude_linked)
+        name = resolve(namespace).name
+        with open_file(db_path) as store:
+            base = store.get([wanted]).get(wanted)
+            if base is None:
+                raise ToolError(NOT_FOUND, f"Memory not found: {wanted}")
+            others = _others(store, base, name, scope)
+        linked = _linked(base, others)
+        if apart:
+            others = [memory for memory in others if memory.id not in linked]
+        return _answer(base, others, linked, least, most)
+
+    return answered(work, "finding similar memories")
+
+
+def _others(store: LlmMemoryStore, base: Memory, name: str, scope: str) -> list[Memory]:
+    """Live memories of the scope, the base aside."""
+    return [m for m in live(_scanned(store, name, scope)) if m.id != base.id]
+
+
+def _scanned(store: LlmMemoryStore, name: str, scope: str) -> Iterator[Memory]:
+    if scope == "all":
+        yield from store.scan(ALL)
+        return
+    for each in sorted({name, SHARED} if scope == "shared" else {name}):
+        yield from store.scan(Scope(each))
+
+
+def _linked(base: Memory, others: Sequence[Memory]) -> set[str]:
+    """Ids linked with the base in either direction."""
+    pointing = {m.id for m in others if any(link.target == base.id for link in m.links)}
+    return pointing | {link.target for link in base.links}
+
+
+def _answer(
+    base: Memory, others: Sequence[Memory], linked: set[str], least: float, most: int
+) -> Answer:
+    comparable = [memory for memory in others if usable(memory)]
+    found: list[tuple[float, Memory]] = []
+    if usable(base) and comparable:
+        found = [each for each in _compared(base, comparable) if each[0] >= least]
+    found.sort(key=lambda each: (-each[0], each[1].id))
+    shown = found[:most]
+    answer: Answer = {
+        "memory_id": base.id,
+        "similar_count": len(shown),
+        "similar_memories": [
+            {
+                "id": memory.id,
+                "content": memory.content,
+                "similarity": similarity,
+                "namespace": memory.namespace,
+                "is_linked": memory.id in linked,
+            }
+            for similarity, memory in shown
+        ],
+        "base_memory_id": base.id,
+        "total_found": len(shown),
+        "returned": len(shown),
+    }
+    if len(comparable) < len(others):
+        answer["skipped"] = len(others) - len(comparable)
+    if not usable(base):
+        answer["warning"] = NO_VECTOR
+    return answer
+
+
+def _compared(base: Memory, others: Sequence[Memory]) -> list[tuple[float, Memory]]:
+    """Exact cosines; a vector of another dimension is not comparable and left out."""
+    import numpy as np  # noqa: PLC0415 - slow to load, and errors are told without it
+
+    from echoless.vectors.join import cosines, row_norms  # noqa: PLC0415
+
+    size = len(base.vectors[0].data)
+    fitting = [memory for memory in others if len(memory.vectors[0].data) == size]
+    data = b"".join(memory.vectors[0].data for memory in (base, *fitting))
+    rows = np.frombuffer(data, dtype="<f4").reshape(len(fitting) + 1, -1).astype(np.float32)
+    places = np.arange(1, len(rows), dtype=np.int64)
+    found = cosines(rows, row_norms(rows), np.zeros_like(places), places)
+    return list(zip(found.tolist(), fitting, strict=True))
