@@ -10,17 +10,18 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
 from echoless.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.ledger import Image, Ledger
-from echoless.merging import Conflict, relinked, united
+from echoless.merging import Conflict, merged, relinked
 from echoless.model import Json, Memory, fingerprint, identical
 from echoless.planning import Action, Delete, Mark, Merge, Plan
-from echoless.recovery import conceal, marks_of, outdated, recover, release, texts_key
-from echoless.stores.base import Store, Transaction, together, together_with_ledger
+from echoless.recovery import conceal, marks_of, outdated, recover, release, settle, texts_key
+from echoless.stores.base import Store, Transaction, Unites, together, together_with_ledger
+from echoless.times import now
 
 Progress = Callable[[int, int], None]
 
@@ -44,6 +45,7 @@ class Run:
         counts: Memories hidden, merged or deleted, and groups, as in `Plan.counts`.
         refused: Actions left out because a record changed since the plan.
         recovered: Interrupted runs that were brought to an end first.
+        failed: Actions that failed and were rolled back, with `one_by_one`.
     """
 
     id: str
@@ -51,6 +53,19 @@ class Run:
     counts: dict[str, int]
     refused: tuple[Refusal, ...]
     recovered: tuple[str, ...] = ()
+    failed: tuple[Refusal, ...] = ()
+
+
+@dataclass(slots=True)
+class _LeftOut:
+    """Actions of a run that were not carried out."""
+
+    refused: list[Refusal] = field(default_factory=list)
+    failed: list[Refusal] = field(default_factory=list)
+
+    @property
+    def survivors(self) -> set[str]:
+        return {each.survivor for each in (*self.refused, *self.failed)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +102,18 @@ class _Step:
         }
 
 
-def apply(store: Store, plan: Plan, *, progress: Progress | None = None) -> Run:
+def apply(
+    store: Store, plan: Plan, *, progress: Progress | None = None, one_by_one: bool = False
+) -> Run:
     """Carry out a plan.
 
     Args:
         store: The store it was made for.
         plan: Used once, whatever comes of it.
         progress: Told (actions done, actions in all).
+        one_by_one: Each action by itself, in a transaction where the store has them: one that fails
+            is rolled back and told in `failed`, the others go on. Without it a failure ends the
+            run, and a store with transactions takes the plan whole or not at all.
 
     Returns:
         What was done. `refused` lists actions whose records changed since the plan.
@@ -110,8 +130,9 @@ def apply(store: Store, plan: Plan, *, progress: Progress | None = None) -> Run:
         run = _new_run()
         with together_with_ledger(store):
             _admit(store, plan)  # again: another process may have been quicker
-            refused = _carry_out(store, plan, run, progress)
-        return Run(run, plan.id, _counts(plan, refused), tuple(refused), recovered)
+            out = _carry_out(store, plan, run, progress, one_by_one=one_by_one)
+        counts = _counts(plan, out.survivors)
+        return Run(run, plan.id, counts, tuple(out.refused), recovered, tuple(out.failed))
 
 
 def _admit(store: Store, plan: Plan) -> None:
@@ -131,7 +152,9 @@ def _new_run() -> str:
     return f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
 
 
-def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) -> list[Refusal]:
+def _carry_out(
+    store: Store, plan: Plan, run: str, progress: Progress | None, *, one_by_one: bool
+) -> _LeftOut:
     ledger = store.ledger
     with ledger.transaction():
         ledger.use_plan(plan.id, run)
@@ -140,30 +163,72 @@ def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) ->
             run,
             {"plan": plan.id, "profile": plan.profile, "settings": plan.settings},
         )
-    refused: list[Refusal] = []
+    out = _LeftOut()
     try:
-        for at, batch in _batches(store, plan.actions):
-            steps = _prepare(store, batch, at, refused)
-            _announce(ledger, run, steps)
-            _mutate(store, steps)
-            _confirm(store, run, steps)
+        for at, batch in _batches(store, plan.actions, one_by_one=one_by_one):
+            try:
+                _take(store, run, batch, at, out)
+            except EcholessError as problem:
+                if not one_by_one:
+                    raise
+                _set_aside(store, run, batch, at, problem, out)
             if progress:
                 progress(at + len(batch), len(plan.actions))
         with ledger.transaction():
-            _record_refusals(ledger, run, refused)
-            ledger.record("run_finished", run, {"status": "done", "refused": len(refused)})
+            _record_refusals(ledger, run, out.refused)
+            left = {"refused": len(out.refused), "failed": len(out.failed)}
+            ledger.record("run_finished", run, {"status": "done", **left})
     except BaseException:
         if not (isinstance(store, Transaction) and store.holds_ledger):
             with suppress(EcholessError):  # what cannot be ended now, `check` ends later
                 recover(store)
         raise
-    return refused
+    return out
 
 
-def _batches(store: Store, actions: Sequence[Action]) -> Iterator[tuple[int, Sequence[Action]]]:
+def _take(store: Store, run: str, actions: Sequence[Action], first: int, out: _LeftOut) -> None:
+    """Carry out some actions together.
+
+    Records are read again inside the transaction that changes them, so that no one else comes in
+    between.
+    """
+    _release_stale(store, actions)
+    with together(store):
+        steps = _prepare(store, actions, first, out.refused)
+        _announce(store.ledger, run, steps)
+        final = _mutate(store, steps)
+    _verify(store, final)
+    _confirm(store, run, steps)
+
+
+def _set_aside(
+    store: Store,
+    run: str,
+    actions: Sequence[Action],
+    first: int,
+    problem: EcholessError,
+    out: _LeftOut,
+) -> None:
+    """Bring actions that failed to their end: rolled back, unless they had arrived whole."""
+    places = range(first, first + len(actions))
+    if settle(store, run, places) == "finished":
+        return
+    with store.ledger.transaction():
+        for place, action in zip(places, actions, strict=True):
+            out.failed.append(Refusal(action.survivor, action.ids, str(problem)))
+            store.ledger.record(
+                "action_failed",
+                run,
+                {"action": place, "survivor": action.survivor, "reason": str(problem)},
+            )
+
+
+def _batches(
+    store: Store, actions: Sequence[Action], *, one_by_one: bool
+) -> Iterator[tuple[int, Sequence[Action]]]:
     if not actions:
         return
-    if isinstance(store, Transaction):
+    if isinstance(store, Transaction) and not one_by_one:
         yield 0, actions
         return
     for at, action in enumerate(actions):
@@ -173,18 +238,24 @@ def _batches(store: Store, actions: Sequence[Action]) -> Iterator[tuple[int, Seq
 # ------------------------------------------------------------------ prepare
 
 
+def _release_stale(store: Store, actions: Sequence[Action]) -> None:
+    """Show memories again whose mark no longer holds; that is a change of its own."""
+    marks = store.ledger.marks()
+    ids = {i for action in actions for i in action.ids} & marks.keys()
+    if ids:
+        current = store.get(ids | {marks[i].survivor for i in ids})
+        stale = outdated((marks[i] for i in sorted(ids)), current)
+        if stale:
+            release(store, stale, why="rewritten since")
+
+
 def _prepare(
     store: Store, actions: Sequence[Action], first: int, refused: list[Refusal]
 ) -> list[_Step]:
     """Read every record again, refuse what changed, work out what each will look like."""
     marks = store.ledger.marks()
     ids = {i for action in actions for i in action.ids}
-    current = store.get(ids | {marks[i].survivor for i in ids if i in marks})
-    stale = outdated(marks.values(), current)
-    if stale:
-        release(store, stale, why="rewritten since")
-        for mark in stale:
-            del marks[mark.duplicate]
+    current = store.get(ids)
     survivors = {mark.survivor for mark in marks.values()}
     admitted: list[tuple[int, Action]] = []
     for index, action in enumerate(actions, first):
@@ -196,7 +267,8 @@ def _prepare(
     working = dict(current)
     moved = {m.id: a.survivor for _, a in admitted if isinstance(a, Delete) for m in a.members}
     referrers = _referrers(store, moved)
-    return [_step(index, action, working, referrers) for index, action in admitted]
+    rules = store if isinstance(store, Unites) else None
+    return [_step(index, action, working, referrers, rules) for index, action in admitted]
 
 
 def _refusal(
@@ -240,13 +312,21 @@ def _step(
     action: Action,
     working: dict[str, Memory],
     referrers: dict[str, list[Memory]],
+    rules: Unites | None,
 ) -> _Step:
     """Work out one action on the state the actions before it leave (`working` is updated)."""
     if isinstance(action, Mark):
         return _Step(index, action, {}, {}, (), _texts(action, working[action.survivor], working))
     members = [working[m.id] for m in action.members]
     before = {action.survivor: working[action.survivor]}
-    survivor, conflicts = united(working[action.survivor], members)
+    survivor, conflicts = merged(
+        working[action.survivor],
+        members,
+        rules=rules,
+        at=now(),
+        removed=isinstance(action, Delete),
+        untouched=action.untouched,
+    )
     if action.rewrite is not None:
         new = action.rewrite
         survivor = replace(survivor, content=new.content, vectors=new.vectors)
@@ -263,7 +343,7 @@ def _step(
             for id_, referrer in pointing.items():
                 old = after.get(id_) or working.get(id_, referrer)
                 before.setdefault(id_, working.get(id_, referrer))
-                after[id_] = relinked(old, moved)
+                after[id_] = relinked(old, moved, rules)
         case _:
             assert_never(action)
     working.update({i: m for i, m in after.items() if m})
@@ -292,21 +372,23 @@ def _images(step: _Step) -> Iterator[Image]:
         yield Image(step.index, id_, "after", gone_or_new)
 
 
-def _mutate(store: Store, steps: Sequence[_Step]) -> None:
-    """Write replacements, read them back, and only then remove."""
+def _mutate(store: Store, steps: Sequence[_Step]) -> dict[str, Memory | None]:
+    """Write replacements, read them back, and only then remove.
+
+    Returns:
+        How every record has to look now; None for those that have to be gone.
+    """
     final: dict[str, Memory | None] = {}
     for step in steps:
         final.update(step.after)
     new = [m for m in final.values() if m is not None]
     gone = [i for i, m in final.items() if m is None]
-    if not final:
-        return
-    with together(store):
+    if final:
         store.put(new)
         _verify(store, {m.id: m for m in new})
         store.remove(gone)
         _verify(store, dict.fromkeys(gone))
-    _verify(store, final)
+    return final
 
 
 def _verify(store: Store, expected: Mapping[str, Memory | None]) -> None:
@@ -337,8 +419,7 @@ def _record_refusals(ledger: Ledger, run: str, refused: Sequence[Refusal]) -> No
         )
 
 
-def _counts(plan: Plan, refused: Sequence[Refusal]) -> dict[str, int]:
-    left_out = {refusal.survivor for refusal in refused}
+def _counts(plan: Plan, left_out: AbstractSet[str]) -> dict[str, int]:
     counts = {"groups": 0, "mark": 0, "merge": 0, "delete": 0}
     for action in plan.actions:
         if action.survivor not in left_out:

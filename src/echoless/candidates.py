@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.detect import DetectorOptions, open_detector
 from echoless.model import Candidate, Json, Memory
-from echoless.profiles import DetectorUse, Profile
+from echoless.profiles import SAFE, DetectorUse, Profile
 from echoless.settings import Settings
 from echoless.tally import Tally
 from echoless.text import is_blank, unreadable
-from echoless.times import instant
+from echoless.times import instant, now
 from echoless.vectors.base import Vectoriser
 
 if TYPE_CHECKING:
@@ -43,17 +43,29 @@ and keeps the judge's work linear. What is left out is counted.
 
 
 def eligible(
-    memories: Mapping[str, Memory], marked: Mapping[str, str], tally: Tally
+    memories: Mapping[str, Memory],
+    marked: Mapping[str, str],
+    tally: Tally,
+    profile: Profile = SAFE,
 ) -> list[Memory]:
     """Memories that can be compared; the others are counted with the reason."""
     kept = []
+    moment = instant(now())
     for memory in memories.values():
         reason = "already marked" if memory.id in marked else unfit(memory.content)
+        if reason is None and expired(profile.expires(memory), moment):
+            reason = "expired"
         if reason:
             tally.skip(reason, memory.id)
         else:
             kept.append(memory)
     return kept
+
+
+def expired(end: str | None, moment: int | None) -> bool:
+    """Whether a time that was written down has come; one that cannot be read has not."""
+    ends = instant(end)
+    return ends is not None and moment is not None and ends <= moment
 
 
 def unfit(text: str) -> str | None:
@@ -68,11 +80,16 @@ def unfit(text: str) -> str | None:
 def folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str, ...]]:
     """Identical texts of one partition, by the smallest id: judged once, whatever their number.
 
-    To a judge that reads, `the demo is tomorrow` of two days are two texts.
+    To a judge that reads, `the demo is tomorrow` of two days are two texts. Where stored vectors
+    alone decide, one text with two vectors, or with none, is not one thing.
     """
     classes: dict[tuple[object, ...], list[Memory]] = {}
     for memory in memories:
-        classes.setdefault((*profile.scope_of(memory), memory.content), []).append(memory)
+        seen: tuple[object, ...] = (memory.content,)
+        if profile.encoder == "stored":
+            comparable = any(vector.data.strip(b"\0") for vector in memory.vectors)
+            seen = (*seen, memory.vectors if comparable else memory.id)
+        classes.setdefault((*profile.scope_of(memory), *seen), []).append(memory)
     days = [same for each in classes.values() for same in _by_day(each, profile)]
     return {min(ids): tuple(sorted(ids)) for ids in days}
 
@@ -123,7 +140,7 @@ def candidates(
         detector = open_detector(use.name, _options(use, vectoriser))
         for at, partition in enumerate(partitions):
             tell(f"looking ({use.name})", at, len(partitions))
-            budget = PAIRS_PER_MEMORY * len(partition)
+            budget = (settings.profile.pairs or PAIRS_PER_MEMORY) * len(partition)
             kept, dropped = closest(detector.detect(partition, tally), budget)
             for found in kept:
                 signals.setdefault((found.a, found.b), {})[use.name] = found.similarity

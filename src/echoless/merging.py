@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from echoless.codec import field_to_json
 from echoless.model import Json, JsonObject, Link, Memory, Vector, canonical
+from echoless.stores.base import Unites
 from echoless.times import instant
 
 
@@ -65,6 +66,34 @@ def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[C
     return new, tuple(conflicts)
 
 
+def merged(
+    survivor: Memory,
+    members: Sequence[Memory],
+    *,
+    rules: Unites | None = None,
+    at: str | None = None,
+    removed: bool = False,
+    untouched: Sequence[str] = (),
+) -> tuple[Memory, tuple[Conflict, ...]]:
+    """As `united`, by the rules of a store and with the wishes of a plan.
+
+    Args:
+        survivor: As it is.
+        members: In the order of the plan.
+        rules: The store's own, where it has some.
+        at: Time of the merge; None in a preview.
+        removed: Whether the members will be removed.
+        untouched: Fields of the survivor that stay as they are.
+    """
+    new, conflicts = united(survivor, members)
+    if rules is not None:
+        new = rules.united(survivor, members, new, at=at, removed=removed)
+    if untouched:
+        kept = {name: getattr(survivor, name) for name in untouched}
+        new = replace(new, **kept)
+    return new, conflicts
+
+
 def _fill(into: dict[str, Json], source: JsonObject, id_: str, where: str) -> list[Conflict]:
     found = []
     for key, value in source.items():
@@ -98,12 +127,14 @@ def _same_text_vectors(survivor: Memory, members: Sequence[Memory]) -> tuple[Vec
     return ()
 
 
-def relinked(memory: Memory, moved: dict[str, str]) -> Memory:
+def relinked(memory: Memory, moved: dict[str, str], rules: Unites | None = None) -> Memory:
     """A memory whose links to removed memories point at their survivors.
 
     Args:
         memory: Any memory.
         moved: Survivor by removed id.
+        rules: The store's own, where it has some.
     """
     links = [replace(link, target=moved.get(link.target, link.target)) for link in memory.links]
-    return replace(memory, links=_links(links, {memory.id}))
+    new = replace(memory, links=_links(links, {memory.id}))
+    return new if rules is None else rules.relinked(new)

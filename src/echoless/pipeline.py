@@ -28,7 +28,7 @@ from echoless.planning import Plan, Rewrite, make_plan
 from echoless.profiles import ActionKind, Profile
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Scope, Store, check_namespace
+from echoless.stores.base import Remarks, Scope, Store, Unites, check_namespace
 from echoless.tally import Tally
 from echoless.text import content_key
 
@@ -67,6 +67,7 @@ class Findings:
         tally: What was skipped, and why.
         opinions: How the verifier was asked about unsure pairs; None where there was none.
         settled: Verdicts that a verifier's word changed, by ids, smaller first.
+        rules: The store's own rules of merging, where it has some.
     """
 
     store: str
@@ -82,6 +83,7 @@ class Findings:
     tally: Tally
     opinions: Heard | None = None
     settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
+    rules: Unites | None = None
 
     @property
     def redundant(self) -> int:
@@ -161,10 +163,10 @@ def find(
     tell = progress or (lambda _stage, _done, _all: None)
     tally = Tally()
     consultation = _consultation(chosen, tell)
-    memories = _scan(store, chosen, tell)
+    memories = _scan(store, chosen, tally, tell)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
-    copies = folded(eligible(memories, marked, tally), chosen.profile)
+    copies = folded(eligible(memories, marked, tally, chosen.profile), chosen.profile)
     apart = _kept_apart(store.ledger, memories)
     vectors = open_vectors(chosen, tally, tell)
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors)
@@ -187,6 +189,7 @@ def find(
         tally=tally,
         opinions=consultation.heard if consultation else None,
         settled=settled,
+        rules=store if isinstance(store, Unites) else None,
     )
 
 
@@ -206,6 +209,7 @@ def plan_groups(
     *,
     action: ActionKind | None = None,
     rewrites: Mapping[str, Rewrite] | None = None,
+    untouched: Sequence[str] = (),
 ) -> Plan:
     """A plan for some of the groups found, as a review leaves them.
 
@@ -214,6 +218,7 @@ def plan_groups(
         groups: Some of its groups.
         action: `mark`, `merge` or `delete`; the profile's by default.
         rewrites: New texts of survivors, by id; not for `mark`.
+        untouched: Fields of the survivors that stay as they are: `tags`, `metadata`.
     """
     memories = findings.memories
     return make_plan(
@@ -227,12 +232,17 @@ def plan_groups(
         settings=findings.settings.digest,
         measure=measure(findings),
         rewrites=rewrites,
+        rules=findings.rules,
+        untouched=untouched,
     )
 
 
 def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
     """Similarity of two ids by the profile's own measure, for members joined by a chain."""
-    if not any(d.name == "sequence" for d in findings.settings.profile.detectors):
+    profile = findings.settings.profile
+    if profile.centre and profile.encoder == "stored":
+        return lambda a, b: _stored_cosine(findings.memories[a], findings.memories[b])
+    if not any(d.name == "sequence" for d in profile.detectors):
         return None
     from echoless.detect.sequence import ratio  # noqa: PLC0415 - brings in rapidfuzz
 
@@ -240,10 +250,43 @@ def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
     return lambda a, b: ratio(texts[a].content, texts[b].content)
 
 
+def _stored_cosine(one: Memory, other: Memory) -> float | None:
+    """Cosine of the first stored vectors of two memories; None where they cannot be compared."""
+    from echoless.codec import bytes_to_floats  # noqa: PLC0415 - seldom asked for
+    from echoless.vectors.join import cosine  # noqa: PLC0415 - brings in numpy
+
+    if not one.vectors or not other.vectors or one.vectors[0].model != other.vectors[0].model:
+        return None
+    return cosine(*(bytes_to_floats(each.vectors[0].data) for each in (one, other)))
+
+
+def groups_among(
+    memories: Iterable[Memory], settings: Settings, tally: Tally | None = None
+) -> tuple[Group, ...]:
+    """Groups among memories that lie in no store; nothing is read or written.
+
+    Args:
+        memories: Each id once.
+        settings: As for `find`; scope and verifier do not count.
+        tally: Takes what was skipped.
+
+    Returns:
+        Groups, largest first.
+    """
+    told, tally = (lambda _stage, _done, _all: None), tally or Tally()
+    by_id = {m.id: m for m in sorted(memories, key=lambda m: m.id)}
+    profile = settings.profile
+    copies = folded(eligible(by_id, {}, tally, profile), profile)
+    vectors = open_vectors(settings, tally, told)
+    signals, _ = candidates(by_id, copies, settings, tally, told, vectors)
+    judged = _judge(open_judge(profile, vectors, tally), by_id, signals, set(), told)
+    return _group(by_id, judged, copies, set(), set(), settings, tally)[0]
+
+
 # ------------------------------------------------------------------ scan
 
 
-def _scan(store: Store, settings: Settings, tell: Progress) -> dict[str, Memory]:
+def _scan(store: Store, settings: Settings, tally: Tally, tell: Progress) -> dict[str, Memory]:
     check_namespace(store, settings.namespace)
     scope = Scope(settings.namespace, settings.since, settings.limit)
     found: dict[str, Memory] = {}
@@ -252,6 +295,8 @@ def _scan(store: Store, settings: Settings, tell: Progress) -> dict[str, Memory]
         if len(found) % 1000 == 0:
             tell("reading", len(found), 0)
     tell("reading", len(found), len(found))
+    for remark in store.remarks() if isinstance(store, Remarks) else ():
+        tally.note(remark)
     return {id_: found[id_] for id_ in sorted(found)}
 
 
@@ -380,7 +425,8 @@ def _group(
     there = [memories[i] for i in ids]
     order = survivors.rank(there, profile.survivor, prior, profile.junk)
     protected = {i for i in ids if memories[i].pinned or i in prior}
-    groups = tuple(gather(profile.grouping, bonds, order, protected))
+    centres = survivors.rank(there, profile.centre, set(), profile.junk) if profile.centre else ()
+    groups = tuple(gather(profile.grouping, bonds, order, protected, centres))
     for a, b in apart:
         tally.skip("kept both", a, b)
     _note_protected(groups, bonds, memories, prior, tally)

@@ -12,7 +12,7 @@ from typing import ClassVar, Final, TypeAlias, cast
 from echoless import codec
 from echoless.errors import EcholessError, PlanUnreadable, UsageError
 from echoless.groups import Group
-from echoless.merging import united
+from echoless.merging import merged
 from echoless.model import (
     Json,
     JsonObject,
@@ -24,10 +24,14 @@ from echoless.model import (
     verdict_name,
 )
 from echoless.profiles import ActionKind
+from echoless.stores.base import Unites
 from echoless.times import now
 
 FORMAT: Final = 1
 _PREVIEW: Final = 160
+
+LEAVABLE: Final = ("tags", "metadata")
+"""Fields of a survivor that a plan may leave as they are; the others' values are in the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class _GroupAction:
         preview: The beginning of the survivor's text.
         gains: Fields of the survivor that a merge or deletion would change, with the new value.
         rewrite: The survivor's new text; None leaves the text alone. A mark has none.
+        untouched: Fields of the survivor a merge or deletion leaves as they are.
     """
 
     kind: ClassVar[ActionKind]
@@ -91,6 +96,7 @@ class _GroupAction:
     preview: str = ""
     gains: JsonObject = field(default_factory=dict)
     rewrite: Rewrite | None = None
+    untouched: tuple[str, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -190,6 +196,8 @@ def make_plan(
     settings: str,
     measure: Callable[[str, str], float | None] | None = None,
     rewrites: Mapping[str, Rewrite] | None = None,
+    rules: Unites | None = None,
+    untouched: Sequence[str] = (),
 ) -> Plan:
     """Make a plan from groups; reads nothing, writes nothing.
 
@@ -204,14 +212,19 @@ def make_plan(
         settings: Digest of the settings.
         measure: Similarity of two ids for members of transitive groups without a verdict.
         rewrites: New texts of survivors, by id; for `merge` and `delete` only.
+        rules: The store's own rules of merging, where it has some.
+        untouched: Fields of the survivors that stay as they are: `tags`, `metadata`.
 
     Raises:
-        UsageError: Unknown action, or a rewrite for a mark.
+        UsageError: Unknown action, a field that cannot stay, or a rewrite for a mark.
     """
     if rewrites and action == "mark":
         raise UsageError("A mark changes no record, so it cannot rewrite one. Use merge or delete.")
     if action not in _CLASSES:
         raise UsageError(f"Unknown action {action!r}. Known: {', '.join(_CLASSES)}.")
+    unknown = sorted(set(untouched) - set(LEAVABLE))
+    if unknown:
+        raise UsageError(f"{unknown[0]!r} cannot be left alone. Known: {', '.join(LEAVABLE)}.")
     made = _CLASSES[action]
     actions = []
     for group in groups:
@@ -219,7 +232,17 @@ def make_plan(
         members = tuple(
             _member(memory(m.id), group.survivor, m.judged, measure) for m in group.members
         )
-        gains = {} if action == "mark" else _gains(survivor, [memory(m.id) for m in group.members])
+        gains: JsonObject = {}
+        if action != "mark":
+            duplicates = [memory(m.id) for m in group.members]
+            new, _ = merged(
+                survivor,
+                duplicates,
+                rules=rules,
+                removed=action == "delete",
+                untouched=untouched,
+            )
+            gains = _gains(survivor, new)
         actions.append(
             made(
                 survivor.id,
@@ -229,6 +252,7 @@ def make_plan(
                 _preview(survivor.content),
                 gains,
                 (rewrites or {}).get(survivor.id),
+                tuple(untouched),
             )
         )
     return Plan(
@@ -269,8 +293,7 @@ def _member(
     )
 
 
-def _gains(survivor: Memory, members: Sequence[Memory]) -> dict[str, Json]:
-    new, _ = united(survivor, members)
+def _gains(survivor: Memory, new: Memory) -> dict[str, Json]:
     return {
         name: codec.field_to_json(new, name)
         for name in (*codec.FIELDS, "extra")
@@ -285,8 +308,10 @@ def _preview(text: str) -> str:
 
 def _action_json(action: Action) -> dict[str, Json]:
     rewrite = {} if action.rewrite is None else {"rewrite": _rewrite_json(action.rewrite)}
+    untouched: dict[str, Json] = {"untouched": list(action.untouched)} if action.untouched else {}
     return {
         **rewrite,
+        **untouched,
         "action": action.kind,
         "survivor": action.survivor,
         "fingerprint": action.fingerprint,
@@ -396,6 +421,7 @@ def _action(data: JsonObject) -> Action:
         str(data["preview"]),
         cast("JsonObject", data["gains"]),
         _rewrite(cast("JsonObject | None", data.get("rewrite"))),
+        tuple(cast("Sequence[str]", data.get("untouched", ()))),
     )
 
 

@@ -50,6 +50,13 @@ class Profile:
             never mix.
         junk: What the order `safe` counts as junk.
         encoder: Where vectors come from unless a setting says otherwise, as for `--encoder`.
+        expiry: Field (`extra.KEY`, `metadata.KEY`) with the time from which a memory no longer
+            counts; empty if there is none.
+        pairs: Pairs of one detector that are looked at for each memory of a partition; None takes
+            `candidates.PAIRS_PER_MEMORY`.
+        centre: Order in which stars are begun, see `survivor.py`; empty begins them with the
+            survivors. With it a member may stand behind a survivor it has no verdict with, so it
+            is for merges whose text is checked against all members.
     """
 
     name: str
@@ -62,10 +69,20 @@ class Profile:
     partition: tuple[str, ...] = ("namespace",)
     junk: JunkPolicy = field(default_factory=JunkPolicy)
     encoder: str = "auto"
+    expiry: str = ""
+    pairs: int | None = None
+    centre: str = ""
 
     def scope_of(self, memory: Memory) -> tuple[Json, ...]:
         """What a memory has in the fields of `partition`; only equal ones may meet."""
         return tuple(_field(memory, name) for name in self.partition)
+
+    def expires(self, memory: Memory) -> str | None:
+        """When a memory stops to count, as written; None if never."""
+        home, _, key = self.expiry.partition(".")
+        inside = memory.extra if home == "extra" else memory.metadata
+        value = inside.get(key) if key else None
+        return None if value is None else str(value)
 
 
 def _field(memory: Memory, name: str) -> Json:
@@ -97,7 +114,19 @@ WT_MEMORY: Final = Profile(
     survivor="composite",
 )
 
-PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY)}
+SLIDING_CONTEXT: Final = Profile(
+    name="sliding-context",
+    summary="Cosine of the stored vectors above 0.85 with number and negation guards; the most "
+    "recent stays.",
+    detectors=(DetectorUse("semantic", 0.85, inclusive=False),),
+    judge="guards",
+    survivor="newest",
+    action="delete",
+    encoder="stored",
+    pairs=10_000,  # the threshold is the whole rule: no pair above it is left out
+)
+
+PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY, SLIDING_CONTEXT)}
 
 
 def profile_named(name: str) -> Profile:

@@ -61,6 +61,20 @@ def _recover(store: Store, run: str) -> Recovered:
     return Recovered(run, outcome, ids)
 
 
+def settle(store: Store, run: str, actions: Iterable[int]) -> Outcome:
+    """Bring some actions of a running run to an end, as `recover` would. For an action that failed.
+
+    Args:
+        store: Inside `store.writing()`.
+        run: The run.
+        actions: Their numbers; those that were never announced have nothing to end.
+    """
+    wanted, done = set(actions), store.ledger.done_actions(run)
+    announced = store.ledger.events(run, "action_started")
+    pending = [e for e in announced if e.data["action"] in wanted and e.data["action"] not in done]
+    return _recover_actions(store, run, pending)[0]
+
+
 def _recover_actions(
     store: Store, run: str, pending: Sequence[Event]
 ) -> tuple[Outcome, tuple[str, ...]]:

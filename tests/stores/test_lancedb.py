@@ -26,12 +26,21 @@ from echoless.model import Memory, Provenance, Vector
 from echoless.stores.field_map import FieldMap
 from echoless.stores.lancedb.layout import context_schema
 from echoless.stores.lancedb.rows import in_order
-from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple, state
+from echoless.testing.stores import (
+    FULL,
+    StoreConformance,
+    contents,
+    fill,
+    plan_by_hand,
+    simple,
+    state,
+)
 
 
 class _Unordered(StoreConformance):
-    def in_order(self, *memories: Memory) -> list[str]:
-        return [memory.id for memory in sorted(memories, key=in_order)]
+    def listed(self, *ids: str) -> list[str]:
+        known = {FULL.id: self.kept(FULL)}
+        return sorted(ids, key=lambda id_: in_order(known.get(id_, simple(1))))
 
 
 class TestOwnTable(_Unordered):

@@ -206,6 +206,44 @@ class TextSearch(Protocol):
 
 
 @runtime_checkable
+class Unites(Protocol):
+    """The store has rules of its own for what a survivor takes over, beside those of `merging`."""
+
+    def united(
+        self,
+        old: Memory,
+        members: Sequence[Memory],
+        new: Memory,
+        *,
+        at: str | None,
+        removed: bool,
+    ) -> Memory:
+        """The survivor as this store wants it. Pure: nothing is read or written.
+
+        Args:
+            old: The survivor as it is.
+            members: Its duplicates, in the order of the plan.
+            new: The survivor as the common rules make it.
+            at: Time of the merge; None in a preview, which tells what does not depend on it.
+            removed: Whether the members will be removed, so that what belongs to them moves.
+        """
+        ...
+
+    def relinked(self, new: Memory) -> Memory:
+        """A memory whose links were pointed at survivors, as this store can hold them."""
+        ...
+
+
+@runtime_checkable
+class Remarks(Protocol):
+    """The store notices oddities while it reads, and leaves them as they are."""
+
+    def remarks(self) -> Sequence[str]:
+        """What the last complete `scan` found odd, one sentence each; none if nothing was."""
+        ...
+
+
+@runtime_checkable
 class HidesMarked(Protocol):
     """The store's own clients stop seeing a marked memory too."""
 

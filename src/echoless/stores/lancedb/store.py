@@ -17,8 +17,10 @@ from echoless.model import Memory
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.lancedb import rows
+from echoless.stores.lancedb.entries import united_entry
 from echoless.stores.lancedb.layout import (
     CONTEXT_TABLE,
+    SLIDING_CONTEXT,
     Layout,
     context_schema,
     layout_of,
@@ -259,6 +261,24 @@ class LanceStore:
             if where is not None:
                 with self._speaking():
                     self._table.delete(where)
+
+    def united(
+        self,
+        old: Memory,
+        members: Sequence[Memory],
+        new: Memory,
+        *,
+        at: str | None,  # noqa: ARG002 - the table keeps no time of merging
+        removed: bool,  # noqa: ARG002
+    ) -> Memory:
+        """The survivor as the layout wants it; in most tables as the common rules make it."""
+        if self._layout.name != SLIDING_CONTEXT:
+            return new
+        return united_entry(old, members, new)
+
+    def relinked(self, new: Memory) -> Memory:
+        """A memory whose links were pointed at survivors: as it is."""
+        return new
 
     @contextmanager
     def _speaking(self) -> Iterator[None]:

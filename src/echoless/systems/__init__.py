@@ -1,0 +1,1 @@
+"""What echoless does for other programs' memories: each its own texts over the one engine."""
