@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +13,10 @@ from pathlib import Path
 import lancedb
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner, Result
 
 from echoless import apply, open_store, undo
+from echoless.cli.main import main
 from echoless.errors import (
     DuplicateId,
     ForeignStore,
@@ -239,6 +242,29 @@ def test_without_the_library_the_extra_is_named(
     monkeypatch.setattr("echoless.vectors.optional.find_spec", lambda _module: None)
     with pytest.raises(MissingExtra, match=r"needs the extra \"lancedb\": pip install 'echoless"):
         open_store(f"lancedb:///{tmp_path}/db#notes")
+
+
+def test_the_common_commands_clean_a_mapped_table_and_take_it_back(
+    notes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
+
+    def call(*words: str) -> Result:
+        return CliRunner().invoke(main, [*words, "--json"], prog_name="echoless")
+
+    before = table(tmp_path / "db", "notes")
+    files = contents(tmp_path / "db")
+    found = json.loads(call("audit", notes, "--no-semantic").stdout)
+    assert (found["counts"]["total"], found["counts"]["redundant"]) == (4, 1)
+    assert contents(tmp_path / "db") == files
+    done = call("dedup", notes, "--no-semantic", "--apply", "--action", "delete")
+    assert done.exit_code == 0, done.output
+    after = {row["uid"]: row for row in table(tmp_path / "db", "notes")}
+    assert sorted(after) == [1, 3, 4]
+    assert after[1] == before[0]
+    undone = call("undo", notes, json.loads(done.stdout)["applied"])
+    assert undone.exit_code == 0, undone.output
+    assert table(tmp_path / "db", "notes") == before
 
 
 # ------------------------------------------------------------------ the layout of sliding-context

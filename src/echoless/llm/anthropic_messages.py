@@ -102,7 +102,10 @@ class AnthropicModel:
         return "".join(texts)
 
     def _refused(self, problem: anthropic.APIStatusError) -> str:
-        said = " ".join(str(problem.message).split()).replace(self._key, "[key]")[:_MESSAGE]
+        body = problem.body if isinstance(problem.body, dict) else {}
+        inner = body.get("error")
+        told = inner.get("message") if isinstance(inner, dict) else problem.message
+        said = " ".join(str(told).split()).replace(self._key, "[key]")[:_MESSAGE]
         advice = {
             401: f"Check {KEY}.",
             404: "Check the model's name.",

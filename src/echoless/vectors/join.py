@@ -81,9 +81,7 @@ def cosines(
     return rounded
 
 
-def cosine(
-    one: Sequence[float] | NDArray[np.float32], other: Sequence[float] | NDArray[np.float32]
-) -> float | None:
+def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Cosine of two vectors, in float64, rounded to six decimals; no `-0.0`.
 
     Returns:
@@ -92,9 +90,10 @@ def cosine(
     a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if a.shape != b.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
         return None
-    length = float(np.linalg.norm(a) * np.linalg.norm(b))
-    if length == 0:
+    if not a.any() or not b.any():
         return None
+    a, b = a / np.abs(a).max(), b / np.abs(b).max()  # so that no square is too large or too small
+    length = float(np.linalg.norm(a) * np.linalg.norm(b))
     return round(min(1.0, max(-1.0, float(a @ b) / length)), DECIMALS) + 0.0
 
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from echoless import codec
 from echoless.errors import BadRecord
-from echoless.model import Json, Link, Provenance, Vector
+from echoless.model import Json, Link, Provenance, Vector, canonical
 from echoless.stores.lancedb.cells import Cell
 from echoless.times import instant
 
@@ -190,7 +190,9 @@ def coded(
         return _checked(of, parsed)
 
     def write(value: Value) -> Sequence[Cell]:
-        return [None if value == empty else codec.json_text((to or plain)(value))]
+        # keys sorted, as they come back from the ledger: any other order is kept as it was
+        ordered = json.loads(canonical((to or plain)(value)))
+        return [None if value == empty else codec.json_text(ordered)]
 
     return Place(field, (column,), read, write, empty)
 

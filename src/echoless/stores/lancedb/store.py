@@ -232,7 +232,7 @@ class LanceStore:
         if not memories:
             return
         latest = list({memory.id: memory for memory in memories}.values())
-        table = rows.table_of(self._with_opaque(latest), self._layout, self._schema, self.url)
+        table = rows.table_of(latest, self._layout, self._schema, self.url)
         with self._speaking():
             for batch in rows.batches(table, self._layout, self.url):
                 upsert = self._table.merge_insert(self._layout.id.key)
@@ -240,15 +240,6 @@ class LanceStore:
                     batch,
                     on_bad_vectors="null",  # null vectors are all that is left to be "bad"
                 )
-
-    def _with_opaque(self, memories: Sequence[Memory]) -> list[Memory]:
-        """Cells no field can hold stay as they are in the table where a memory brings none."""
-        bare = [memory.id for memory in memories if not memory.native]
-        there = self.get(bare) if bare else {}
-        return [
-            replace(memory, native=there[memory.id].native) if memory.id in there else memory
-            for memory in memories
-        ]
 
     def remove(self, ids: Iterable[str]) -> None:
         """Take rows out; the filter names ids only."""
