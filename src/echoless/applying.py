@@ -113,7 +113,8 @@ def apply(
         progress: Told (actions done, actions in all).
         one_by_one: Each action by itself, in a transaction where the store has them: one that fails
             is rolled back and told in `failed`, the others go on. Without it a failure ends the
-            run, and a store with transactions takes the plan whole or not at all.
+            run, and a store with transactions takes the plan whole or not at all. Undoing such a
+            run gives a store that keeps records by place (JSONL) its lines in another order.
 
     Returns:
         What was done. `refused` lists actions whose records changed since the plan.

@@ -328,6 +328,29 @@ def test_a_removal_that_claims_success_is_not_believed(
     assert told.said[-1] == "Done. Merged 0 groups, reduced 5 entries to 5 entries (removed 0)."
 
 
+def test_a_cleanup_that_died_midway_is_rolled_back_by_check(
+    cleanup: Callable[..., Told], echoless: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed between the write of the survivor and the removal of the others."""
+    told = cleanup(*FIVE)
+    before = rows_of(told.folder)
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LanceStore, "remove", dies)
+        patch.setattr("echoless.applying.recover", lambda _store: [])  # no one is left to recover
+        with pytest.raises(KeyboardInterrupt):
+            told.run("--no-llm")
+    halfway = rows_of(told.folder)
+    assert sorted(halfway) == sorted(before)
+    assert halfway["e3"] != before["e3"]
+    checked = echoless("check", f"lancedb:///{told.folder}#context_entries")
+    assert checked.exit_code == 0, checked.output
+    assert rows_of(told.folder) == before
+
+
 def test_a_group_that_changed_meanwhile_is_left_alone(cleanup: Callable[..., Told]) -> None:
     told = cleanup(*FIVE)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import quote, unquote
 
 from echoless.errors import ForeignStore, StoreNotFound, UsageError
-from echoless.stores.field_map import FieldMap
+from echoless.stores.field_map import FieldMap, read_pairs
 from echoless.stores.lancedb.layout import CONTEXT_TABLE
 
 _SUFFIX = ".lance"
@@ -43,24 +43,24 @@ class Location:
         folder, _, query = rest.partition("?")
         pairs: list[str] = []
         model = None
-        for key, value in parse_qsl("&".join(filter(None, (query, late))), keep_blank_values=True):
+        for entry in filter(None, f"{query}&{late}".split("&")):
+            key, _, value = entry.partition("=")
             match key:
                 case "map":
-                    pairs += [each for each in value.split(",") if each]
+                    pairs.append(unquote(value))
                 case "model":
-                    model = value or None
+                    model = unquote(value) or None
                 case _:
                     raise UsageError(
                         f"A lancedb URL has no part {key!r}. Known: map=field:column, model=NAME."
                     )
-        return cls(Path(folder), table, FieldMap.of(pairs), model)
+        return cls(Path(folder), table, read_pairs(pairs, ":"), model)
 
     @property
     def url(self) -> str:
         """The canonical form."""
-        pairs = [("map", f"{each}:{name}") for each, name in self.columns.columns.items()]
-        pairs += [("model", self.model)] if self.model else []
-        query = f"?{urlencode(pairs, safe=':/')}" if pairs else ""
+        said = [self.columns.query, f"model={quote(self.model)}" if self.model else ""]
+        query = "?" + "&".join(filter(None, said)) if any(said) else ""
         return f"lancedb:///{self.folder}{query}#{self.table}"
 
     @property
