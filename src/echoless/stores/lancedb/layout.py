@@ -12,7 +12,7 @@ from echoless.codec import FIELDS
 from echoless.errors import ForeignStore, UsageError
 from echoless.model import Json
 from echoless.stores.field_map import FieldMap
-from echoless.stores.lancedb import cells, places
+from echoless.stores.lancedb import cells, moments, places
 from echoless.stores.lancedb.places import Place, Value
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _sliding_context(schema: pa.Schema, model: str | None) -> Layout:
         places.text("content", "summary"),
         places.vector("vector", model_namer("vector", model)),
         places.joined("namespace", ("sessionType", "channel")),
-        places.moment("created_at", "timestamp", "ms", real=True),
+        moments.moment("created_at", "timestamp", "ms", real=True),
         places.coded("tags", "topics", _strings, empty=(), to=places.as_list),
         *(places.as_is("extra", name) for name in ("sessionKey", "sessionFile")),
         *(places.as_is("extra", name) for name in ("hasToolCalls", "hasDecision")),
@@ -252,17 +252,17 @@ def _in_text(field: str) -> Callable[[str], Place] | None:
 
 def _time(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
     if cells.is_moment(kind):
-        return lambda name: places.moment(field, name, kind.unit)
+        return lambda name: moments.moment(field, name, kind.unit)
     if cells.is_whole(kind) or cells.is_real(kind):
-        return lambda name: places.digits(field, name, real=cells.is_real(kind))
-    return functools.partial(places.time, field) if cells.is_text(kind) else None
+        return lambda name: moments.digits(field, name, real=cells.is_real(kind))
+    return functools.partial(moments.time, field) if cells.is_text(kind) else None
 
 
 def _extra(column: pa.Field) -> Place:
     if cells.is_vector(column.type):
         return places.numbers("extra", column.name)
     if cells.is_moment(column.type):
-        return places.moment("extra", column.name, column.type.unit)
+        return moments.moment("extra", column.name, column.type.unit)
     return places.as_is("extra", column.name)
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from echoless import codec
 from echoless.errors import BadRecord
 from echoless.model import Json, Link, Provenance, Vector, canonical
 from echoless.stores.lancedb.cells import Cell
-from echoless.times import instant
 
 Value: TypeAlias = (
     "Json | Provenance | tuple[str, ...] | tuple[Link, ...] | tuple[Vector, ...] | None"
@@ -21,10 +19,6 @@ Value: TypeAlias = (
 
 OTHERS: Final = "others"
 """Field of the place that takes all keys of `extra` without a column."""
-
-_SECOND: Final = 10**9
-_MILLISECOND: Final = 10**6
-_UNITS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 class Misfit(ValueError):
@@ -92,7 +86,7 @@ def count(field: str, column: str) -> Place:
     """A whole number from 0; null reads as 0."""
 
     def read(cells: Sequence[Cell]) -> Value:
-        return _checked(codec.read_count, cells[0])
+        return checked(codec.read_count, cells[0])
 
     return Place(field, (column,), read, _same, 0)
 
@@ -101,7 +95,7 @@ def importance(column: str) -> Place:
     """A finite number or nothing."""
 
     def read(cells: Sequence[Cell]) -> Value:
-        return _checked(codec.read_importance, cells[0])
+        return checked(codec.read_importance, cells[0])
 
     return Place("importance", (column,), read, _same, None)
 
@@ -157,7 +151,7 @@ def listed(field: str, column: str) -> Place:
     """Tags: a list column, or a text that holds a JSON list or names with commas."""
 
     def read(cells: Sequence[Cell]) -> Value:
-        return _checked(codec.read_tags, _json(cells[0]))
+        return checked(codec.read_tags, _json(cells[0]))
 
     return Place(field, (column,), read, lambda value: [as_list(value)], ())
 
@@ -187,7 +181,7 @@ def coded(
             parsed = json.loads(str(cells[0]))
         except (ValueError, RecursionError) as problem:
             raise Broken(str(problem)) from problem
-        return _checked(of, parsed)
+        return checked(of, parsed)
 
     def write(value: Value) -> Sequence[Cell]:
         # keys sorted, as they come back from the ledger: any other order is kept as it was
@@ -246,105 +240,12 @@ def links(column: str) -> Place:
     return coded("links", column, codec.read_links, empty=(), to=to)
 
 
-def _checked(of: Callable[[Json], Value], found: Cell) -> Value:
+def checked(of: Callable[[Json], Value], found: Cell) -> Value:
+    """What the codec reads in a cell; its refusal as `Broken`."""
     try:
         return of(_json(found))
     except BadRecord as problem:
         raise Broken(str(problem)) from problem
-
-
-# ------------------------------------------------------------------ times
-
-
-def moment(field: str, column: str, unit: str, *, real: bool = False) -> Place:
-    """A time that is a number in the table, and ISO 8601 in a memory.
-
-    Args:
-        field: The field.
-        column: The column.
-        unit: `s`, `ms`, `us` or `ns` since 1970.
-        real: Whether the column holds floating numbers.
-    """
-    step = _UNITS[unit]
-
-    def read(cells: Sequence[Cell]) -> Value:
-        cell = cells[0]
-        if cell is None:
-            return None
-        iso = None if not isinstance(cell, int | float) else _iso(cell, step)
-        return iso or repr(cell)
-
-    def write(value: Value) -> Sequence[Cell]:
-        if value is None:
-            return [None]
-        try:
-            cell = _number(str(value), step, real=real)
-        except (ValueError, OverflowError):
-            raise Misfit from None
-        if read([cell]) != value:
-            raise Misfit  # finer than the column's unit, or written in another way
-        return [cell]
-
-    return Place(field, (column,), read, write, None)
-
-
-def _number(written: str, step: int, *, real: bool) -> int | float:
-    at = None if _is_number(written) else instant(written)
-    if at is None:
-        return float(written) if real else int(written)
-    return at / step if real else at // step
-
-
-def _is_number(written: str) -> bool:
-    try:
-        float(written)
-    except ValueError:
-        return False
-    return True
-
-
-def _iso(number: float, step: int) -> str | None:
-    """ISO 8601 of a number of steps since 1970; None where it would not lead back to it."""
-    try:
-        whole_steps = int(number)  # beyond 2^53 a product of floats would be off
-        exact = whole_steps * step + round((number - whole_steps) * step)
-        back = exact // step if isinstance(number, int) else exact / step
-        moment_ = datetime.fromtimestamp(exact // _SECOND, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-    if back != number:
-        return None
-    rest = exact % _SECOND
-    digits = f".{rest:09d}".rstrip("0") if rest else ""
-    if rest and rest % _MILLISECOND == 0:
-        digits = f".{rest // _MILLISECOND:03d}"
-    return f"{moment_:%Y-%m-%dT%H:%M:%S}{digits}Z"
-
-
-def time(field: str, column: str) -> Place:
-    """A time that is a text, or a number whose digits tell its unit."""
-
-    def read(cells: Sequence[Cell]) -> Value:
-        return _checked(codec.read_time, cells[0])
-
-    return Place(field, (column,), read, _same, None)
-
-
-def digits(field: str, column: str, *, real: bool) -> Place:
-    """A time whose column holds numbers in a unit their size tells."""
-
-    def write(value: Value) -> Sequence[Cell]:
-        if value is None:
-            return [None]
-        try:
-            cell: Cell = float(str(value)) if real else int(str(value))
-        except ValueError:
-            raise Misfit from None
-        if repr(cell) != value:
-            raise Misfit
-        return [cell]
-
-    return Place(field, (column,), time(field, column).read, write, None)
 
 
 # ------------------------------------------------------------------ vectors
