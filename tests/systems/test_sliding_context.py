@@ -9,11 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 
+import lancedb
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
-from echoless.errors import EcholessError, EncoderError, StoreError, StoreNotFound, UsageError
+from echoless.errors import (
+    EcholessError,
+    EncoderError,
+    ForeignStore,
+    StoreError,
+    StoreNotFound,
+    UsageError,
+)
 from echoless.stores.lancedb.store import LanceStore
 from echoless.systems.sliding_context import (
     Cleanup,
@@ -35,6 +44,7 @@ from tests.systems.contexts import (
     build,
     entry,
     rows_of,
+    schema,
     version_of,
 )
 from tests.systems.servers import Models
@@ -509,6 +519,24 @@ def test_broken_json_is_told_once_and_left_as_it_is(cleanup: Callable[..., Told]
     told.run("--no-llm")
     assert sum("'topics' cannot be read in 1 row (e6)" in line for line in told.said) == 1
     assert rows_of(told.folder)["e6"]["topics"] == "[oops"
+
+
+def test_an_older_table_without_some_columns_keeps_its_sessions_apart(tmp_path: Path) -> None:
+    columns = schema()
+    for gone in ("telegramMessageIds", "hasDecision", "sessionFile"):
+        columns = columns.remove(columns.get_field_index(gone))
+    rows = [FIVE[0], FIVE[1], {**FIVE[2], "sessionType": "group"}]
+    made = lancedb.connect(str(tmp_path / "db")).create_table("context_entries", schema=columns)
+    made.add(pa.Table.from_pylist(rows, schema=columns))
+    done = Told(tmp_path / "db").run("--no-llm")
+    assert (done.merged, sorted(rows_of(tmp_path / "db"))) == (1, ["e2", "e3"])
+
+
+def test_a_table_of_other_columns_is_refused(tmp_path: Path) -> None:
+    columns = pa.schema([("id", pa.string()), ("text", pa.string())])
+    lancedb.connect(str(tmp_path / "db")).create_table("context_entries", schema=columns)
+    with pytest.raises(ForeignStore, match="other columns than sliding-context writes"):
+        Told(tmp_path / "db").run("--dry-run")
 
 
 def test_many_alike_entries_become_one_group(cleanup: Callable[..., Told]) -> None:

@@ -45,6 +45,8 @@ _CONTEXT_COLUMNS: Final = (
     "telegramMessageIds",
 )
 
+_CONTEXT_TEXTS: Final = ("id", "summary", "sessionType", "channel")
+
 _USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("id", "uuid", "_id"),
     "content": ("content", "text", "summary", "body", "document", "message"),
@@ -96,7 +98,7 @@ def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | Non
         UsageError: The map names a column that is not there or does not fit.
         ForeignStore: No column holds ids or texts.
     """
-    if not columns and set(_CONTEXT_COLUMNS) <= set(schema.names):
+    if not columns and _is_sliding_context(schema):
         return _sliding_context(schema, model)
     return _general(schema, table, columns, model)
 
@@ -109,18 +111,37 @@ def model_namer(column: str, model: str | None) -> Callable[[int], str]:
 # ------------------------------------------------------------------ sliding-context
 
 
+def _is_sliding_context(schema: pa.Schema) -> bool:
+    """The columns without which there is no entry; older tables may lack others."""
+    kinds = {name: schema.field(name).type for name in schema.names}
+    vector, time = kinds.get("vector"), kinds.get("timestamp")
+    return (
+        all(name in kinds and cells.is_text(kinds[name]) for name in _CONTEXT_TEXTS)
+        and vector is not None
+        and cells.is_list(vector)
+        and cells.is_real(vector.value_type)
+        and time is not None
+        and (cells.is_real(time) or cells.is_whole(time))
+    )
+
+
 def _sliding_context(schema: pa.Schema, model: str | None) -> Layout:
+    real = cells.is_real(schema.field("timestamp").type)
+    in_text = {
+        "topics": places.coded("tags", "topics", _strings, empty=(), to=places.as_list),
+        "messageRange": places.coded("extra", "messageRange", _object, empty=None),
+        "telegramMessageIds": places.coded(
+            "extra", "telegramMessageIds", _whole_numbers, empty=None
+        ),
+    }
+    there = {name for name in schema.names if cells.is_text(schema.field(name).type)}
     found = (
         places.text("id", "id"),
         places.text("content", "summary"),
         places.vector("vector", model_namer("vector", model)),
         places.joined("namespace", ("sessionType", "channel")),
-        moments.moment("created_at", "timestamp", "ms", real=True),
-        places.coded("tags", "topics", _strings, empty=(), to=places.as_list),
-        *(places.as_is("extra", name) for name in ("sessionKey", "sessionFile")),
-        *(places.as_is("extra", name) for name in ("hasToolCalls", "hasDecision")),
-        places.coded("extra", "messageRange", _object, empty=None),
-        places.coded("extra", "telegramMessageIds", _whole_numbers, empty=None),
+        moments.moment("created_at", "timestamp", "ms", real=real),
+        *(place for name, place in in_text.items() if name in there),
     )
     known = {column for place in found for column in place.columns}
     others = (_extra(schema.field(name)) for name in schema.names if name not in known)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from echoless.applying import Run, apply
+from echoless.errors import ForeignStore
 from echoless.groups import Group
 from echoless.llm import Complete, Embed
 from echoless.model import Memory
 from echoless.pipeline import Findings, find, plan_groups
 from echoless.planning import Rewrite
-from echoless.stores.lancedb.layout import CONTEXT_TABLE
+from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
 from echoless.stores.lancedb.location import Location
 from echoless.stores.lancedb.store import LanceStore
 from echoless.systems.sliding_context import models
@@ -112,12 +113,14 @@ def run_cleanup(
 
     Raises:
         StoreNotFound: There is no such folder or table.
+        ForeignStore: The table has other columns.
         StoreError: The backup cannot be made, or the table cannot be written.
         ModelError: The model that merges does not answer.
         EncoderError: The embedding model does not answer, or with vectors of another length.
     """
     location = Location(args.db_path, CONTEXT_TABLE)
     with LanceStore(location, what=models.WHO) as store:
+        _insist_on_layout(store)
         settings = cleanup_settings(
             args.similarity, across_sessions=args.across_sessions, guards=args.guards
         )
@@ -136,6 +139,15 @@ def run_cleanup(
         if args.dry_run:
             return _preview(job, groups)
         return _execute(job, groups, complete, embed)
+
+
+def _insist_on_layout(store: LanceStore) -> None:
+    """Without its columns nothing would keep direct and group chats apart."""
+    if store.layout.name != SLIDING_CONTEXT:
+        raise ForeignStore(
+            f"{store.url} has other columns than sliding-context writes. Use `echoless dedup` with "
+            "a map of its columns instead."
+        )
 
 
 def _to_standard_error(line: str) -> None:
