@@ -20,7 +20,8 @@ EcholessError                1   something failed or was refused
 ├── UndoConflict             6   someone edited the records since
 ├── MissingExtra             7   an optional library is not installed
 ├── EncoderError             8   the embedding model failed
-└── VerifierError            8   the verifier failed
+├── VerifierError            8   the verifier failed
+└── ModelError               8   the model that writes failed
 ```
 
 `audit --fail-over` ends with 10 (`TOO_MUCH_REPETITION`) and an interrupted command with 130.
@@ -40,6 +41,7 @@ __all__ = [
     "ForeignStore",
     "InputError",
     "MissingExtra",
+    "ModelError",
     "PlanError",
     "PlanForeign",
     "PlanRefused",
@@ -170,5 +172,11 @@ class EncoderError(EcholessError):
 
 class VerifierError(EcholessError):
     """The verifier cannot give any opinion: its model or server failed; nothing was written."""
+
+    exit_code = 8
+
+
+class ModelError(EcholessError):
+    """A model that was to write a text failed; nothing was removed because of it."""
 
     exit_code = 8

@@ -18,8 +18,8 @@ class Membership:
 
     Attributes:
         id: The memory.
-        judged: Its direct verdict with the survivor; None only in a transitive group, for members
-            that never matched the survivor itself.
+        judged: Its direct verdict with the survivor; None only in a transitive group, or one begun
+            from another centre, for members that never matched the survivor itself.
     """
 
     id: str
@@ -116,7 +116,11 @@ class Bonds:
 
 
 def gather(
-    grouping: str, bonds: Bonds, order: Sequence[str], protected: AbstractSet[str]
+    grouping: str,
+    bonds: Bonds,
+    order: Sequence[str],
+    protected: AbstractSet[str],
+    centres: Sequence[str] = (),
 ) -> list[Group]:
     """Groups of at least two, by size (largest first), then by survivor.
 
@@ -127,6 +131,9 @@ def gather(
         bonds: The merge verdicts.
         order: Ids, best survivor first; must hold every id of `bonds`.
         protected: Never hidden (pinned, survivors of earlier runs).
+        centres: Ids in the order in which stars are begun, where that is another one: the group is
+            what matches the centre, and its survivor the best-ranked of them. A member that has no
+            verdict with that survivor has none in the group either.
 
     Raises:
         UsageError: Unknown grouping.
@@ -135,7 +142,10 @@ def gather(
     queue = sorted(bonds.ids(), key=lambda i: (i not in protected and bonds.is_subset(i), rank[i]))
     match grouping:
         case "star" | "clique":
-            found = _stars(bonds, queue, protected, complete=grouping == "clique")
+            begun = [id_ for id_ in centres if id_ in rank] or queue
+            found = _stars(bonds, begun, protected, complete=grouping == "clique")
+            if centres:
+                found = [_crowned(bonds, group, rank) for group in found]
         case "transitive":
             found = _components(bonds, queue, protected)
         case _:
@@ -164,6 +174,13 @@ def _stars(
         if members:
             found.append(_group(bonds, centre, members))
     return found
+
+
+def _crowned(bonds: Bonds, group: Group, rank: Mapping[str, int]) -> Group:
+    """The group with its best-ranked memory as survivor."""
+    ids = [group.survivor, *(m.id for m in group.members)]
+    best = min(ids, key=rank.__getitem__)
+    return _group(bonds, best, [id_ for id_ in ids if id_ != best])
 
 
 def _components(bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str]) -> list[Group]:

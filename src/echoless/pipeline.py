@@ -28,7 +28,7 @@ from echoless.planning import Plan, Rewrite, make_plan
 from echoless.profiles import ActionKind, Profile
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Scope, Store, Unites, check_namespace
+from echoless.stores.base import Remarks, Scope, Store, Unites, check_namespace
 from echoless.tally import Tally
 from echoless.text import content_key
 
@@ -165,7 +165,7 @@ def find(
     tell = progress or (lambda _stage, _done, _all: None)
     tally = Tally()
     consultation = _consultation(chosen, tell)
-    memories = _scan(store, chosen, only, tell)
+    memories = _scan(store, chosen, only, tally, tell)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
     copies = folded(eligible(memories, marked, tally, chosen.profile), chosen.profile)
@@ -241,7 +241,10 @@ def plan_groups(
 
 def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
     """Similarity of two ids by the profile's own measure, for members joined by a chain."""
-    if not any(d.name == "sequence" for d in findings.settings.profile.detectors):
+    profile = findings.settings.profile
+    if profile.centre and profile.encoder == "stored":
+        return lambda a, b: _stored_cosine(findings.memories[a], findings.memories[b])
+    if not any(d.name == "sequence" for d in profile.detectors):
         return None
     from echoless.detect.sequence import ratio  # noqa: PLC0415 - brings in rapidfuzz
 
@@ -249,11 +252,48 @@ def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
     return lambda a, b: ratio(texts[a].content, texts[b].content)
 
 
+def _stored_cosine(one: Memory, other: Memory) -> float | None:
+    """Cosine of the first stored vectors of two memories; None where they cannot be compared."""
+    from echoless.codec import bytes_to_floats  # noqa: PLC0415 - seldom asked for
+    from echoless.vectors.join import cosine  # noqa: PLC0415 - brings in numpy
+
+    if not one.vectors or not other.vectors or one.vectors[0].model != other.vectors[0].model:
+        return None
+    return cosine(*(bytes_to_floats(each.vectors[0].data) for each in (one, other)))
+
+
+def groups_among(
+    memories: Iterable[Memory], settings: Settings, tally: Tally | None = None
+) -> tuple[Group, ...]:
+    """Groups among memories that lie in no store; nothing is read or written.
+
+    Args:
+        memories: Each id once.
+        settings: As for `find`; scope and verifier do not count.
+        tally: Takes what was skipped.
+
+    Returns:
+        Groups, largest first.
+    """
+    told, tally = (lambda _stage, _done, _all: None), tally or Tally()
+    by_id = {m.id: m for m in sorted(memories, key=lambda m: m.id)}
+    profile = settings.profile
+    copies = folded(eligible(by_id, {}, tally, profile), profile)
+    vectors = open_vectors(settings, tally, told)
+    signals, _ = candidates(by_id, copies, settings, tally, told, vectors)
+    judged = _judge(open_judge(profile, vectors, tally), by_id, signals, set(), told)
+    return _group(by_id, judged, copies, set(), set(), settings, tally)[0]
+
+
 # ------------------------------------------------------------------ scan
 
 
 def _scan(
-    store: Store, settings: Settings, only: Collection[str] | None, tell: Progress
+    store: Store,
+    settings: Settings,
+    only: Collection[str] | None,
+    tally: Tally,
+    tell: Progress,
 ) -> dict[str, Memory]:
     check_namespace(store, settings.namespace)
     scope = Scope(settings.namespace, settings.since, settings.limit)
@@ -265,6 +305,8 @@ def _scan(
         if len(found) % 1000 == 0:
             tell("reading", len(found), 0)
     tell("reading", len(found), len(found))
+    for remark in store.remarks() if isinstance(store, Remarks) else ():
+        tally.note(remark)
     return {id_: found[id_] for id_ in sorted(found)}
 
 
@@ -393,7 +435,8 @@ def _group(
     there = [memories[i] for i in ids]
     order = survivors.rank(there, profile.survivor, prior, profile.junk)
     protected = {i for i in ids if memories[i].pinned or i in prior}
-    groups = tuple(gather(profile.grouping, bonds, order, protected))
+    centres = survivors.rank(there, profile.centre, set(), profile.junk) if profile.centre else ()
+    groups = tuple(gather(profile.grouping, bonds, order, protected, centres))
     for a, b in apart:
         tally.skip("kept both", a, b)
     _note_protected(groups, bonds, memories, prior, tally)

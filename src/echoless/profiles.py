@@ -54,6 +54,9 @@ class Profile:
             counts; empty if there is none.
         pairs: Pairs of one detector that are looked at for each memory of a partition; None takes
             `candidates.PAIRS_PER_MEMORY`.
+        centre: Order in which stars are begun, see `survivor.py`; empty begins them with the
+            survivors. With it a member may stand behind a survivor it has no verdict with, so it
+            is for merges whose text is checked against all members.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Profile:
     encoder: str = "auto"
     expiry: str = ""
     pairs: int | None = None
+    centre: str = ""
 
     def scope_of(self, memory: Memory) -> tuple[Json, ...]:
         """What a memory has in the fields of `partition`; only equal ones may meet."""
@@ -122,7 +126,22 @@ LLM_MEMORY: Final = Profile(
     expiry="extra.expires_at",
 )
 
-PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY, LLM_MEMORY)}
+
+SLIDING_CONTEXT: Final = Profile(
+    name="sliding-context",
+    summary="Cosine of the stored vectors above 0.85 with number and negation guards; the most "
+    "recent stays.",
+    detectors=(DetectorUse("semantic", 0.85, inclusive=False),),
+    judge="guards",
+    survivor="newest",
+    action="delete",
+    encoder="stored",
+    pairs=10_000,  # the threshold is the whole rule: no pair above it is left out
+)
+
+PROFILES: Final[Mapping[str, Profile]] = {
+    p.name: p for p in (SAFE, WT_MEMORY, LLM_MEMORY, SLIDING_CONTEXT)
+}
 
 
 def profile_named(name: str) -> Profile:

@@ -56,10 +56,12 @@ def test_every_command_and_option_is_documented(words: str, command: click.Comma
     section = PAGE.partition(f"#### echoless {words}\n")[2].partition("\n#### ")[0]
     assert section
     assert command.help
-    for option in command.params:
-        if isinstance(option, click.Option):
-            assert option.help, f"{option.name} has no help"
-            assert all(spelling in section for spelling in option.opts), option.opts
+    for each in (command, *getattr(command, "commands", {}).values()):
+        assert each.help
+        for option in each.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"{option.name} has no help"
+                assert all(spelling in section for spelling in option.opts), option.opts
 
 
 def test_the_table_of_commands_fits_the_commands() -> None:
@@ -75,6 +77,12 @@ def test_examples_name_options_that_exist() -> None:
         inner = f"{name} {rest.split()[0]}" if rest.split() else name
         params = by_name[inner if inner in by_name else name].params
         options = {o for p in params for o in (*p.opts, *p.secondary_opts, "--help")}
+    by_name = {command.name: command for command in commands()}
+    lines = re.findall(r"^\$ echoless ([\w-]+)(.*)$", PAGE, re.MULTILINE)
+    assert len(lines) > 20
+    for name, rest in lines:
+        there = (by_name[name], *getattr(by_name[name], "commands", {}).values())
+        options = {o for each in there for p in each.params for o in (*p.opts, "--help")}
         for word in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest.partition("&&")[0]):
             assert word in options, f"echoless {name}{rest}"
 

@@ -36,6 +36,7 @@ FAMILIES: Final[Families] = {
     },
     "Other programs' memories": {
         "llm-memory": ("systems.llm_memory", "Similar and duplicate memories of llm-memory."),
+        "sliding-context": ("systems.sliding_context", "Entries of sliding-context: cleanup."),
     },
     "About": {
         "stores": ("listing", "Kinds of store that can be opened."),

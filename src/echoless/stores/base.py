@@ -235,6 +235,15 @@ class Unites(Protocol):
 
 
 @runtime_checkable
+class Remarks(Protocol):
+    """The store notices oddities while it reads, and leaves them as they are."""
+
+    def remarks(self) -> Sequence[str]:
+        """What the last complete `scan` found odd, one sentence each; none if nothing was."""
+        ...
+
+
+@runtime_checkable
 class HidesMarked(Protocol):
     """The store's own clients stop seeing a marked memory too."""
 

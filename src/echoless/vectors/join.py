@@ -6,7 +6,7 @@ computed again in 64 bits, and that is what is compared and reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import Final, TypeAlias
@@ -131,6 +131,22 @@ def cosines(
     exact = np.einsum("ij,ij->i", left, right) / (norms[i] * norms[j])
     rounded: NDArray[np.float64] = np.round(np.clip(exact, -1.0, 1.0), DECIMALS) + 0.0
     return rounded
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Cosine of two vectors, in float64, rounded to six decimals; no `-0.0`.
+
+    Returns:
+        -1 to 1; None where they cannot be compared: another length, zero, or not finite.
+    """
+    a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if a.shape != b.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return None
+    if not a.any() or not b.any():
+        return None
+    a, b = a / np.abs(a).max(), b / np.abs(b).max()  # so that no square is too large or too small
+    length = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return round(min(1.0, max(-1.0, float(a @ b) / length)), DECIMALS) + 0.0
 
 
 def row_norms(rows: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -25,7 +25,13 @@ class OpenAIEncoder:
     """Vectors from an OpenAI-compatible server; nothing is sent before the first `encode`."""
 
     def __init__(
-        self, argument: str, *, retries: int = RETRIES, timeout: float = TIMEOUT, batch: int = BATCH
+        self,
+        argument: str,
+        *,
+        retries: int = RETRIES,
+        timeout: float = TIMEOUT,
+        batch: int = BATCH,
+        key: str = "",
     ) -> None:
         """Read the argument and the environment.
 
@@ -34,12 +40,15 @@ class OpenAIEncoder:
             retries: How often the SDK tries again.
             timeout: Seconds for one request.
             batch: Texts in one request.
+            key: Instead of OPENAI_API_KEY.
 
         Raises:
             UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
             MissingExtra: The SDK is not installed.
         """
-        self._server = OpenAIServer(argument, kind="encoder", retries=retries, timeout=timeout)
+        self._server = OpenAIServer(
+            argument, kind="encoder", retries=retries, timeout=timeout, key=key
+        )
         self._name = self._server.model
         self._batch = batch
 

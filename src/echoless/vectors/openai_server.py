@@ -1,8 +1,8 @@
 """A server that speaks OpenAI's API: where it is, which model, with which key.
 
-Shared by the encoder and the verifier of that name. The key comes from OPENAI_API_KEY only, goes to
-the server named and nowhere else, and never into a message: texts of errors are searched for it
-first.
+Shared by the encoder and the verifier of that name. The key comes from OPENAI_API_KEY, or from
+whoever calls; it goes to the server named and nowhere else, and never into a message: texts of
+errors are searched for it first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class OpenAIServer:
     Retry-After honoured).
     """
 
-    def __init__(self, argument: str, *, kind: str, retries: int, timeout: float) -> None:
+    def __init__(
+        self, argument: str, *, kind: str, retries: int, timeout: float, key: str = ""
+    ) -> None:
         """Read the argument and the environment.
 
         Args:
@@ -43,6 +45,7 @@ class OpenAIServer:
             kind: What asks, for messages: `encoder` or `verifier`.
             retries: How often the SDK tries again.
             timeout: Seconds for one request.
+            key: Instead of OPENAI_API_KEY.
 
         Raises:
             UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
@@ -54,7 +57,7 @@ class OpenAIServer:
         self._url = (url or os.environ.get(BASE_URL, "") or OFFICIAL).strip().rstrip("/")
         self._retries, self._timeout = retries, timeout
         _check_url(self._url, kind)
-        self._key = os.environ.get(KEY, "").strip()
+        self._key = (key or os.environ.get(KEY, "")).strip()
         if not self._key and self._url == OFFICIAL:
             raise UsageError(
                 f"The {kind} 'openai' needs a key: set {KEY}, or name a server that needs none as "

@@ -1,0 +1,109 @@
+"""Where a table lies: `FOLDER?map=field:column&model=NAME#TABLE`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from echoless.errors import ForeignStore, StoreNotFound, UsageError
+from echoless.stores.field_map import FieldMap, read_pairs
+from echoless.stores.lancedb.layout import CONTEXT_TABLE
+
+_SUFFIX = ".lance"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What stands behind `lancedb:///`.
+
+    Attributes:
+        folder: The database.
+        table: Name of the table; empty where none was named.
+        columns: What was said about the columns.
+        model: Name of the model that made the vectors, or None.
+    """
+
+    folder: Path
+    table: str = ""
+    columns: FieldMap = field(default_factory=FieldMap)
+    model: str | None = None
+
+    @classmethod
+    def parse(cls, written: str) -> Location:
+        """Read what a person wrote; a folder whose very name holds `#` or `?` is taken as it is.
+
+        Raises:
+            UsageError: A part is not understood.
+        """
+        if Path(written).is_dir():
+            return cls(Path(written))
+        rest, _, table = written.rpartition("#") if "#" in written else (written, "", "")
+        table, _, late = table.partition("?")
+        folder, _, query = rest.partition("?")
+        pairs: list[str] = []
+        model = None
+        for entry in filter(None, f"{query}&{late}".split("&")):
+            key, _, value = entry.partition("=")
+            match key:
+                case "map":
+                    pairs.append(unquote(value))
+                case "model":
+                    model = unquote(value) or None
+                case _:
+                    raise UsageError(
+                        f"A lancedb URL has no part {key!r}. Known: map=field:column, model=NAME."
+                    )
+        return cls(Path(folder), table, read_pairs(pairs, ":"), model)
+
+    @property
+    def url(self) -> str:
+        """The canonical form."""
+        said = [self.columns.query, f"model={quote(self.model)}" if self.model else ""]
+        query = "?" + "&".join(filter(None, said)) if any(said) else ""
+        return f"lancedb:///{self.folder}{query}#{self.table}"
+
+    @property
+    def sidecar_base(self) -> Path:
+        """Beside the folder, one for each table: two tables may use the same ids."""
+        return self.folder.with_name(f"{self.folder.name}.{self.table}")
+
+
+def tables_in(folder: Path) -> list[str]:
+    """Names of the tables in a folder, by its content alone, sorted."""
+    if not folder.is_dir():
+        return []
+    found = (each for each in folder.iterdir() if each.suffix == _SUFFIX)
+    return sorted(
+        each.name.removesuffix(_SUFFIX) for each in found if (each / "_versions").is_dir()
+    )
+
+
+def existing(location: Location) -> Location:
+    """The location with its table, which is there.
+
+    Raises:
+        StoreNotFound: There is no such folder or table.
+        ForeignStore: The folder holds no tables.
+        UsageError: There are several tables and none was named.
+    """
+    folder = location.folder
+    if not folder.is_dir():
+        what = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise StoreNotFound(f"{folder} {what}. Check the path.")
+    tables = tables_in(folder)
+    if not tables:
+        raise ForeignStore(f"{folder} holds no LanceDB table. Check the path.")
+    table = location.table
+    if not table:
+        if CONTEXT_TABLE not in tables and len(tables) > 1:
+            raise UsageError(
+                f"{folder} holds several tables: {', '.join(tables)}. Name one, as in "
+                f"lancedb:///{folder}#{tables[0]}."
+            )
+        table = CONTEXT_TABLE if CONTEXT_TABLE in tables else tables[0]
+    if table not in tables:
+        raise StoreNotFound(
+            f"{folder} has no table {table!r}. It has: {', '.join(tables)}. Check the name."
+        )
+    return Location(folder, table, location.columns, location.model)

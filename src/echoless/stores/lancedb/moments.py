@@ -1,0 +1,107 @@
+"""Places of times: numbers, moments or texts in a table, ISO 8601 or digits in a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from echoless import codec
+from echoless.stores.lancedb.cells import Cell
+from echoless.stores.lancedb.places import Misfit, Place, Value, checked, plain
+from echoless.times import instant
+
+_SECOND: Final = 10**9
+_MILLISECOND: Final = 10**6
+_UNITS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+def moment(field: str, column: str, unit: str, *, real: bool = False) -> Place:
+    """A time that is a number in the table, and ISO 8601 in a memory.
+
+    Args:
+        field: The field.
+        column: The column.
+        unit: `s`, `ms`, `us` or `ns` since 1970.
+        real: Whether the column holds floating numbers.
+    """
+    step = _UNITS[unit]
+
+    def read(cells: Sequence[Cell]) -> Value:
+        cell = cells[0]
+        if cell is None:
+            return None
+        iso = None if not isinstance(cell, int | float) else _iso(cell, step)
+        return iso or repr(cell)
+
+    def write(value: Value) -> Sequence[Cell]:
+        if value is None:
+            return [None]
+        try:
+            cell = _number(str(value), step, real=real)
+        except (ValueError, OverflowError):
+            raise Misfit from None
+        if read([cell]) != value:
+            raise Misfit  # finer than the column's unit, or written in another way
+        return [cell]
+
+    return Place(field, (column,), read, write, None)
+
+
+def _number(written: str, step: int, *, real: bool) -> int | float:
+    at = None if _is_number(written) else instant(written)
+    if at is None:
+        return float(written) if real else int(written)
+    return at / step if real else at // step
+
+
+def _is_number(written: str) -> bool:
+    try:
+        float(written)
+    except ValueError:
+        return False
+    return True
+
+
+def _iso(number: float, step: int) -> str | None:
+    """ISO 8601 of a number of steps since 1970; None where it would not lead back to it."""
+    try:
+        whole_steps = int(number)  # beyond 2^53 a product of floats would be off
+        exact = whole_steps * step + round((number - whole_steps) * step)
+        back = exact // step if isinstance(number, int) else exact / step
+        moment_ = datetime.fromtimestamp(exact // _SECOND, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    if back != number:
+        return None
+    rest = exact % _SECOND
+    digits = f".{rest:09d}".rstrip("0") if rest else ""
+    if rest and rest % _MILLISECOND == 0:
+        digits = f".{rest // _MILLISECOND:03d}"
+    return f"{moment_:%Y-%m-%dT%H:%M:%S}{digits}Z"
+
+
+def time(field: str, column: str) -> Place:
+    """A time that is a text, or a number whose digits tell its unit."""
+
+    def read(cells: Sequence[Cell]) -> Value:
+        return checked(codec.read_time, cells[0])
+
+    return Place(field, (column,), read, lambda value: [plain(value)], None)
+
+
+def digits(field: str, column: str, *, real: bool) -> Place:
+    """A time whose column holds numbers in a unit their size tells."""
+
+    def write(value: Value) -> Sequence[Cell]:
+        if value is None:
+            return [None]
+        try:
+            cell: Cell = float(str(value)) if real else int(str(value))
+        except ValueError:
+            raise Misfit from None
+        if repr(cell) != value:
+            raise Misfit
+        return [cell]
+
+    return Place(field, (column,), time(field, column).read, write, None)

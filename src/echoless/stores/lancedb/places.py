@@ -1,0 +1,308 @@
+"""Places: how one field of a memory lies in one or more columns of a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from echoless import codec
+from echoless.errors import BadRecord
+from echoless.model import Json, Link, Provenance, Vector, canonical
+from echoless.stores.lancedb.cells import Cell
+
+Value: TypeAlias = (
+    "Json | Provenance | tuple[str, ...] | tuple[Link, ...] | tuple[Vector, ...] | None"
+)
+"""What a field of a memory holds."""
+
+OTHERS: Final = "others"
+"""Field of the place that takes all keys of `extra` without a column."""
+
+
+class Misfit(ValueError):
+    """A value has no form in the column it belongs to."""
+
+
+class Broken(ValueError):
+    """A cell cannot be read as what its column holds; it reads as empty and is left as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One field of a memory in a table.
+
+    Attributes:
+        field: The field; `extra` for a column echoless does not interpret.
+        columns: Names of the columns, one for most fields.
+        read: From the cells of these columns to the value; raises `Broken`.
+        write: From the value to the cells; raises `Misfit`.
+        empty: What a cell that is broken reads as, and what a memory without the field has.
+    """
+
+    field: str
+    columns: tuple[str, ...]
+    read: Callable[[Sequence[Cell]], Value]
+    write: Callable[[Value], Sequence[Cell]]
+    empty: Value
+
+    @property
+    def key(self) -> str:
+        """For `extra`, the name in it."""
+        return self.columns[0]
+
+
+def as_is(field: str, column: str, empty: Value = None) -> Place:
+    """Numbers, truth values and whatever else JSON holds."""
+    return Place(field, (column,), lambda cells: _json(cells[0]), _same, empty)
+
+
+def _json(cell: Cell) -> Json:
+    if isinstance(cell, bytes):
+        return codec.bytes_to_floats(cell)
+    return cell
+
+
+def _same(value: Value) -> Sequence[Cell]:
+    return [plain(value)]
+
+
+def numbers(field: str, column: str) -> Place:
+    """A vector nobody interprets: a list of numbers in JSON, float32 bytes in the table."""
+
+    def write(value: Value) -> Sequence[Cell]:
+        return [None if value is None else codec.floats_to_bytes(plain(value), column)]
+
+    return Place(field, (column,), lambda cells: _json(cells[0]), write, None)
+
+
+def text(field: str, column: str) -> Place:
+    """A text that is never missing: null reads as the empty text."""
+    return Place(field, (column,), lambda cells: str(cells[0] or ""), _same, "")
+
+
+def count(field: str, column: str) -> Place:
+    """A whole number from 0; null reads as 0."""
+
+    def read(cells: Sequence[Cell]) -> Value:
+        return checked(codec.read_count, cells[0])
+
+    return Place(field, (column,), read, _same, 0)
+
+
+def importance(column: str) -> Place:
+    """A finite number or nothing."""
+
+    def read(cells: Sequence[Cell]) -> Value:
+        return checked(codec.read_importance, cells[0])
+
+    return Place("importance", (column,), read, _same, None)
+
+
+def truth(field: str, column: str) -> Place:
+    """True or false; null reads as false."""
+    return Place(field, (column,), lambda cells: bool(cells[0]), _same, False)
+
+
+def whole_id(column: str) -> Place:
+    """An id that is a whole number in the table."""
+
+    def write(value: Value) -> Sequence[Cell]:
+        written = str(value)
+        if not written.lstrip("-").isdecimal() or str(int(written)) != written:
+            raise Misfit
+        return [int(written)]
+
+    def read(cells: Sequence[Cell]) -> Value:
+        return "" if cells[0] is None else str(cells[0])
+
+    return Place("id", (column,), read, write, "")
+
+
+def provenance(column: str) -> Place:
+    """A word for where a memory came from; others read as unknown."""
+    return Place(
+        "provenance",
+        (column,),
+        lambda cells: codec.read_provenance(_json(cells[0])),
+        lambda value: [None if value is Provenance.UNKNOWN else str(value)],
+        Provenance.UNKNOWN,
+    )
+
+
+def joined(field: str, columns: Sequence[str]) -> Place:
+    """One text from several columns with `/` between; the last one may hold a `/` itself."""
+
+    def read(cells: Sequence[Cell]) -> Value:
+        return "/".join(str(cell or "") for cell in cells).rstrip("/")
+
+    def write(value: Value) -> Sequence[Cell]:
+        parts = str(value).split("/", len(columns) - 1)
+        return parts + [""] * (len(columns) - len(parts))
+
+    return Place(field, tuple(columns), read, write, "")
+
+
+# ------------------------------------------------------------------ JSON in a text
+
+
+def listed(field: str, column: str) -> Place:
+    """Tags: a list column, or a text that holds a JSON list or names with commas."""
+
+    def read(cells: Sequence[Cell]) -> Value:
+        return checked(codec.read_tags, _json(cells[0]))
+
+    return Place(field, (column,), read, lambda value: [as_list(value)], ())
+
+
+def coded(
+    field: str,
+    column: str,
+    of: Callable[[Json], Value],
+    *,
+    empty: Value,
+    to: Callable[[Value], Json] | None = None,
+) -> Place:
+    """JSON in a text column; null and the empty text read as `empty`.
+
+    Args:
+        field: The field.
+        column: The column.
+        of: From the parsed JSON to the value; raises `BadRecord`.
+        empty: The value of nothing.
+        to: From the value to JSON; a value that is JSON as it is needs none.
+    """
+
+    def read(cells: Sequence[Cell]) -> Value:
+        if cells[0] is None or not str(cells[0]).strip():
+            return empty
+        try:
+            parsed = json.loads(str(cells[0]))
+        except (ValueError, RecursionError) as problem:
+            raise Broken(str(problem)) from problem
+        return checked(of, parsed)
+
+    def write(value: Value) -> Sequence[Cell]:
+        # keys sorted, as they come back from the ledger: any other order is kept as it was
+        ordered = json.loads(canonical((to or plain)(value)))
+        return [None if value == empty else codec.json_text(ordered)]
+
+    return Place(field, (column,), read, write, empty)
+
+
+def plain(value: Value) -> Json:
+    """A value that is JSON as it is.
+
+    Raises:
+        Misfit: It is not.
+    """
+    if isinstance(value, tuple | Provenance):
+        raise Misfit
+    return value
+
+
+def as_list(value: Value) -> Json:
+    """Tags as a JSON list."""
+    assert isinstance(value, tuple)
+    return [str(each) for each in value]
+
+
+def others(column: str) -> Place:
+    """Everything that has no column of its own, as one JSON object in a text column."""
+    return coded(OTHERS, column, lambda found: codec.read_object(found, column), empty={})
+
+
+def tags_in_text(column: str) -> Place:
+    """Tags as a JSON list in a text column; a text that is no JSON is read as names with commas."""
+    strict = coded("tags", column, codec.read_tags, empty=(), to=as_list)
+
+    def read(cells: Sequence[Cell]) -> Value:
+        cell = cells[0]
+        if isinstance(cell, str) and not cell.lstrip().startswith("["):
+            return codec.read_tags(cell)
+        return strict.read(cells)
+
+    return Place("tags", (column,), read, strict.write, ())
+
+
+def links(column: str) -> Place:
+    """Links as a JSON list in a text column."""
+
+    def to(value: Value) -> Json:
+        assert isinstance(value, tuple)
+        return [
+            {"target": k.target, "kind": k.kind, "data": k.data}
+            for k in value
+            if isinstance(k, Link)
+        ]
+
+    return coded("links", column, codec.read_links, empty=(), to=to)
+
+
+def checked(of: Callable[[Json], Value], found: Cell) -> Value:
+    """What the codec reads in a cell; its refusal as `Broken`."""
+    try:
+        return of(_json(found))
+    except BadRecord as problem:
+        raise Broken(str(problem)) from problem
+
+
+# ------------------------------------------------------------------ vectors
+
+
+def vector(column: str, model: Callable[[int], str]) -> Place:
+    """One vector in a column; its model is told by the number of its components."""
+
+    def read(cells: Sequence[Cell]) -> Value:
+        cell = cells[0]
+        data = cell if isinstance(cell, bytes | None) else _bytes(cell, column)
+        return () if not data else (Vector(model(len(data) // 4), data),)
+
+    def write(value: Value) -> Sequence[Cell]:
+        if not value:
+            return [None]
+        assert isinstance(value, tuple)
+        only = value[0]
+        fits = isinstance(only, Vector) and only.model == model(only.dimensions)
+        if len(value) > 1 or not fits or not isinstance(only, Vector):
+            raise Misfit
+        return [only.data]
+
+    return Place("vectors", (column,), read, write, ())
+
+
+def _bytes(cell: Cell, column: str) -> bytes:
+    try:
+        return codec.floats_to_bytes(cell, column)
+    except BadRecord as problem:
+        raise Broken(str(problem)) from problem
+
+
+def vectors_in_text(column: str) -> Place:
+    """Vectors of any models, as a JSON object of model to base64 in a text column."""
+
+    def to(value: Value) -> Json:
+        assert isinstance(value, tuple)
+        return codec.vectors_to_json([each for each in value if isinstance(each, Vector)])
+
+    return coded("vectors", column, codec.read_vectors, empty=(), to=to)
+
+
+def defaults() -> Mapping[str, Value]:
+    """What a memory has in a field nobody set."""
+    return {
+        "namespace": "",
+        "type": "",
+        "tags": (),
+        "importance": None,
+        "access_count": 0,
+        "created_at": None,
+        "updated_at": None,
+        "last_accessed": None,
+        "provenance": Provenance.UNKNOWN,
+        "links": (),
+        "pinned": False,
+        "metadata": {},
+        "vectors": (),
+    }

@@ -1,0 +1,277 @@
+"""Rows of a table as memories and back, so that what was read can be put back exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, cast
+
+from echoless.errors import BadRecord, DuplicateId, StoreError
+from echoless.model import Json, JsonObject, Memory
+from echoless.stores.lancedb import cells
+from echoless.stores.lancedb.cells import Cell
+from echoless.stores.lancedb.layout import Layout
+from echoless.stores.lancedb.places import OTHERS, Broken, Misfit, Place, Value, defaults
+from echoless.text import unreadable
+from echoless.times import instant
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RAW: Final = "raw"
+"""Key of `native`: cells, by column, that the fields alone would not bring back."""
+
+_OLDEST: Final = -(2**63)
+_NO_ID: Final = "no id, cannot be addressed"
+
+
+@dataclass(slots=True)
+class Oddities:
+    """What reading found odd, for the report.
+
+    Attributes:
+        broken: Ids by column whose text could not be read.
+        without_id: Number of rows without an id.
+    """
+
+    broken: dict[str, list[str]] = field(default_factory=dict)
+    without_id: int = 0
+
+    def sentences(self, table: str) -> tuple[str, ...]:
+        """One sentence for each kind of oddity."""
+        said = [
+            f"{table}: the column {column!r} cannot be read in {len(ids)} "
+            f"{'row' if len(ids) == 1 else 'rows'} ({', '.join(sorted(ids)[:5])}"
+            f"{', …' if len(ids) > 5 else ''}); it counts as empty and is left as it is."
+            for column, ids in sorted(self.broken.items())
+        ]
+        if self.without_id:
+            said.append(f"{table}: {self.without_id} rows have no id; they were left out.")
+        return tuple(said)
+
+
+def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) -> list[Memory]:
+    """The memories of a table, oldest first, ties by id.
+
+    Args:
+        table: Rows with all columns of the layout.
+        layout: Of the table.
+        where: The store, for messages.
+        oddities: Takes what could not be read.
+
+    Raises:
+        DuplicateId: Two rows carry one id.
+    """
+    columns = {name: cells.read(table.column(name).combine_chunks()) for name in table.schema.names}
+    found: dict[str, Memory] = {}
+    for at in range(table.num_rows):
+        row = {name: column[at] for name, column in columns.items()}
+        id_ = str(layout.id.read([row[layout.id.key]]))
+        if id_ == layout.placeholder:
+            continue
+        if not id_:
+            oddities.without_id += 1
+        elif id_ in found:
+            raise DuplicateId(
+                f"{where} has the id {id_!r} twice. Give each row its own id and try again."
+            )
+        else:
+            found[id_] = _memory(id_, row, layout, oddities)
+    return sorted(found.values(), key=in_order)
+
+
+def in_order(memory: Memory) -> tuple[int, str]:
+    """A key for the store's own order: LanceDB keeps none, so the oldest come first, ties by id."""
+    at = instant(memory.created_at)
+    return (_OLDEST if at is None else at, memory.id)
+
+
+def _memory(id_: str, row: Mapping[str, Cell], layout: Layout, oddities: Oddities) -> Memory:
+    values: dict[str, Value] = {**defaults(), "id": id_}
+    extra: dict[str, Json] = {}
+    raw: dict[str, Json] = {}
+    for place in layout.places:
+        before = [row[name] for name in place.columns]
+        try:
+            value = place.read(before)
+        except Broken:
+            oddities.broken.setdefault(place.key, []).append(id_)
+            value = place.empty
+        if not _leads_back(place, value, before):
+            raw.update({name: _kept(row[name]) for name in place.columns})
+        if place.field == OTHERS:
+            extra.update(cast("JsonObject", value))
+        elif place.field != "extra":
+            values[place.field] = value
+        elif value is not None:
+            extra[place.key] = cast("Json", value)
+    native: JsonObject = {RAW: raw} if raw else {}
+    return Memory(**values, extra=extra, native=native)  # type: ignore[arg-type]
+
+
+def _leads_back(place: Place, value: Value, before: Sequence[Cell]) -> bool:
+    try:
+        after = place.write(value)
+    except Misfit:
+        return False
+    return all(map(cells.alike, after, before))
+
+
+def _kept(cell: Cell) -> Json:
+    """A cell as `native` holds it."""
+    return list(cell) if isinstance(cell, bytes) else cell
+
+
+# ------------------------------------------------------------------ writing
+
+
+def table_of(found: Sequence[Memory], layout: Layout, schema: pa.Schema, where: str) -> pa.Table:
+    """The rows of memories.
+
+    Args:
+        found: The memories.
+        layout: Of the table.
+        schema: Of the table.
+        where: The store, for messages.
+
+    Raises:
+        BadRecord: A text holds what no table can.
+        StoreError: A field has no column, or its value no form there; the message names both.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - the library is optional
+
+    rows = [_row(memory, layout, where) for memory in found]
+    columns = [
+        _column([row.get(name) for row in rows], schema.field(name), found, where)
+        for name in schema.names
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _row(memory: Memory, layout: Layout, where: str) -> dict[str, Cell]:
+    for each in (memory.id, memory.content):
+        if problem := unreadable(each):
+            raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in LanceDB.")
+    if memory.id in {"", layout.placeholder}:
+        raise StoreError(f"{where} cannot hold a memory with the id {memory.id!r}. Choose another.")
+    _refuse_homeless(memory, layout, where)
+    kept = memory.native.get(RAW)
+    raw: Mapping[str, Json] = kept if isinstance(kept, Mapping) else {}
+    row: dict[str, Cell] = {}
+    for place in layout.places:
+        value = _value(memory, place, layout)
+        given = _given(place, raw, value)
+        try:
+            written = place.write(value) if given is None else given
+        except Misfit:
+            raise _no_form(memory, place, value, where) from None
+        row.update(zip(place.columns, written, strict=True))
+    return row
+
+
+def _value(memory: Memory, place: Place, layout: Layout) -> Value:
+    if place.field == OTHERS:
+        own = {each.key for each in layout.places if each.field == "extra"}
+        return {key: value for key, value in memory.extra.items() if key not in own}
+    if place.field == "extra":
+        return memory.extra.get(place.key)
+    value: Value = getattr(memory, place.field)
+    return value
+
+
+def _given(place: Place, raw: Mapping[str, Json], value: Value) -> Sequence[Cell] | None:
+    """The cells as they were, where they still say the same as the field does."""
+    if not all(name in raw for name in place.columns):
+        return None
+    before = [raw[name] for name in place.columns]
+    try:
+        said = place.read(before)
+    except Broken:
+        said = place.empty
+    return before if said == value else None
+
+
+def _refuse_homeless(memory: Memory, layout: Layout, where: str) -> None:
+    """Nothing is dropped in silence: what has no column is refused, and the field is named."""
+    housed = {place.field for place in layout.places}
+    for name, empty in defaults().items():
+        if name not in housed and getattr(memory, name) != empty:
+            raise StoreError(
+                f"{where} has no column for the field {name!r} of {memory.id!r}. "
+                f"Name one with ?map={name}:COLUMN in the URL, or leave that field alone."
+            )
+    if OTHERS in housed:
+        return
+    own = {place.key for place in layout.places if place.field == "extra"}
+    homeless = sorted(memory.extra.keys() - own)
+    if homeless:
+        raise StoreError(
+            f"{where} has no column {homeless[0]!r} for {memory.id!r}. Add the column to the table "
+            "first, or leave it out."
+        )
+
+
+def _no_form(memory: Memory, place: Place, value: Value, where: str) -> StoreError:
+    name = f"extra.{place.key}" if place.field == "extra" else place.field
+    return StoreError(
+        f"{where} cannot hold the {name} of {memory.id!r} as it is ({str(value)[:60]!r}) in the "
+        f"column {', '.join(place.columns)}. Nothing was written."
+    )
+
+
+def _column(
+    given: Sequence[Cell], column: pa.Field, found: Sequence[Memory], where: str
+) -> pa.Array:
+    """One column, read back before it is written: a number that would be rounded is refused."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    def refusal(memory: Memory) -> StoreError:
+        return StoreError(
+            f"{where} cannot hold {memory.id!r}: its value does not fit the column {column.name!r} "
+            f"({column.type}). Nothing was written."
+        )
+
+    try:
+        array = cells.write(given, column.type)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        for cell, memory in zip(given, found, strict=True):
+            try:
+                cells.write([cell], column.type)
+            except (pa.ArrowException, ValueError, TypeError, OverflowError) as problem:
+                raise refusal(memory) from problem
+        raise
+    for back, cell, memory in zip(cells.read(array), given, found, strict=True):
+        if not _held(back, cell):
+            raise refusal(memory)
+    return array
+
+
+def _held(back: Cell, cell: Cell) -> bool:
+    if isinstance(back, float) and isinstance(cell, int) and not isinstance(cell, bool):
+        return back == cell
+    return isinstance(back, dict) or cells.alike(back, cell)
+
+
+def batches(table: pa.Table, layout: Layout, where: str) -> list[pa.Table]:
+    """Parts that LanceDB writes as they are: one, unless vectors may differ in length.
+
+    Its writer turns vectors with a not-a-number, and those of another length than their neighbours,
+    into null. The first are refused here, the second written row by row.
+
+    Raises:
+        StoreError: A vector holds a not-a-number.
+    """
+    free = False
+    for name in table.schema.names:
+        kind = table.schema.field(name).type
+        if not cells.is_list(kind) or not cells.is_real(kind.value_type):
+            continue
+        free = free or cells.dimensions(kind) is None
+        for at, row in enumerate(table.column(name)):
+            if cells.has_nan(row):
+                id_ = layout.id.read([table.column(layout.id.key)[at].as_py()])
+                raise StoreError(
+                    f"{where}: the vector of {id_!r} in the column {name!r} holds a not-a-number, "
+                    "which LanceDB does not write. Mend that vector first; nothing was written."
+                )
+    return [table.slice(at, 1) for at in range(table.num_rows)] if free else [table]

@@ -1,0 +1,311 @@
+"""The store: a table in a LanceDB folder."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+from echoless.errors import StoreError
+from echoless.ledger import Ledger
+from echoless.model import Memory
+from echoless.stores.base import ALL, Scope
+from echoless.stores.files import exclusive
+from echoless.stores.lancedb import rows
+from echoless.stores.lancedb.entries import united_entry
+from echoless.stores.lancedb.layout import (
+    CONTEXT_TABLE,
+    SLIDING_CONTEXT,
+    Layout,
+    context_schema,
+    layout_of,
+    own_schema,
+)
+from echoless.stores.lancedb.location import Location, existing, tables_in
+from echoless.stores.lancedb.places import Misfit
+from echoless.stores.sidecar import Sidecar
+from echoless.vectors.optional import require_module
+
+if TYPE_CHECKING:
+    import lancedb
+    import pyarrow as pa
+
+EXTRA: Final = "lancedb"
+NEW_DIMENSIONS: Final = 1536
+"""Length of the vectors of a new sliding-context table: that of its default model."""
+
+_BATCH: Final = 500
+_SIMPLE: Final = re.compile(r"[0-9A-Za-z_-]{1,64}\Z")
+_VERSION: Final = "lancedb_version_before_last_write"
+
+
+class LanceStore:
+    """Memories in a table of a LanceDB folder."""
+
+    summary: ClassVar[str] = "a table of a LanceDB folder, any columns; lineage in a sidecar"
+    holds_ledger: Final = False
+
+    def __init__(self, location: Location, *, what: str = "The store 'lancedb'") -> None:
+        """Open a table that exists.
+
+        Args:
+            location: Folder and table; see `location.existing`.
+            what: What needs the library, as a subject, for the message where it is missing.
+
+        Raises:
+            MissingExtra: The library is not installed.
+            StoreNotFound: There is no such folder or table.
+            ForeignStore: The folder holds no tables, or no column holds ids or texts.
+        """
+        require_module("lancedb", what, EXTRA)
+        self._location = existing(location)
+        self.url = self._location.url
+        with self._speaking():
+            self._table = _database(self._location.folder).open_table(self._location.table)
+            self._schema: pa.Schema = self._table.schema
+        self._layout = layout_of(
+            self._schema, self._location.table, self._location.columns, self._location.model
+        )
+        self._sidecar = Sidecar(self._location.sidecar_base)
+        self._oddities = rows.Oddities()
+        self._writing = False
+        self._noted = False
+
+    @classmethod
+    def open(cls, location: str) -> Self:
+        """Open an existing table."""
+        return cls(Location.parse(location))
+
+    @classmethod
+    def create(cls, location: str) -> Self:
+        """Open a table, or make an empty one.
+
+        A table called `context_entries` gets the columns of sliding-context, any other a column for
+        every field of a memory.
+        """
+        require_module("lancedb", "The store 'lancedb'", EXTRA)
+        chosen = Location.parse(location)
+        chosen = replace(chosen, table=chosen.table or "memories")
+        if chosen.table not in tables_in(chosen.folder):
+            with _translated(chosen.url):
+                context = chosen.table == CONTEXT_TABLE
+                schema = context_schema(NEW_DIMENSIONS) if context else own_schema()
+                _database(chosen.folder).create_table(chosen.table, schema=schema)
+        return cls(chosen)
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """A folder with at least one LanceDB table in it."""
+        return bool(tables_in(path))
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def identity(self) -> str:
+        """Given by the sidecar; before it exists, derived from folder and table."""
+        return self._sidecar.identity
+
+    @property
+    def ledger(self) -> Ledger:
+        """In the sidecar."""
+        return self._sidecar.ledger
+
+    @property
+    def profile(self) -> str:
+        """That of the layout."""
+        return self._layout.profile
+
+    @property
+    def layout(self) -> Layout:
+        """How the table is read."""
+        return self._layout
+
+    @property
+    def folder(self) -> Path:
+        """The database."""
+        return self._location.folder
+
+    @property
+    def table(self) -> str:
+        """Name of the table."""
+        return self._location.table
+
+    @property
+    def version(self) -> int:
+        """Version of the table now."""
+        with self._speaking():
+            return int(self._table.version)
+
+    @property
+    def version_before(self) -> int | None:
+        """Version of the table before the last time echoless wrote, for `Table.restore`."""
+        known = self.ledger.fact(_VERSION)
+        return None if known is None else int(known)
+
+    @property
+    def dimensions(self) -> int | None:
+        """Length of the vectors, where the table fixes it."""
+        from echoless.stores.lancedb import cells  # noqa: PLC0415 - brings in numpy
+
+        column = next((p.key for p in self._layout.places if p.field == "vectors"), None)
+        return None if column is None else cells.dimensions(self._schema.field(column).type)
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """All memories in the scope, oldest first; LanceDB itself keeps no order."""
+        self._oddities = rows.Oddities()
+        with self._speaking():
+            found = self._table.to_arrow()
+        yield from scope.narrow(self._memories(found))
+
+    def _memories(self, found: pa.Table) -> list[Memory]:
+        return rows.memories(found, self._layout, self.url, self._oddities)
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Fresh copies by id."""
+        wanted = sorted(set(ids))
+        found: dict[str, Memory] = {}
+        for start in range(0, len(wanted), _BATCH):
+            where = self._filter(wanted[start : start + _BATCH])
+            if where is None:
+                continue
+            with self._speaking():
+                # a search without a query is a filtered read; its limit is ten unless told
+                table = self._table.search().where(where).limit(4 * _BATCH).to_arrow()
+            found.update((m.id, m) for m in self._memories(table))
+        return found
+
+    def _filter(self, ids: Sequence[str]) -> str | None:
+        """SQL that names these rows; None where none of the ids can be in the table."""
+        place = self._layout.id
+        literals = []
+        for id_ in ids:
+            try:
+                (cell,) = place.write(id_)
+            except Misfit:
+                continue
+            literals.append(str(cell) if isinstance(cell, int) else _quoted(str(cell)))
+        return f"`{place.key}` IN ({', '.join(literals)})" if literals else None
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Number of memories in the scope."""
+        return sum(1 for _ in self.scan(scope))
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Number of memories by namespace."""
+        return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+
+    def remarks(self) -> Sequence[str]:
+        """What the last reading found odd: cells that cannot be read, rows without an id."""
+        return self._oddities.sentences(self._location.table)
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the writer's lock, and the sidecar open for writing."""
+        if self._writing:
+            yield
+            return
+        with exclusive(self._location.sidecar_base), self._sidecar.writing():
+            self._writing, self._noted = True, False
+            try:
+                yield
+            finally:
+                self._writing = False
+
+    def _must_write(self) -> None:
+        if not self._writing:
+            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+        if not self._noted:
+            self.ledger.set_fact(_VERSION, str(self.version))
+            self._noted = True
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Replace or add, all in one version of the table; or nothing, if one cannot be held."""
+        if not self._writing or memories:
+            self._must_write()
+        if not memories:
+            return
+        latest = list({memory.id: memory for memory in memories}.values())
+        table = rows.table_of(latest, self._layout, self._schema, self.url)
+        with self._speaking():
+            for batch in rows.batches(table, self._layout, self.url):
+                upsert = self._table.merge_insert(self._layout.id.key)
+                upsert.when_matched_update_all().when_not_matched_insert_all().execute(
+                    batch,
+                    on_bad_vectors="null",  # null vectors are all that is left to be "bad"
+                )
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take rows out; the filter names ids only."""
+        wanted = sorted(set(ids))
+        if not self._writing or wanted:
+            self._must_write()
+        there = sorted(self.get(wanted))
+        for start in range(0, len(there), _BATCH):
+            where = self._filter(there[start : start + _BATCH])
+            if where is not None:
+                with self._speaking():
+                    self._table.delete(where)
+
+    def united(
+        self,
+        old: Memory,
+        members: Sequence[Memory],
+        new: Memory,
+        *,
+        at: str | None,  # noqa: ARG002 - the table keeps no time of merging
+        removed: bool,  # noqa: ARG002
+    ) -> Memory:
+        """The survivor as the layout wants it; in most tables as the common rules make it."""
+        if self._layout.name != SLIDING_CONTEXT:
+            return new
+        return united_entry(old, members, new)
+
+    def relinked(self, new: Memory) -> Memory:
+        """A memory whose links were pointed at survivors: as it is."""
+        return new
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        with _translated(self._location.url):
+            yield
+
+    def close(self) -> None:
+        """Close the sidecar."""
+        self._sidecar.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+def _database(folder: Path) -> lancedb.DBConnection:
+    import lancedb  # noqa: PLC0415 - takes more than a second
+
+    # every read looks for the newest version, so that another program's writes are seen
+    return lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
+
+
+def _quoted(id_: str) -> str:
+    """A text as an SQL literal; ids of the usual form need no doubling of quotes."""
+    return f"'{id_}'" if _SIMPLE.match(id_) else "'" + id_.replace("'", "''") + "'"
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    """Errors of the library as ours."""
+    try:
+        yield
+    except (RuntimeError, ValueError, OSError) as problem:
+        said = " ".join(str(problem).split())[:300]
+        raise StoreError(
+            f"{url}: LanceDB refused ({said}). Nothing was changed by it."
+        ) from problem

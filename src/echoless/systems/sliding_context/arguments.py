@@ -1,0 +1,167 @@
+"""The flags of `sliding-context cleanup`, declared once for the command and for `parse_args`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import click
+
+from echoless.errors import UsageError
+from echoless.profiles import SLIDING_CONTEXT
+
+SIMILARITY: Final = SLIDING_CONTEXT.detectors[0].threshold or 0.85
+LOCALES: Final = ("de", "en")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupArgs:
+    """What a cleanup was asked to do.
+
+    Attributes:
+        db_path: The LanceDB folder.
+        dry_run: Show, change nothing.
+        backup_dir: Where the copy goes; beside the folder, with the time in its name, if None.
+        similarity: Cosine above which entries are alike, above 0 and below 1, strictly.
+        api_key: For the model that merges.
+        embedding_api_key: For embeddings.
+        embedding_model: Its name; by the length of the table's vectors if None.
+        model: Name of the model that merges; the adapter's own if None.
+        locale: Language of the prompt.
+        llm: False merges without a model.
+        across_sessions: Entries of different session types and channels may be merged.
+        guards: Hold pairs whose figures or denials differ.
+    """
+
+    db_path: Path
+    dry_run: bool = False
+    backup_dir: Path | None = None
+    similarity: float = SIMILARITY
+    api_key: str = field(default="", repr=False)
+    embedding_api_key: str = field(default="", repr=False)
+    embedding_model: str | None = None
+    model: str | None = None
+    locale: str = "de"
+    llm: bool = True
+    across_sessions: bool = False
+    guards: bool = False
+
+
+def _between(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
+    if not 0 < value < 1:
+        raise click.BadParameter(f"{value:g} is not above 0 and below 1.")
+    return value
+
+
+OPTIONS: Final[tuple[click.Option, ...]] = (
+    click.Option(["--db-path"], metavar="PATH", help="The LanceDB folder. Required."),
+    click.Option(["--dry-run"], is_flag=True, help="Show what would be merged; no key is needed."),
+    click.Option(
+        ["--backup-dir"],
+        metavar="PATH",
+        help="Where the copy made first goes; it must not exist. DB-PATH.backup.MILLISECONDS by "
+        "default.",
+    ),
+    click.Option(
+        ["--similarity"],
+        type=float,
+        default=SIMILARITY,
+        show_default=True,
+        callback=_between,
+        metavar="F",
+        help="Cosine above which entries are alike, above 0 and below 1.",
+    ),
+    click.Option(
+        ["--api-key"],
+        metavar="KEY",
+        default="",
+        help="For the model that merges; ANTHROPIC_API_KEY by default.",
+    ),
+    click.Option(
+        ["--embedding-api-key"],
+        metavar="KEY",
+        default="",
+        help="For embeddings; OPENAI_API_KEY by default.",
+    ),
+    click.Option(
+        ["--embedding-model"],
+        metavar="NAME",
+        help="Model of the table's vectors; told by their length by default.",
+    ),
+    click.Option(
+        ["--model"], metavar="NAME", help="The model that merges; a small one by default."
+    ),
+    click.Option(
+        ["--locale"],
+        type=click.Choice(LOCALES),
+        default="de",
+        show_default=True,
+        help="Language in which the model is asked.",
+    ),
+    click.Option(["--no-llm"], is_flag=True, help="Merge without a model: all distinct sentences."),
+    click.Option(
+        ["--across-sessions"],
+        is_flag=True,
+        help="Merge entries of different session types and channels, too.",
+    ),
+    click.Option(
+        ["--guards"],
+        is_flag=True,
+        help="Hold pairs whose figures differ, or of which one denies something.",
+    ),
+)
+
+
+def parse_args(argv: Sequence[str]) -> CleanupArgs:
+    """The flags of a command line, without the words before them.
+
+    Raises:
+        UsageError: A flag is unknown, a value wrong, or --db-path missing.
+    """
+    command = click.Command("cleanup", params=list(OPTIONS), add_help_option=False)
+    try:
+        context = command.make_context("cleanup", list(argv))
+    except click.UsageError as problem:
+        raise UsageError(problem.format_message()) from problem
+    return made(**context.params)
+
+
+def made(
+    *,
+    db_path: str | None,
+    dry_run: bool,
+    backup_dir: str | None,
+    similarity: float,
+    api_key: str,
+    embedding_api_key: str,
+    embedding_model: str | None,
+    model: str | None,
+    locale: str,
+    no_llm: bool,
+    across_sessions: bool,
+    guards: bool,
+) -> CleanupArgs:
+    """From the values of the flags; keys that were not given come from the environment.
+
+    Raises:
+        UsageError: --db-path is missing.
+    """
+    if not db_path:
+        raise UsageError("--db-path is required")
+    return CleanupArgs(
+        db_path=Path(db_path).expanduser(),
+        dry_run=dry_run,
+        backup_dir=Path(backup_dir).expanduser() if backup_dir else None,
+        similarity=similarity,
+        api_key=api_key or os.environ.get("ANTHROPIC_API_KEY", ""),
+        embedding_api_key=embedding_api_key or os.environ.get("OPENAI_API_KEY", ""),
+        embedding_model=embedding_model,
+        model=model,
+        locale=locale,
+        llm=not no_llm,
+        across_sessions=across_sessions,
+        guards=guards,
+    )

@@ -1,0 +1,269 @@
+"""`sliding-context cleanup`: the engine's road, with the texts of that program around it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from echoless.applying import Run, apply
+from echoless.errors import ForeignStore
+from echoless.groups import Group
+from echoless.llm import Complete, Embed
+from echoless.model import Memory
+from echoless.pipeline import Findings, find, plan_groups
+from echoless.planning import Rewrite
+from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
+from echoless.stores.lancedb.location import Location
+from echoless.stores.lancedb.store import LanceStore
+from echoless.systems.sliding_context import models
+from echoless.systems.sliding_context.arguments import CleanupArgs
+from echoless.systems.sliding_context.backup import back_up, target_of
+from echoless.systems.sliding_context.grouping import cleanup_settings, in_turn, members_of
+from echoless.systems.sliding_context.texts import merged_text
+
+Say: TypeAlias = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A group that stayed as it was.
+
+    Attributes:
+        number: Its place among the groups, from 1.
+        ids: Its entries.
+        error: Why.
+    """
+
+    number: int
+    ids: tuple[str, ...]
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleanup:
+    """What a cleanup did, or would do.
+
+    Attributes:
+        entries: Entries before.
+        groups: Groups found.
+        merged: Groups merged; with a dry run those that would be.
+        remaining: Entries in the table now; with a dry run those that would be.
+        removed: Entries removed.
+        run: For `echoless undo`; None if nothing was written.
+        failures: Groups that stayed as they were.
+    """
+
+    entries: int
+    groups: int = 0
+    merged: int = 0
+    remaining: int = 0
+    removed: int = 0
+    run: str | None = None
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 1 if a group failed."""
+        return 1 if self.failures else 0
+
+
+@dataclass(slots=True)
+class _Job:
+    """One cleanup on its way."""
+
+    store: LanceStore
+    args: CleanupArgs
+    findings: Findings
+    say: Say
+    warn: Say
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def entries(self) -> Mapping[str, Memory]:
+        return self.findings.memories
+
+    def fail(self, number: int, group: Group, problem: object) -> None:
+        ids = (group.survivor, *(m.id for m in group.members))
+        self.failures.append(Failure(number, ids, str(problem)))
+        self.warn(f"Group {number} failed, its entries stay ({', '.join(ids)}): {problem}")
+
+
+def run_cleanup(
+    args: CleanupArgs,
+    *,
+    complete: Complete | None = None,
+    embed: Embed | None = None,
+    say: Say = print,
+    warn: Say | None = None,
+) -> Cleanup:
+    """Merge entries that say the same.
+
+    Args:
+        args: What to do, see `parse_args`.
+        complete: The model that merges; by the flags if None, and never with `--no-llm`.
+        embed: The embedding model; by the flags if None.
+        say: Takes each line of the report.
+        warn: Takes what failed; standard error by default.
+
+    Returns:
+        What was done. A group that failed is in `failures`, and the others were merged.
+
+    Raises:
+        StoreNotFound: There is no such folder or table.
+        ForeignStore: The table has other columns.
+        StoreError: The backup cannot be made, or the table cannot be written.
+        ModelError: The model that merges does not answer.
+        EncoderError: The embedding model does not answer, or with vectors of another length.
+    """
+    location = Location(args.db_path, CONTEXT_TABLE)
+    with LanceStore(location, what=models.WHO) as store:
+        _insist_on_layout(store)
+        settings = cleanup_settings(
+            args.similarity, across_sessions=args.across_sessions, guards=args.guards
+        )
+        job = _Job(store, args, find(store, settings), say, warn or _to_standard_error)
+        count = len(job.entries)
+        say(f"Loaded {count} entries.")
+        _tell_oddities(job)
+        if count < 2:
+            say("Not enough entries to deduplicate.")
+            return Cleanup(entries=count, remaining=count)
+        groups = in_turn(job.findings.groups, job.entries)
+        if not groups:
+            say("No duplicates found. Database is clean.")
+            return Cleanup(entries=count, remaining=count)
+        say(f"Found {len(groups)} group(s) of similar entries to merge.")
+        if args.dry_run:
+            return _preview(job, groups)
+        return _execute(job, groups, complete, embed)
+
+
+def _insist_on_layout(store: LanceStore) -> None:
+    """Without its columns nothing would keep direct and group chats apart."""
+    if store.layout.name != SLIDING_CONTEXT:
+        raise ForeignStore(
+            f"{store.url} has other columns than sliding-context writes. Use `echoless dedup` with "
+            "a map of its columns instead."
+        )
+
+
+def _to_standard_error(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _tell_oddities(job: _Job) -> None:
+    """What was not compared, or held, and why."""
+    tally = job.findings.tally
+    for note in tally.notes:
+        job.say(note)
+    for reason, ids in tally.skipped.items():
+        job.say(f"Skipped ({reason}): {', '.join(ids)}")
+    for pair in job.findings.held:
+        one, other = (job.entries[id_].content for id_ in (pair.a, pair.b))
+        job.say(f'Held: "{one}" / "{other}" ({pair.verdict.evidence.line()})')
+
+
+def _announce(job: _Job, number: int, group: Group) -> None:
+    entries = members_of(group, job.entries)
+    job.say(f"Group {number} ({len(entries)} entries):")
+    for entry in entries:
+        job.say(f'  "{entry.content}"')
+
+
+def _preview(job: _Job, groups: Sequence[Group]) -> Cleanup:
+    job.say("[DRY RUN] Skipping backup.")
+    for number, group in enumerate(groups, 1):
+        _announce(job, number, group)
+        job.say(f"  [DRY RUN] Would merge {len(group.members) + 1} entries.")
+    count = len(job.entries)
+    left = count - sum(len(group.members) for group in groups)
+    job.say(
+        f"[DRY RUN] Would merge {len(groups)} groups, reducing {count} entries to {left} entries."
+    )
+    return Cleanup(
+        entries=count,
+        groups=len(groups),
+        merged=len(groups),
+        remaining=left,
+        removed=count - left,
+    )
+
+
+# ------------------------------------------------------------------ for real
+
+
+def _execute(
+    job: _Job, groups: Sequence[Group], complete: Complete | None, embed: Embed | None
+) -> Cleanup:
+    args, store = job.args, job.store
+    target = target_of(store.folder, args.backup_dir)
+    dimensions = job.entries[groups[0].survivor].vectors[0].dimensions
+    write = None if not args.llm else complete or models.open_complete(args)
+    embed = embed or models.open_embed(args, dimensions)
+    models.probe(write, embed, dimensions)
+    job.say(f"Backing up database to: {target}")
+    back_up(store, target, job.entries)
+    job.say("Backup complete.")
+    rewrites: dict[str, Rewrite] = {}
+    for number, group in enumerate(groups, 1):
+        _announce(job, number, group)
+        try:
+            rewrites[group.survivor] = _rewrite(job, group, write, embed)
+        except Exception as problem:  # noqa: BLE001 - whatever a callable raises, the rest goes on
+            job.fail(number, group, problem)
+    run = _carry_out(job, groups, rewrites)
+    return _done(job, groups, run)
+
+
+def _rewrite(job: _Job, group: Group, complete: Complete | None, embed: Embed) -> Rewrite:
+    """The new text of a group with its vector."""
+    entries = members_of(group, job.entries)
+    by = str(getattr(complete, "model", "a model"))
+    text = merged_text(
+        [entry.content for entry in reversed(entries)],
+        complete=complete,
+        locale=job.args.locale,
+        by=by,
+    )
+    if text.refused:
+        job.say(f"  The model's text was not taken: {text.refused}.")
+    old = job.entries[group.survivor].vectors[0]
+    vector = models.vector_of(text.content, embed, old.model, old.dimensions)
+    job.say(f'  Merged: "{text.content}"')
+    return Rewrite(text.content, (vector,), text.by)
+
+
+def _carry_out(job: _Job, groups: Sequence[Group], rewrites: Mapping[str, Rewrite]) -> Run | None:
+    """Write, read back, remove, look again: group by group, what fails stays as it was."""
+    ready = [group for group in groups if group.survivor in rewrites]
+    if not ready:
+        return None
+    made = plan_groups(job.findings, ready, action="delete", rewrites=rewrites)
+    run = apply(job.store, made, one_by_one=True)
+    numbers = {group.survivor: number for number, group in enumerate(groups, 1)}
+    by_survivor = {group.survivor: group for group in groups}
+    for left in (*run.refused, *run.failed):
+        job.fail(numbers[left.survivor], by_survivor[left.survivor], left.reason)
+    return run
+
+
+def _done(job: _Job, groups: Sequence[Group], run: Run | None) -> Cleanup:
+    done = Cleanup(
+        entries=len(job.entries),
+        groups=len(groups),
+        remaining=job.store.count(),
+        failures=tuple(job.failures),
+    )
+    if run is not None:
+        done = replace(done, run=run.id, merged=run.counts["groups"], removed=run.counts["delete"])
+        before = job.store.version_before
+        back = shlex.join(["echoless", "undo", job.store.url, run.id])
+        job.say(f"Undo: {back} (the table was at version {before})")
+    job.say(
+        f"Done. Merged {done.merged} groups, reduced {done.entries} entries to {done.remaining} "
+        f"entries (removed {done.removed})."
+    )
+    return done

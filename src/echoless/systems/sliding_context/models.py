@@ -1,0 +1,110 @@
+"""The model that merges and the one that embeds, as the flags name them, and their probes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from echoless.codec import floats_to_bytes
+from echoless.errors import EcholessError, EncoderError, ModelError
+from echoless.llm import Complete, Embed
+from echoless.model import Vector
+from echoless.stores.lancedb.layout import OPENAI_MODELS
+from echoless.systems.sliding_context.arguments import CleanupArgs
+from echoless.systems.sliding_context.texts import PROBE
+
+WHO: Final = "sliding-context"
+
+T = TypeVar("T")
+
+
+def open_complete(args: CleanupArgs) -> Complete:
+    """The model that merges, over the network.
+
+    Raises:
+        ModelError: There is no key.
+        MissingExtra: Its library is not installed.
+    """
+    from echoless.llm.anthropic_messages import MODEL, AnthropicModel  # noqa: PLC0415
+
+    if not args.api_key:
+        raise ModelError(
+            f"{WHO} needs a key for the model that merges: --api-key or ANTHROPIC_API_KEY. "
+            "--no-llm merges without a model."
+        )
+    return AnthropicModel(args.api_key, model=args.model or MODEL, what=WHO)
+
+
+def open_embed(args: CleanupArgs, dimensions: int) -> Embed:
+    """The embedding model, over the network.
+
+    Args:
+        args: The flags.
+        dimensions: Length of the table's vectors.
+
+    Raises:
+        EncoderError: There is no key, or no known model makes vectors of that length.
+        MissingExtra: Its library is not installed.
+    """
+    from echoless.vectors.openai_compatible import OpenAIEncoder  # noqa: PLC0415
+
+    model = args.embedding_model or OPENAI_MODELS.get(dimensions)
+    if model is None:
+        raise EncoderError(
+            f"The vectors of the table have {dimensions} numbers, which tells no model. "
+            "Name it with --embedding-model."
+        )
+    try:
+        encoder = OpenAIEncoder(model, key=args.embedding_api_key)
+    except EcholessError as problem:
+        raise EncoderError(f"{problem} --embedding-api-key gives one here.") from problem
+
+    def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        found: list[list[float]] = encoder.encode(texts).tolist()
+        return found
+
+    return embed
+
+
+def probe(complete: Complete | None, embed: Embed, dimensions: int) -> None:
+    """Ask both for something small, before anything is changed.
+
+    Raises:
+        ModelError: The model that merges does not answer.
+        EncoderError: The other one does not, or with vectors that do not belong in the table.
+    """
+    if complete is not None:
+        answer = _asked(lambda: complete(PROBE), "The model that merges", ModelError)
+        if not isinstance(answer, str):
+            raise ModelError("The model that merges answered with something else than a text.")
+    vector_of("probe", embed, "", dimensions)
+
+
+def vector_of(text: str, embed: Embed, model: str, dimensions: int) -> Vector:
+    """The vector of a text.
+
+    Raises:
+        EncoderError: The embedding model failed, or its vector does not belong in the table.
+    """
+    rows = _asked(lambda: embed([text]), "The embedding model", EncoderError)
+    if len(rows) != 1:
+        raise EncoderError(f"The embedding model gave {len(rows)} vectors for one text.")
+    row = [float(each) for each in rows[0]]
+    if len(row) != dimensions:
+        raise EncoderError(
+            f"The embedding model gives vectors of {len(row)} numbers, the table holds "
+            f"{dimensions}. Name the model of the table with --embedding-model."
+        )
+    if not any(row) or not all(map(math.isfinite, row)):
+        raise EncoderError("The embedding model gave a vector that is zero or not finite.")
+    return Vector(model, floats_to_bytes(row, model))
+
+
+def _asked(ask: Callable[[], T], who: str, kind: type[EcholessError]) -> T:
+    try:
+        return ask()
+    except EcholessError:
+        raise
+    except Exception as problem:  # a callable that was handed in may raise anything
+        raise kind(f"{who} failed ({type(problem).__name__}: {problem}).") from problem
