@@ -16,6 +16,7 @@ from echoless.cli.options import (
     examples,
     finding_options,
     json_option,
+    mapping_options,
     settings_for,
     store_argument,
     writing,
@@ -43,6 +44,7 @@ from echoless.stores import Store, open_store
     ),
 )
 @store_argument
+@mapping_options
 @finding_options
 @click.option(
     "--action",

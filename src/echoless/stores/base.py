@@ -131,7 +131,10 @@ class Store(Protocol):
 
 
 class StoreKind(Protocol):
-    """What an entry point of `echoless.stores` offers besides the store itself."""
+    """What an entry point of `echoless.stores` offers besides the store itself.
+
+    A kind that reads its owner's columns by a `FieldMap` in the URL says so by `takes_map = True`.
+    """
 
     summary: str
     """One line for `echoless stores`."""

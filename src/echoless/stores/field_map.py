@@ -1,0 +1,200 @@
+"""Which column or metadata key of another program's table holds which field of a memory.
+
+A `FieldMap` is a small value: field of `Memory` to column. It is read from `field=column` options,
+from a TOML or JSON file, or from the query of a store's URL (`?map=field:column`), and it travels
+in that URL, so that whoever opens the store again reads the same fields. How a column's value is
+read as a field, and written in the form it had, is in `column_values.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+from echoless.errors import InputError, UsageError
+
+MAPPABLE: Final = (
+    "id",
+    "content",
+    "namespace",
+    "type",
+    "tags",
+    "importance",
+    "access_count",
+    "created_at",
+    "updated_at",
+    "last_accessed",
+    "provenance",
+    "links",
+    "pinned",
+    "metadata",
+    "vectors",
+)
+"""Fields that may have a column. `extra` has none: it is what no field claims."""
+
+_SAFE: Final = "/ :.,@+-_"
+"""Characters of a column's name that may stand in a query as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """Field of a memory to column.
+
+    Attributes:
+        columns: Column by field; fields without one are not read from a column of the owner's.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            UsageError: A field is unknown, a column has no name, or two fields share one.
+        """
+        taken: dict[str, str] = {}
+        for name, column in self.columns.items():
+            if name not in MAPPABLE:
+                raise UsageError(
+                    f"The map names the field {name!r}, which a memory does not have. "
+                    f"It has: {', '.join(MAPPABLE)}."
+                )
+            if not column:
+                raise UsageError(f"The map gives {name!r} a column without a name.")
+            if column in taken:
+                raise UsageError(
+                    f"The map gives the column {column!r} to {taken[column]!r} and to {name!r}. "
+                    "A column holds one field."
+                )
+            taken[column] = name
+
+    def __bool__(self) -> bool:
+        return bool(self.columns)
+
+    def column(self, name: str, default: str | None = None) -> str | None:
+        """The column of a field, or the default."""
+        return self.columns.get(name, default)
+
+    def over(self, lower: FieldMap) -> FieldMap:
+        """This map, filled up from a weaker one."""
+        return FieldMap({**lower.columns, **self.columns})
+
+    def only(self, fields: Iterable[str], store: str) -> FieldMap:
+        """The map itself, if it names no other fields than these.
+
+        Args:
+            fields: Those the kind of store can take from a column.
+            store: For the message, such as `a Chroma collection`.
+
+        Raises:
+            UsageError: It names another one.
+        """
+        known = tuple(fields)
+        for name in self.columns:
+            if name not in known:
+                raise UsageError(
+                    f"In {store} the field {name!r} is not taken from a column of your choice. "
+                    f"These are: {', '.join(known)}."
+                )
+        return self
+
+    @property
+    def query(self) -> str:
+        """As the query of a URL, without the question mark; empty for an empty map."""
+        pairs = sorted(self.columns.items())
+        return "&".join(f"map={name}:{quote(column, safe=_SAFE)}" for name, column in pairs)
+
+
+def read_pairs(pairs: Iterable[str], separator: str = "=") -> FieldMap:
+    """A map from `field=column` texts; the first separator counts.
+
+    Raises:
+        UsageError: A text has no separator, or names a field twice.
+    """
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, there, column = pair.partition(separator)
+        name = name.strip()
+        if not there:
+            raise UsageError(
+                f"The map entry {pair!r} is not FIELD{separator}COLUMN, such as "
+                f"namespace{separator}project."
+            )
+        if name in found:
+            raise UsageError(f"The map names the field {name!r} twice.")
+        found[name] = column.strip()
+    return FieldMap(found)
+
+
+def read_file(path: Path) -> FieldMap:
+    """A map from a TOML or JSON file: an object of field to column, alone or under `map`.
+
+    Raises:
+        InputError: The file is not there or not valid, or a column is not a text.
+        UsageError: As `FieldMap`.
+    """
+    try:
+        text = path.read_text("utf-8")
+        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except FileNotFoundError:
+        raise InputError(f"There is no map file {path}. Check the path.") from None
+    except (OSError, ValueError) as problem:
+        kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
+        raise InputError(
+            f"{path} cannot be read as {kind} ({problem}). Mend the file."
+        ) from problem
+    inner = data.get("map", data) if isinstance(data, dict) else data
+    if not isinstance(inner, dict) or not all(isinstance(each, str) for each in inner.values()):
+        raise InputError(
+            f'{path} is no map: it must hold FIELD = "COLUMN" entries, alone or under [map].'
+        )
+    return FieldMap(inner)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What stands behind `scheme:///`, taken apart.
+
+    Attributes:
+        path: The file or folder.
+        part: What stands behind `#`: a collection or table; empty if nothing does.
+        map: From the query.
+    """
+
+    path: Path
+    part: str = ""
+    map: FieldMap = field(default_factory=FieldMap)
+
+    def __str__(self) -> str:
+        query = f"?{self.map.query}" if self.map else ""
+        return f"{self.path}{query}" + (f"#{self.part}" if self.part else "")
+
+
+def read_location(location: str) -> Location:
+    """Take `PATH?map=field:column&map=…#PART` apart; a `?` or `#` belongs to the path if it exists.
+
+    Raises:
+        UsageError: The query holds something else than maps, or as `FieldMap`.
+    """
+    if Path(location).exists():
+        return Location(Path(location))
+    rest, _, part = location.partition("#")
+    path, asked, query = rest.partition("?")
+    if asked and "#" in query:
+        query, _, part = query.partition("#")
+    return Location(Path(path), part, read_pairs(_maps(query), ":"))
+
+
+def _maps(query: str) -> Iterator[str]:
+    for entry in filter(None, query.split("&")):
+        name, _, value = entry.partition("=")
+        if name != "map":
+            raise UsageError(
+                f"The URL holds {entry!r}. Behind the question mark only map=FIELD:COLUMN is known."
+            )
+        yield unquote(value)
