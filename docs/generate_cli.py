@@ -30,6 +30,10 @@ def reference() -> str:
             command = main.get_command(context, name)
             assert command is not None
             lines += [f"#### echoless {name}", "", f"{short}", "", *_command(command, context), ""]
+            if isinstance(command, click.Group):
+                inner = click.Context(command, info_name=name, parent=context)
+                for each in command.commands.values():
+                    lines += [f"#### echoless {name} {each.name}", "", *_command(each, inner), ""]
     return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ from echoless.merging import Conflict, relinked, united
 from echoless.model import Json, Memory, fingerprint, identical
 from echoless.planning import Action, Delete, Mark, Merge, Plan
 from echoless.recovery import conceal, marks_of, outdated, recover, release, texts_key
-from echoless.stores.base import Store, Transaction, together, together_with_ledger
+from echoless.stores.base import Protects, Store, Transaction, together, together_with_ledger
 
 Progress = Callable[[int, int], None]
 
@@ -188,7 +188,9 @@ def _prepare(
     survivors = {mark.survivor for mark in marks.values()}
     admitted: list[tuple[int, Action]] = []
     for index, action in enumerate(actions, first):
-        reason = _refusal(action, current, marks.keys(), survivors)
+        reason = _refusal(action, current, marks.keys(), survivors) or _shield(
+            store, action, current
+        )
         if reason:
             refused.append(Refusal(action.survivor, action.ids, reason))
         else:
@@ -221,6 +223,14 @@ def _refusal(
             return f"{member.id} became the survivor of others since the plan was made"
         if records[member.id].pinned:
             return f"{member.id} is pinned"
+    return None
+
+
+def _shield(store: Store, action: Action, records: Mapping[str, Memory]) -> str | None:
+    if isinstance(store, Protects):
+        for member in action.members:
+            if why := store.protected(records[member.id]):
+                return f"{member.id} is protected: {why}"
     return None
 
 

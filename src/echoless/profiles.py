@@ -97,7 +97,16 @@ WT_MEMORY: Final = Profile(
     survivor="composite",
 )
 
-PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY)}
+EGO: Final = Profile(
+    name="ego",
+    summary="Stored vectors closer than a cosine distance of 0.10, number and negation guards; "
+    "private and public apart.",
+    detectors=(DetectorUse("exact"), DetectorUse("semantic", 0.90, inclusive=False)),
+    judge="guards",
+    encoder="stored",
+)
+
+PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY, EGO)}
 
 
 def profile_named(name: str) -> Profile:

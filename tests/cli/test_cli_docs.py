@@ -39,9 +39,19 @@ def test_the_reference_is_up_to_date(generator: ModuleType) -> None:
     assert generator.updated(PAGE) == PAGE, "run: python docs/generate_cli.py"
 
 
-@pytest.mark.parametrize("command", list(commands()), ids=lambda command: command.name)
-def test_every_command_and_option_is_documented(command: click.Command) -> None:
-    section = PAGE.partition(f"#### echoless {command.name}\n")[2].partition("\n#### ")[0]
+def paths() -> dict[str, click.Command]:
+    """Every command by what is typed for it, those of groups too."""
+    found: dict[str, click.Command] = {}
+    for command in commands():
+        found[str(command.name)] = command
+        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        found.update((f"{command.name} {each.name}", each) for each in inner)
+    return found
+
+
+@pytest.mark.parametrize(("path", "command"), paths().items(), ids=list(paths()))
+def test_every_command_and_option_is_documented(path: str, command: click.Command) -> None:
+    section = PAGE.partition(f"#### echoless {path}\n")[2].partition("\n#### ")[0]
     assert section
     assert command.help
     for option in command.params:
@@ -56,11 +66,14 @@ def test_the_table_of_commands_fits_the_commands() -> None:
 
 
 def test_examples_name_options_that_exist() -> None:
-    by_name = {command.name: command for command in commands()}
-    lines = re.findall(r"^\$ echoless (\w+)(.*)$", PAGE, re.MULTILINE)
+    by_path = paths()
+    lines = re.findall(r"^\$ echoless ([\w-]+)(.*)$", PAGE, re.MULTILINE)
     assert len(lines) > 20
     for name, rest in lines:
-        options = {o for p in by_name[name].params for o in (*p.opts, "--help")}
+        command = by_path[name]
+        if isinstance(command, click.Group):
+            command = by_path[f"{name} {rest.split()[0]}"]
+        options = {o for p in command.params for o in (*p.opts, "--help")}
         for word in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest.partition("&&")[0]):
             assert word in options, f"echoless {name}{rest}"
 

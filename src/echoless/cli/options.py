@@ -180,7 +180,7 @@ _NAMES: Final = (
 _MAPPING: Final = (
     click.option(
         "--map",
-        "pairs",
+        "field_columns",
         multiple=True,
         metavar="FIELD=COLUMN",
         help="For a store of another program: the column or metadata key that holds a field of a "
@@ -216,7 +216,7 @@ def mapping_options(command: Function) -> Function:
 
     @functools.wraps(command)
     def mapped_store(**values: object) -> int | None:
-        pairs = cast("tuple[str, ...]", values.pop("pairs"))
+        pairs = cast("tuple[str, ...]", values.pop("field_columns"))
         path = cast("Path | None", values.pop("map_file"))
         field_map = read_pairs(pairs).over(read_file(path) if path else FieldMap())
         if field_map:

@@ -209,6 +209,28 @@ class TextSearch(Protocol):
 
 
 @runtime_checkable
+class Protects(Protocol):
+    """The store's owner holds some memories dear: they are never hidden, merged away or removed."""
+
+    def protected(self, memory: Memory) -> str | None:
+        """Why a memory is protected now, as a half sentence, or None.
+
+        Asked when groups are made and again when a plan is carried out. Not a field of the memory:
+        it may depend on the time and on how often the memory was recalled.
+        """
+        ...
+
+
+@runtime_checkable
+class Reports(Protocol):
+    """The store keeps something beside the memories that a write may leave behind."""
+
+    def notes(self) -> Sequence[str]:
+        """What was left behind since it was opened, one sentence each."""
+        ...
+
+
+@runtime_checkable
 class HidesMarked(Protocol):
     """The store's own clients stop seeing a marked memory too."""
 

@@ -183,10 +183,8 @@ def read_location(location: str) -> Location:
     """
     if Path(location).exists():
         return Location(Path(location))
-    rest, _, part = location.partition("#")
-    path, asked, query = rest.partition("?")
-    if asked and "#" in query:
-        query, _, part = query.partition("#")
+    rest, _, part = location.rpartition("#") if "#" in location else (location, "", "")
+    path, _, query = rest.partition("?")
     return Location(Path(path), part, read_pairs(_maps(query), ":"))
 
 

@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
@@ -22,6 +23,7 @@ from echoless.stores.base import ALL, Scope
 from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
+from echoless.stores.chroma.ego import protection
 from echoless.stores.chroma.exact import ExactVectors, to_bytes, to_rows
 from echoless.stores.chroma.folder import Client, Collection, speaking
 from echoless.stores.chroma.lexical import LexicalIndex
@@ -119,8 +121,14 @@ class ChromaStore:
         """Whether the collection holds nothing."""
         return not self._ids()
 
+    def protected(self, memory: Memory) -> str | None:
+        """Why ego-mcp holds a memory dear; nothing protects in other collections."""
+        if self._its_layout().profile != "ego":
+            return None
+        return protection(memory, datetime.now(UTC))
+
     def notes(self) -> tuple[str, ...]:
-        """What went wrong beside the collection while it was written."""
+        """What went wrong with the lexical index while the collection was written."""
         return self._lexical.notes()
 
     def _its_layout(self) -> layouts.Layout:

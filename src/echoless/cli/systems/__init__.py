@@ -1,0 +1,1 @@
+"""Commands for other programs' memories: `echoless SYSTEM COMMAND`."""

@@ -1,0 +1,1 @@
+"""What echoless does for other programs, on their own stores."""
