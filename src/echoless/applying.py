@@ -141,12 +141,14 @@ def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) ->
             {"plan": plan.id, "profile": plan.profile, "settings": plan.settings},
         )
     refused: list[Refusal] = []
+    expected = _expected(plan.actions)
     try:
         for at, batch in _batches(store, plan.actions):
-            steps = _prepare(store, batch, at, refused)
+            steps = _prepare(store, batch, at, expected, refused)
             _announce(ledger, run, steps)
             _mutate(store, steps)
             _confirm(store, run, steps)
+            _move_on(expected, steps)
             if progress:
                 progress(at + len(batch), len(plan.actions))
         with ledger.transaction():
@@ -173,8 +175,30 @@ def _batches(store: Store, actions: Sequence[Action]) -> Iterator[tuple[int, Seq
 # ------------------------------------------------------------------ prepare
 
 
+def _expected(actions: Sequence[Action]) -> dict[str, str]:
+    """Fingerprint by id of every record of a plan."""
+    survivors = {action.survivor: action.fingerprint for action in actions}
+    return survivors | {m.id: m.fingerprint for action in actions for m in action.members}
+
+
+def _move_on(expected: dict[str, str], steps: Sequence[_Step]) -> None:
+    """Where the run itself changed a record of a later action, expect what it left.
+
+    A link moved in one group changes a record of another. What someone else edited stays
+    unexpected.
+    """
+    for step in steps:
+        for id_, memory in step.after.items():
+            if memory is not None and expected.get(id_) == fingerprint(step.before[id_]):
+                expected[id_] = fingerprint(memory)
+
+
 def _prepare(
-    store: Store, actions: Sequence[Action], first: int, refused: list[Refusal]
+    store: Store,
+    actions: Sequence[Action],
+    first: int,
+    expected: Mapping[str, str],
+    refused: list[Refusal],
 ) -> list[_Step]:
     """Read every record again, refuse what changed, work out what each will look like."""
     marks = store.ledger.marks()
@@ -188,7 +212,7 @@ def _prepare(
     survivors = {mark.survivor for mark in marks.values()}
     admitted: list[tuple[int, Action]] = []
     for index, action in enumerate(actions, first):
-        reason = _refusal(action, current, marks.keys(), survivors) or _shield(
+        reason = _refusal(action, current, expected, marks.keys(), survivors) or _shield(
             store, action, current
         )
         if reason:
@@ -204,17 +228,14 @@ def _prepare(
 def _refusal(
     action: Action,
     records: Mapping[str, Memory],
+    expected: Mapping[str, str],
     hidden: AbstractSet[str],
     survivors: AbstractSet[str],
 ) -> str | None:
-    expected = {
-        action.survivor: action.fingerprint,
-        **{m.id: m.fingerprint for m in action.members},
-    }
-    for id_, print_ in expected.items():
+    for id_ in action.ids:
         if id_ not in records:
             return f"{id_} is gone"
-        if fingerprint(records[id_]) != print_:
+        if fingerprint(records[id_]) != expected[id_]:
             return f"{id_} changed since the plan was made"
         if id_ in hidden:
             return f"{id_} was hidden since the plan was made"

@@ -3,11 +3,12 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import Result
 
 from echoless.cli import looking
-from echoless.cli.main import FAMILIES
+from echoless.cli.main import FAMILIES, main
 from echoless.errors import StoreReadOnly
 
 Call = Callable[..., Result]
@@ -142,8 +143,11 @@ def test_what_should_not_happen_ends_with_one_and_debug_shows_where(
 def test_every_command_has_json_and_help(echoless: Call) -> None:
     for family in FAMILIES.values():
         for name in family:
-            said = echoless(name, "--help").stdout
-            assert "--json" in said, name
+            command = main.get_command(click.Context(main), name)
+            inner = list(command.commands) if isinstance(command, click.Group) else [""]
+            for each in inner:
+                said = echoless(name, *filter(None, [each]), "--help").stdout
+                assert "--json" in said, (name, each)
 
 
 def test_help_names_the_families_examples_and_exit_codes(echoless: Call) -> None:

@@ -38,12 +38,12 @@ def make(folder: Path, name: str, rows: Iterable[Row], **more: Any) -> Path:
     with opened(folder) as client:
         collection = client.create_collection(name, **more)
         told = list(rows)
-        for row in told:
+        if told:
             collection.add(
-                ids=[row.id],
-                embeddings=[list(row.vector)],
-                documents=[row.document],
-                metadatas=[dict(row.metadata) or None],
+                ids=[row.id for row in told],
+                embeddings=[list(row.vector) for row in told],
+                documents=[row.document for row in told],
+                metadatas=[dict(row.metadata) or None for row in told],
             )
     return folder
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
@@ -55,7 +55,7 @@ class Collection(Protocol):
     def add(  # noqa: D102
         self,
         ids: list[str],
-        embeddings: NDArray[np.float32],
+        embeddings: Sequence[NDArray[np.float32]],
         *,
         metadatas: list[dict[str, Json] | None],
         documents: list[str | None],

@@ -18,16 +18,17 @@ from typing import ClassVar, Final, Self
 
 from echoless.errors import StoreError, StoreReadOnly, UsageError
 from echoless.ledger import Ledger
-from echoless.model import Json, JsonObject, Memory
+from echoless.model import Memory
 from echoless.stores.base import ALL, Scope
 from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
 from echoless.stores.chroma.ego import protection
-from echoless.stores.chroma.exact import ExactVectors, to_bytes, to_rows
+from echoless.stores.chroma.exact import ExactVectors, to_bytes
 from echoless.stores.chroma.folder import Client, Collection, speaking
 from echoless.stores.chroma.lexical import LexicalIndex
 from echoless.stores.chroma.record import Record
+from echoless.stores.chroma.writes import Held, Writes
 from echoless.stores.field_map import FieldMap, Location, read_location
 from echoless.stores.files import exclusive
 from echoless.stores.sidecar import Sidecar
@@ -267,43 +268,16 @@ class ChromaStore:
             base = records.from_native(memory) or there.get(memory.id, (Record(), None))[0]
             told.append((memory, *_prepared(memory, base, layout)))
         with self._lexical.step(), speaking(self._folder):
+            writes = Writes(collection)
             for memory, record, vector in told:
-                self._write(collection, memory.id, there.get(memory.id), record, vector)
+                writes.add(memory.id, self._held(there.get(memory.id), memory.id), record, vector)
                 self._lexical.put(memory.id, memory.content)
+            writes.carry_out()
         self._exact.keep({m.id: v for m, _, v in told}, self._vectors([m.id for m in memories]))
         self._rescan([m.id for m in memories])
 
-    def _write(
-        self,
-        collection: Collection,
-        id_: str,
-        old: tuple[Record, bytes | None] | None,
-        new: Record,
-        vector: bytes,
-    ) -> None:
-        if old is not None and new.document is None and old[0].document is not None:
-            collection.delete([id_])  # an update cannot take a document away
-            old = None
-        if old is None:
-            collection.add(
-                [id_],
-                to_rows(vector),
-                metadatas=[dict(new.metadata) or None],
-                documents=[new.document],
-            )
-            return
-        changes = _changes(old[0].metadata, new.metadata)
-        document = new.document if new.document != old[0].document else None
-        moved = vector != self._exact.told(id_, old[1])
-        if not (changes or moved or document is not None):
-            return
-        collection.update(
-            [id_],
-            # a document without its vector would be embedded
-            embeddings=to_rows(vector) if moved or document is not None else None,
-            metadatas=[changes] if changes else None,
-            documents=None if document is None else [document],
-        )
+    def _held(self, found: tuple[Record, bytes | None] | None, id_: str) -> Held | None:
+        return None if found is None else (found[0], self._exact.told(id_, found[1]))
 
     def _vectors(self, ids: Sequence[str]) -> dict[str, bytes | None]:
         return {id_: vector for id_, (_, vector) in self._fetch(sorted(set(ids))).items()}
@@ -383,14 +357,3 @@ def _prepared(memory: Memory, base: Record, layout: layouts.Layout) -> tuple[Rec
     else:
         metadata.pop(records.MODEL, None)
     return Record(record.document, metadata), vector.data
-
-
-def _changes(old: JsonObject, new: JsonObject) -> dict[str, Json]:
-    """Keys to set, and with None those to take away: an update merges key by key."""
-    changed: dict[str, Json] = {
-        key: value
-        for key, value in new.items()
-        if key not in old or old[key] != value or type(old[key]) is not type(value)
-    }
-    gone: dict[str, Json] = {key: None for key in old if key not in new}
-    return {**changed, **gone}
