@@ -62,22 +62,10 @@ def notes(place: Path) -> Path:
     return make(place / "db", "notes", rows())
 
 
-@pytest.fixture
-def told_by(place: Path) -> Callable[[str], tuple[str, ...]]:
-    def told(how: str) -> tuple[str, ...]:
-        if how == "flags":
-            return (*FLAGS, *MORE)
-        (place / "map.toml").write_text(FILE)
-        return ("--map-file", "map.toml")
-
-    return told
-
-
-@pytest.mark.parametrize("how", ["flags", "file"])
 def test_a_general_collection_is_audited_deduplicated_and_brought_back(
-    echoless: Call, notes: Path, told_by: Callable[[str], tuple[str, ...]], how: str
+    echoless: Call, notes: Path
 ) -> None:
-    mapped = (str(notes), *told_by(how), *STORED)
+    mapped = (str(notes), *FLAGS, *MORE, *STORED)
     before, files = held(notes, "notes"), contents(notes.parent / "db")
     report = json.loads(echoless("audit", *mapped, "--json").stdout)
     assert (report["profile"], report["counts"]["total"]) == ("safe", len(before))
@@ -98,6 +86,15 @@ def test_a_general_collection_is_audited_deduplicated_and_brought_back(
     assert again["counts"]["redundant"] == 0
     assert echoless(*shlex.split(answer["undo"])[1:]).exit_code == 0
     assert held(notes, "notes") == before
+
+
+def test_a_map_in_a_file_says_what_options_say(echoless: Call, notes: Path, place: Path) -> None:
+    (place / "map.toml").write_text(FILE)
+    by_file = echoless("dedup", str(notes), "--map-file", "map.toml", *STORED, "--json")
+    by_options = echoless("dedup", str(notes), *FLAGS, *MORE, *STORED, "--json")
+    assert by_file.exit_code == 0
+    assert json.loads(by_file.stdout)["groups"] == json.loads(by_options.stdout)["groups"]
+    assert json.loads(by_file.stdout)["counts"]["redundant"] == 60
 
 
 def test_without_the_map_teams_meet(echoless: Call, notes: Path) -> None:
