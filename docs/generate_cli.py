@@ -31,28 +31,13 @@ def reference() -> str:
             assert command is not None
             lines += [f"#### echoless {name}", "", f"{short}", "", *_command(command, context), ""]
             if isinstance(command, click.Group):
-                lines += _members(command, context)
+                inner = click.Context(command, info_name=name, parent=context)
+                for each in command.commands.values():
+                    lines += [f"#### echoless {name} {each.name}", "", *_command(each, inner), ""]
     return "\n".join(lines)
 
 
-def _members(group: click.Group, parent: click.Context) -> Iterator[str]:
-    context = click.Context(group, info_name=group.name, parent=parent)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        yield from (f"#### {context.command_path} {name}", "", *_command(command, context), "")
-
-
 def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
-    yield from _alone(command, parent)
-    if isinstance(command, click.Group):
-        context = click.Context(command, info_name=command.name, parent=parent)
-        for name in command.commands:
-            yield from ("", f"##### {context.command_path} {name}", "")
-            yield from _alone(command.commands[name], context)
-
-
-def _alone(command: click.Command, parent: click.Context) -> Iterator[str]:
     context = click.Context(command, info_name=command.name, parent=parent)
     yield "```text"
     yield " ".join([context.command_path, *command.collect_usage_pieces(context)])
@@ -60,8 +45,7 @@ def _alone(command: click.Command, parent: click.Context) -> Iterator[str]:
     yield ""
     yield inspect.cleandoc(command.help or "")
     yield ""
-    if any(isinstance(each, click.Option) for each in command.params):
-        yield from _options(command)
+    yield from _options(command)
     if command.epilog:
         _, _, examples = command.epilog.partition("\n")
         yield from ("", examples.split("\n", 1)[0], "", "```console")
@@ -78,25 +62,17 @@ def _options(command: click.Command) -> Iterator[str]:
 
 
 def _spelling(option: click.Option) -> str:
-    if option.secondary_opts:
-        return f"{', '.join(option.opts)} / {', '.join(option.secondary_opts)}"
     value = ""
     if isinstance(option.type, click.Choice):
         value = " " + "/".join(option.type.choices)
     elif not option.is_flag and option.type.name != "boolean":
         value = f" {option.metavar or option.type.name.upper()}"
-    return ", ".join((*option.opts, *option.secondary_opts)) + value
+    return ", ".join(option.opts) + value
 
 
 def _cell(option: click.Option) -> str:
-    default = f" Default: {_default(option)}." if option.show_default else ""
+    default = f" Default: {option.default}." if option.show_default else ""
     return " ".join((option.help or "").split()).replace("|", "\\|") + default
-
-
-def _default(option: click.Option) -> str:
-    if option.secondary_opts:  # a pair of flags: the one that holds
-        return (option.opts if option.default else option.secondary_opts)[0]
-    return str(option.default)
 
 
 def updated(page: str) -> str:

@@ -20,7 +20,14 @@ from echoless.merging import Conflict, merged, relinked
 from echoless.model import Json, Memory, fingerprint, identical
 from echoless.planning import Action, Delete, Mark, Merge, Plan
 from echoless.recovery import conceal, marks_of, outdated, recover, release, settle, texts_key
-from echoless.stores.base import Store, Transaction, Unites, together, together_with_ledger
+from echoless.stores.base import (
+    Protects,
+    Store,
+    Transaction,
+    Unites,
+    together,
+    together_with_ledger,
+)
 from echoless.times import now
 
 Progress = Callable[[int, int], None]
@@ -279,7 +286,9 @@ def _prepare(store: Store, actions: Sequence[Action], first: int, out: _Account)
     survivors = {mark.survivor for mark in marks.values()}
     admitted: list[tuple[int, Action]] = []
     for index, action in enumerate(actions, first):
-        reason = _refusal(action, current, marks.keys(), survivors, out)
+        reason = _refusal(action, current, marks.keys(), survivors, out) or _shield(
+            store, action, current
+        )
         if reason:
             out.refused.append(Refusal(action.survivor, action.ids, reason))
         else:
@@ -314,6 +323,14 @@ def _refusal(
             return f"{member.id} became the survivor of others since the plan was made"
         if records[member.id].pinned:
             return f"{member.id} is pinned"
+    return None
+
+
+def _shield(store: Store, action: Action, records: Mapping[str, Memory]) -> str | None:
+    if isinstance(store, Protects):
+        for member in action.members:
+            if why := store.protected(records[member.id]):
+                return f"{member.id} is protected: {why}"
     return None
 
 

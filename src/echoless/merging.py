@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from echoless.codec import field_to_json
 from echoless.model import Json, JsonObject, Link, Memory, Vector, canonical
@@ -17,7 +18,7 @@ class Conflict:
 
     Attributes:
         id: The duplicate.
-        key: Field, or `metadata.KEY` or `extra.KEY`.
+        key: Field, or `metadata.KEY`, `extra.KEY` or `links.KIND.TARGET`.
         kept: The survivor's value.
         lost: The duplicate's value, kept in the ledger.
     """
@@ -31,10 +32,12 @@ class Conflict:
 def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[Conflict, ...]]:
     """The survivor with everything its duplicates know besides their text.
 
-    Tags and links are united (the survivor's first), links among the group dropped as they would
-    point at the survivor itself, access counts summed, importance at its maximum, the earliest
-    creation and the latest access and update kept, missing metadata, extra fields and vectors
-    filled in. Content, namespace, type and provenance stay the survivor's.
+    Tags are united, sorted by code point if any are new. Links are united (the survivor's first),
+    links among the group dropped as they would point at the survivor itself; of links of one kind
+    to one target that carry a `confidence` the highest stays and the others are conflicts. Access
+    counts are summed, importance at its maximum, the earliest creation and the latest access and
+    update kept, missing metadata, extra fields and vectors filled in. Content, namespace, type and
+    provenance stay the survivor's.
 
     Returns:
         The new survivor and the conflicts, in the order of the members.
@@ -50,10 +53,12 @@ def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[C
             kept, lost = field_to_json(survivor, name), field_to_json(member, name)
             if kept != lost:
                 conflicts.append(Conflict(member.id, name, kept, lost))
+    links = _links((link for m in everyone for link in m.links), group)
+    conflicts += [c for m in everyone for c in _outdone(m, links, group)]
     new = replace(
         survivor,
-        tags=tuple(dict.fromkeys(tag for m in everyone for tag in m.tags)),
-        links=_links((link for m in everyone for link in m.links), group),
+        tags=_tags(survivor, members),
+        links=links,
         access_count=sum(m.access_count for m in everyone),
         importance=max((m.importance for m in everyone if m.importance is not None), default=None),
         created_at=_extreme([m.created_at for m in everyone], latest=False),
@@ -104,9 +109,38 @@ def _fill(into: dict[str, Json], source: JsonObject, id_: str, where: str) -> li
     return found
 
 
+def _tags(survivor: Memory, members: Sequence[Memory]) -> tuple[str, ...]:
+    own = dict.fromkeys(survivor.tags)
+    new = {tag for m in members for tag in m.tags} - own.keys()
+    return tuple(sorted({*own, *new}) if new else own)
+
+
 def _links(links: Iterable[Link], group: set[str]) -> tuple[Link, ...]:
-    unique = {canonical([k.target, k.kind, k.data]): k for k in links if k.target not in group}
-    return tuple(unique.values())
+    """Links to others, each once; graded ones once a target and kind, at the highest confidence."""
+    kept: dict[str, Link] = {}
+    for link in links:
+        if link.target in group:
+            continue
+        grade = _confidence(link)
+        key = canonical([link.target, link.kind, link.data if grade is None else "graded"])
+        there = kept.setdefault(key, link)
+        if grade is not None and grade > (_confidence(there) or 0.0):
+            kept[key] = link
+    return tuple(kept.values())
+
+
+def _confidence(link: Link) -> float | None:
+    value = link.data.get("confidence")
+    graded = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(cast("float", value)) if graded else None
+
+
+def _outdone(memory: Memory, links: Sequence[Link], group: set[str]) -> Iterator[Conflict]:
+    """Links of a memory that gave way to a more confident one of the same kind and target."""
+    for link in memory.links:
+        if link.target not in group and link not in links:
+            stays = next(k for k in links if (k.target, k.kind) == (link.target, link.kind))
+            yield Conflict(memory.id, f"links.{link.kind}.{link.target}", stays.data, link.data)
 
 
 def _extreme(times: Sequence[str | None], *, latest: bool) -> str | None:

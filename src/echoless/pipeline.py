@@ -28,7 +28,7 @@ from echoless.planning import Plan, Rewrite, make_plan
 from echoless.profiles import ActionKind, Profile
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Remarks, Scope, Store, Unites, check_namespace
+from echoless.stores.base import Protects, Remarks, Scope, Store, Unites, check_namespace
 from echoless.tally import Tally
 from echoless.text import content_key
 
@@ -169,14 +169,15 @@ def find(
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
     copies = folded(eligible(memories, marked, tally, chosen.profile), chosen.profile)
-    apart = _kept_apart(store.ledger, memories)
+    apart = kept_apart(store.ledger, memories)
     vectors = open_vectors(chosen, tally, tell)
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors)
     judge = open_judge(chosen.profile, vectors, tally)
     judged = _judge(judge, memories, signals, apart, tell)
     judged, settled = _settled(consultation, memories, signals, judged, tally)
     prior = {mark.survivor for mark in marks.values()}
-    groups, reasons = _group(memories, judged, copies, apart, prior, chosen, tally)
+    protected = _protected(store, memories, prior)
+    groups, reasons = _group(memories, judged, copies, apart, prior, protected, chosen, tally)
     return Findings(
         store=store.identity,
         url=store.url,
@@ -282,7 +283,8 @@ def groups_among(
     vectors = open_vectors(settings, tally, told)
     signals, _ = candidates(by_id, copies, settings, tally, told, vectors)
     judged = _judge(open_judge(profile, vectors, tally), by_id, signals, set(), told)
-    return _group(by_id, judged, copies, set(), set(), settings, tally)[0]
+    pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
+    return _group(by_id, judged, copies, set(), set(), pinned, settings, tally)[0]
 
 
 # ------------------------------------------------------------------ scan
@@ -405,7 +407,7 @@ def _settled(
     return made, changed
 
 
-def _kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str, str]]:
+def kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str, str]]:
     """Pairs a person wants to keep both of, as long as neither text changed."""
     return {
         (kept.a, kept.b)
@@ -420,12 +422,23 @@ def _kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str
 # ------------------------------------------------------------------ gather and choose
 
 
+def _protected(store: Store, memories: Mapping[str, Memory], prior: set[str]) -> dict[str, str]:
+    """Why memories stay visible whatever they say, by id."""
+    found = dict.fromkeys(prior & memories.keys(), "survivor of an earlier run")
+    found.update((id_, "pinned") for id_, memory in memories.items() if memory.pinned)
+    if isinstance(store, Protects):
+        dear = (id_ for id_, memory in memories.items() if store.protected(memory))
+        found.update((id_, "protected by its store") for id_ in dear if id_ not in found)
+    return found
+
+
 def _group(
     memories: Mapping[str, Memory],
     judged: Sequence[Judged],
     copies: Mapping[str, Sequence[str]],
     apart: set[tuple[str, str]],
     prior: set[str],
+    protected: Mapping[str, str],
     settings: Settings,
     tally: Tally,
 ) -> tuple[tuple[Group, ...], dict[str, str]]:
@@ -434,12 +447,11 @@ def _group(
     ids = bonds.ids()
     there = [memories[i] for i in ids]
     order = survivors.rank(there, profile.survivor, prior, profile.junk)
-    protected = {i for i in ids if memories[i].pinned or i in prior}
     centres = survivors.rank(there, profile.centre, set(), profile.junk) if profile.centre else ()
-    groups = tuple(gather(profile.grouping, bonds, order, protected, centres))
+    groups = tuple(gather(profile.grouping, bonds, order, protected.keys() & set(ids), centres))
     for a, b in apart:
         tally.skip("kept both", a, b)
-    _note_protected(groups, bonds, memories, prior, tally)
+    _note_protected(groups, bonds, protected, tally)
     return groups, {
         g.survivor: survivors.why(g, memories.__getitem__, profile.survivor, prior, profile.junk)
         for g in groups
@@ -449,16 +461,11 @@ def _group(
 def _note_protected(
     groups: Iterable[Group],
     bonds: Bonds,
-    memories: Mapping[str, Memory],
-    prior: set[str],
+    protected: Mapping[str, str],
     tally: Tally,
 ) -> None:
     """Count memories that stay visible only because they are protected."""
     for group in groups:
         for near in bonds.neighbours(group.survivor):
-            if not bonds.hides(near, group.survivor):
-                continue
-            if memories[near].pinned:
-                tally.skip("pinned, kept visible", near)
-            elif near in prior:
-                tally.skip("survivor of an earlier run, kept visible", near)
+            if near in protected and bonds.hides(near, group.survivor):
+                tally.skip(f"{protected[near]}, kept visible", near)

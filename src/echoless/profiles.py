@@ -139,8 +139,17 @@ SLIDING_CONTEXT: Final = Profile(
     pairs=10_000,  # the threshold is the whole rule: no pair above it is left out
 )
 
+EGO: Final = Profile(
+    name="ego",
+    summary="Stored vectors closer than a cosine distance of 0.10, number and negation guards; "
+    "private and public apart.",
+    detectors=(DetectorUse("exact"), DetectorUse("semantic", 0.90, inclusive=False)),
+    judge="guards",
+    encoder="stored",
+)
+
 PROFILES: Final[Mapping[str, Profile]] = {
-    p.name: p for p in (SAFE, WT_MEMORY, LLM_MEMORY, SLIDING_CONTEXT)
+    p.name: p for p in (SAFE, WT_MEMORY, LLM_MEMORY, EGO, SLIDING_CONTEXT)
 }
 
 

@@ -35,33 +35,29 @@ def commands() -> Iterator[click.Command]:
         yield command
 
 
-def leaves() -> Iterator[tuple[str, click.Command]]:
-    """Every command by its words, those of a group behind the group."""
-    for command in commands():
-        assert command.name is not None
-        yield command.name, command
-        if isinstance(command, click.Group):
-            for name, inner in command.commands.items():
-                yield f"{command.name} {name}", inner
-
-
 def test_the_reference_is_up_to_date(generator: ModuleType) -> None:
     assert generator.updated(PAGE) == PAGE, "run: python docs/generate_cli.py"
 
 
-@pytest.mark.parametrize(
-    ("words", "command"), list(leaves()), ids=lambda each: each if isinstance(each, str) else ""
-)
-def test_every_command_and_option_is_documented(words: str, command: click.Command) -> None:
-    section = PAGE.partition(f"#### echoless {words}\n")[2].partition("\n#### ")[0]
+def paths() -> dict[str, click.Command]:
+    """Every command by what is typed for it, those of groups too."""
+    found: dict[str, click.Command] = {}
+    for command in commands():
+        found[str(command.name)] = command
+        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        found.update((f"{command.name} {each.name}", each) for each in inner)
+    return found
+
+
+@pytest.mark.parametrize(("path", "command"), paths().items(), ids=list(paths()))
+def test_every_command_and_option_is_documented(path: str, command: click.Command) -> None:
+    section = PAGE.partition(f"#### echoless {path}\n")[2].partition("\n#### ")[0]
     assert section
     assert command.help
-    for each in (command, *getattr(command, "commands", {}).values()):
-        assert each.help
-        for option in each.params:
-            if isinstance(option, click.Option):
-                assert option.help, f"{option.name} has no help"
-                assert all(spelling in section for spelling in option.opts), option.opts
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, f"{option.name} has no help"
+            assert all(spelling in section for spelling in option.opts), option.opts
 
 
 def test_the_table_of_commands_fits_the_commands() -> None:
@@ -70,19 +66,14 @@ def test_the_table_of_commands_fits_the_commands() -> None:
 
 
 def test_examples_name_options_that_exist() -> None:
-    by_name = dict(leaves())
+    by_path = paths()
     lines = re.findall(r"^\$ echoless ([\w-]+)(.*)$", PAGE, re.MULTILINE)
     assert len(lines) > 20
     for name, rest in lines:
-        inner = f"{name} {rest.split()[0]}" if rest.split() else name
-        params = by_name[inner if inner in by_name else name].params
-        options = {o for p in params for o in (*p.opts, *p.secondary_opts, "--help")}
-    by_name = {command.name: command for command in commands()}
-    lines = re.findall(r"^\$ echoless ([\w-]+)(.*)$", PAGE, re.MULTILINE)
-    assert len(lines) > 20
-    for name, rest in lines:
-        there = (by_name[name], *getattr(by_name[name], "commands", {}).values())
-        options = {o for each in there for p in each.params for o in (*p.opts, "--help")}
+        command = by_path[name]
+        if isinstance(command, click.Group):
+            command = by_path[f"{name} {rest.split()[0]}"]
+        options = {o for p in command.params for o in (*p.opts, "--help")}
         for word in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest.partition("&&")[0]):
             assert word in options, f"echoless {name}{rest}"
 

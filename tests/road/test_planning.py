@@ -10,7 +10,8 @@ from hypothesis import given
 from echoless import Memory, find, plan, read_plan, write_plan
 from echoless.errors import PlanUnreadable, UsageError
 from echoless.groups import Group, Membership
-from echoless.model import Duplicate, Evidence, Judged, Vector
+from echoless.merging import Conflict, relinked, united
+from echoless.model import Duplicate, Evidence, Judged, Link, Vector
 from echoless.planning import Plan, Rewrite, make_plan
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
@@ -142,3 +143,30 @@ def test_fields_can_be_left_as_they_are(tmp_path: Path) -> None:
     assert read_plan(tmp_path / "plan.json") == plan
     with pytest.raises(UsageError, match="'content' cannot be left alone"):
         made("content")
+
+
+def test_new_tags_make_a_sorted_union_and_known_ones_leave_the_order() -> None:
+    one = Memory(id="m-1", content="x", tags=("b", "a"))
+    assert united(one, [Memory(id="m-2", content="x", tags=("a",))])[0].tags == ("b", "a")
+    assert united(one, [Memory(id="m-2", content="x", tags=("Ä", "aa"))])[0].tags == (
+        *("a", "aa", "b", "Ä"),
+    )
+
+
+def test_of_graded_links_to_one_target_the_most_confident_stays_and_the_other_is_noted() -> None:
+    def graded(target: str, confidence: float, kind: str = "similar") -> Link:
+        return Link(target, kind, {"confidence": confidence})
+
+    one = Memory(id="m-1", content="x", links=(graded("z", 0.5), Link("z", "similar", {"n": 1})))
+    two = Memory(
+        id="m-2",
+        content="x",
+        links=(graded("z", 0.9), graded("z", 0.4, "related"), graded("m-1", 1.0)),
+    )
+    new, conflicts = united(one, [two])
+    assert new.links == (graded("z", 0.9), one.links[1], graded("z", 0.4, "related"))
+    assert conflicts == (
+        Conflict("m-1", "links.similar.z", {"confidence": 0.9}, {"confidence": 0.5}),
+    )
+    third = Memory(id="m-3", content="y", links=(graded("m-1", 0.3), graded("m-2", 0.8)))
+    assert relinked(third, {"m-2": "m-1"}).links == (graded("m-1", 0.8),)

@@ -14,7 +14,7 @@ from echoless.checking import Health, check
 from echoless.cli import render
 from echoless.cli.document import Block, Heading, Table, count, names, number, say, strong
 from echoless.cli.options import examples, json_option, store_argument, writing
-from echoless.cli.outcome import exit_code, run_blocks, run_json
+from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
 from echoless.cli.progress import Bar
 from echoless.errors import EcholessError, InputError, UsageError
 from echoless.ledger import Event
@@ -40,6 +40,7 @@ def apply_command(*, store: str, plan_file: Path, as_json: bool) -> int:
     made = read_plan(plan_file)
     with open_store(store) as opened, Bar(quiet=as_json) as bar, writing(store):
         run = apply(opened, made, progress=bar.actions)
+        say_notes(opened)
     if as_json:
         render.show_json(run_json(run, store))
     else:
@@ -69,6 +70,7 @@ def undo_command(*, store: str, run: str, keep_both: bool, as_json: bool) -> Non
     """
     with open_store(store) as opened, writing(store):
         done = undo(opened, run, keep_both=keep_both)
+        say_notes(opened)
     if as_json:
         render.show_json(
             {

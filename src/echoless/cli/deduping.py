@@ -16,11 +16,12 @@ from echoless.cli.options import (
     examples,
     finding_options,
     json_option,
+    mapping_options,
     settings_for,
     store_argument,
     writing,
 )
-from echoless.cli.outcome import exit_code, run_blocks, run_json, undo_line
+from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
 from echoless.cli.progress import Bar
 from echoless.cli.report import plan_blocks
 from echoless.cli.review import review_findings
@@ -43,6 +44,7 @@ from echoless.stores import Store, open_store
     ),
 )
 @store_argument
+@mapping_options
 @finding_options
 @click.option(
     "--action",
@@ -137,7 +139,9 @@ def _write(
     if not now or not made.actions:
         return None
     with Bar(quiet=quiet) as bar, writing(store):
-        return apply(opened, made, progress=bar.actions)
+        run = apply(opened, made, progress=bar.actions)
+    say_notes(opened)
+    return run
 
 
 def _json(

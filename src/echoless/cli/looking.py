@@ -18,6 +18,7 @@ from echoless.cli.options import (
     finding_options,
     json_option,
     limit_option,
+    mapping_options,
     namespace_option,
     no_cache_option,
     settings_for,
@@ -46,6 +47,7 @@ from echoless.stores import Store, open_store
     ),
 )
 @store_argument
+@mapping_options
 @finding_options
 @click.option(
     "--top",

@@ -37,6 +37,7 @@ FAMILIES: Final[Families] = {
     "Other programs' memories": {
         "llm-memory": ("systems.llm_memory", "Similar and duplicate memories of llm-memory."),
         "sliding-context": ("systems.sliding_context", "Entries of sliding-context: cleanup."),
+        "ego-mcp": ("systems.ego_mcp", "Near-duplicate memories of ego-mcp: consolidate, merge."),
     },
     "About": {
         "stores": ("listing", "Kinds of store that can be opened."),

@@ -7,13 +7,16 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from pathlib import Path
+from typing import Final, TypeAlias, cast
 
 import click
 
 from echoless.profiles import GROUPINGS, PROFILES
 from echoless.settings import ORDERS, QUESTIONS, Choices, Settings, layered, resolve
 from echoless.stores.base import Store
+from echoless.stores.field_map import FieldMap, read_file, read_pairs
+from echoless.stores.registry import mapped
 
 Function: TypeAlias = Callable[..., int | None]
 
@@ -174,6 +177,24 @@ _NAMES: Final = (
 )
 
 
+_MAPPING: Final = (
+    click.option(
+        "--map",
+        "field_columns",
+        multiple=True,
+        metavar="FIELD=COLUMN",
+        help="For a store of another program: the column or metadata key that holds a field of a "
+        "memory, such as namespace=project. May be given several times.",
+    ),
+    click.option(
+        "--map-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Read the map from a TOML or JSON file; --map goes before it.",
+    ),
+)
+
+
 def finding_options(command: Function) -> Function:
     """The flags of `audit` and `dedup`, handed over as one argument `choices`."""
 
@@ -186,6 +207,24 @@ def finding_options(command: Function) -> Function:
 
     decorated: Function = gathered
     for option in reversed(_FINDING):
+        decorated = option(decorated)
+    return decorated
+
+
+def mapping_options(command: Function) -> Function:
+    """`--map` and `--map-file`; what they say goes into the URL handed over as `store`."""
+
+    @functools.wraps(command)
+    def mapped_store(**values: object) -> int | None:
+        pairs = cast("tuple[str, ...]", values.pop("field_columns"))
+        path = cast("Path | None", values.pop("map_file"))
+        field_map = read_pairs(pairs).over(read_file(path) if path else FieldMap())
+        if field_map:
+            values["store"] = mapped(str(values["store"]), field_map)
+        return command(**values)
+
+    decorated: Function = mapped_store
+    for option in reversed(_MAPPING):
         decorated = option(decorated)
     return decorated
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from echoless.applying import Run
+from echoless.cli import render
 from echoless.cli.document import Block, count, say, strong
 from echoless.cli.options import command_line
 from echoless.cli.report import achieved
 from echoless.errors import PlanRefused
 from echoless.model import Json
+from echoless.stores.base import Reports, Store
 
 
 def exit_code(run: Run | None) -> int:
@@ -20,6 +22,13 @@ def exit_code(run: Run | None) -> int:
 def undo_line(store: str, run: Run) -> str:
     """The command that takes a run back."""
     return command_line("undo", store, run.id)
+
+
+def say_notes(store: Store) -> None:
+    """Say on standard error what a write left behind beside the store."""
+    if isinstance(store, Reports):
+        for sentence in store.notes():
+            render.note(sentence)
 
 
 def run_json(run: Run, store: str) -> dict[str, Json]:

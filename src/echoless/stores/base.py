@@ -131,7 +131,10 @@ class Store(Protocol):
 
 
 class StoreKind(Protocol):
-    """What an entry point of `echoless.stores` offers besides the store itself."""
+    """What an entry point of `echoless.stores` offers besides the store itself.
+
+    A kind that reads its owner's columns by a `FieldMap` in the URL says so by `takes_map = True`.
+    """
 
     summary: str
     """One line for `echoless stores`."""
@@ -240,6 +243,28 @@ class Remarks(Protocol):
 
     def remarks(self) -> Sequence[str]:
         """What the last complete `scan` found odd, one sentence each; none if nothing was."""
+        ...
+
+
+@runtime_checkable
+class Protects(Protocol):
+    """The store's owner holds some memories dear: they are never hidden, merged away or removed."""
+
+    def protected(self, memory: Memory) -> str | None:
+        """Why a memory is protected now, as a half sentence, or None.
+
+        Asked when groups are made and again when a plan is carried out. Not a field of the memory:
+        it may depend on the time and on how often the memory was recalled.
+        """
+        ...
+
+
+@runtime_checkable
+class Reports(Protocol):
+    """The store keeps something beside the memories that a write may leave behind."""
+
+    def notes(self) -> Sequence[str]:
+        """What was left behind since it was opened, one sentence each."""
         ...
 
 

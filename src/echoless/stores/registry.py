@@ -8,6 +8,7 @@ from typing import cast
 from echoless import plugins
 from echoless.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.stores.base import Store, StoreKind
+from echoless.stores.field_map import FieldMap, Location, read_location
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -72,6 +73,28 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
             f"What kind of store should {url} be? Use a suffix ({', '.join(_SUFFIXES)}) or a URL "
             "such as sqlite:///NAME."
         ) from None
+
+
+def mapped(url: str, field_map: FieldMap) -> str:
+    """The URL of a store with a map of its fields, in place of the entries it has.
+
+    Args:
+        url: A URL or a bare path, as for `open_store`.
+        field_map: Field of a memory to the store's column or metadata key.
+
+    Raises:
+        UsageError: This kind of store has no columns of its owner's.
+        StoreNotFound: As `open_store`, for a bare path.
+    """
+    scheme, location = locate(url)
+    if not getattr(_kind(scheme), "takes_map", False):
+        takers = [name for name, kind in kinds().items() if getattr(kind, "takes_map", False)]
+        raise UsageError(
+            f"A {scheme} store has fields of its own, so it takes no map. "
+            f"These do: {', '.join(takers) or 'none'}."
+        )
+    there = read_location(location)
+    return f"{scheme}:///{Location(there.path, there.part, field_map.over(there.map))}"
 
 
 def _recognise(path: Path) -> str:

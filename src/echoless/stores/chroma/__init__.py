@@ -1,0 +1,1 @@
+"""Memories in a collection of Chroma: `chroma:///path#collection`."""

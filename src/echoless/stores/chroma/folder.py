@@ -1,0 +1,263 @@
+"""The folder of a Chroma store: what is in it, a copy to read from, a client to write with.
+
+Opening a folder with the library's own client writes to it, even if nothing is asked of it after
+(1.5.9: a row in `acquire_write`, a rewritten `length.bin`, and the migrations of an older folder).
+So reading goes to a copy, which is taken with SQLite's backup and checked for changes meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from urllib.parse import quote
+
+from echoless.errors import (
+    EcholessError,
+    ForeignStore,
+    MissingExtra,
+    StoreError,
+    StoreLocked,
+    StoreNotFound,
+    UsageError,
+)
+from echoless.stores.files import Snapshot, translated
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from echoless.model import Json
+
+EXTRA: Final = "chroma"
+DATABASE: Final = "chroma.sqlite3"
+_ATTEMPTS: Final = 5
+
+State = Mapping[str, Snapshot | None]
+"""How every file of a folder looks, by its path in the folder."""
+
+
+class Collection(Protocol):
+    """What is used of the library's collection. `embedding_function` is None: nothing embeds."""
+
+    name: str
+
+    @property
+    def configuration_json(self) -> Mapping[str, Json]: ...  # noqa: D102
+
+    def get(self, ids: list[str] | None = None, *, include: list[str]) -> Mapping[str, Any]: ...  # noqa: D102
+
+    def add(  # noqa: D102
+        self,
+        ids: list[str],
+        embeddings: Sequence[NDArray[np.float32]],
+        *,
+        metadatas: list[dict[str, Json] | None],
+        documents: list[str | None],
+    ) -> None: ...
+
+    def update(  # noqa: D102
+        self,
+        ids: list[str],
+        *,
+        embeddings: NDArray[np.float32] | None,
+        metadatas: list[dict[str, Json]] | None,
+        documents: list[str] | None,
+    ) -> None: ...
+
+    def delete(self, ids: list[str]) -> object: ...  # noqa: D102
+
+
+class Client(Protocol):
+    """What is used of the library's client."""
+
+    def get_collection(self, name: str, *, embedding_function: None) -> Collection: ...  # noqa: D102
+
+    def create_collection(self, name: str, *, embedding_function: None) -> Collection: ...  # noqa: D102
+
+    def close(self) -> None: ...  # noqa: D102
+
+
+def folder_of(path: Path) -> Path | None:
+    """The Chroma folder at a path: itself, or `chroma` in the data folder of a program."""
+    return next((each for each in (path, path / "chroma") if (each / DATABASE).is_file()), None)
+
+
+def found(path: Path) -> Path:
+    """As `folder_of`.
+
+    Raises:
+        StoreNotFound: There is none.
+    """
+    folder = folder_of(path)
+    if folder is None:
+        raise StoreNotFound(
+            f"no Chroma store at {path}. Check the path: a folder holds the file {DATABASE}."
+        )
+    return folder
+
+
+def collections(folder: Path) -> list[str]:
+    """Names of the collections, sorted; read without a trace.
+
+    Raises:
+        ForeignStore: The database is not one of Chroma's.
+    """
+    with _reading(folder) as db:
+        return [str(name) for (name,) in db.execute("SELECT name FROM collections ORDER BY name")]
+
+
+def chosen(folder: Path, part: str, usual: str) -> str:
+    """The collection meant: the one named, else the usual one, else the only one.
+
+    Raises:
+        StoreNotFound: It is not there, or there is none.
+        UsageError: There are several and none was named.
+    """
+    there = collections(folder)
+    if part and part not in there:
+        raise StoreNotFound(
+            f'collection "{part}" not found in {folder}. It has: {", ".join(there) or "none"}.'
+        )
+    if part:
+        return part
+    if usual in there:
+        return usual
+    if not there:
+        raise StoreNotFound(f'collection "{usual}" not found in {folder}. It has none.')
+    if len(there) > 1:
+        raise UsageError(
+            f"{folder} has several collections ({', '.join(there)}). Name one: "
+            f"chroma:///{folder}#{there[0]}"
+        )
+    return there[0]
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
+    uri = f"file:{quote(str(folder / DATABASE))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=5.0)) as db:
+            yield db
+    except sqlite3.OperationalError as problem:
+        if "locked" in str(problem):
+            raise _locked(folder) from problem
+        raise _foreign(folder, problem) from problem
+    except sqlite3.DatabaseError as problem:
+        raise _foreign(folder, problem) from problem
+
+
+def _locked(folder: Path) -> StoreLocked:
+    return StoreLocked(
+        f"{folder} is locked by another program that writes to it. Wait for it to end, or stop it, "
+        "and try again; nothing was changed."
+    )
+
+
+def _foreign(folder: Path, problem: Exception) -> ForeignStore:
+    return ForeignStore(
+        f"{folder / DATABASE} is not a database of Chroma that can be read ({problem}). Check the "
+        "path, or restore the folder from a backup."
+    )
+
+
+def state(folder: Path) -> State:
+    """How the files of a folder look now; tells whether anyone wrote since."""
+    return {
+        str(path.relative_to(folder)): Snapshot.of(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def copy(folder: Path, collection: str) -> tuple[Path, State]:
+    """A private copy of what one collection needs, and how the folder looked.
+
+    Returns:
+        A folder in the system's temporary one; the caller removes it.
+
+    Raises:
+        StoreLocked: Others keep writing to it.
+    """
+    for _ in range(_ATTEMPTS):
+        before = state(folder)
+        target = Path(tempfile.mkdtemp(prefix="echoless-chroma-"))
+        try:
+            _copy(folder, collection, target)
+        except (OSError, EcholessError) as problem:
+            discard(target)
+            if isinstance(problem, EcholessError):
+                raise
+            if isinstance(problem, FileNotFoundError):
+                continue  # a file was replaced meanwhile
+            raise translated(problem, folder) from problem
+        if state(folder) == before:
+            return target, before
+        discard(target)
+    raise _locked(folder)
+
+
+def _copy(folder: Path, collection: str, target: Path) -> None:
+    with _reading(folder) as db:
+        with closing(sqlite3.connect(target / DATABASE)) as made:
+            db.backup(made)
+        segments = db.execute(
+            "SELECT s.id FROM segments s JOIN collections c ON s.collection = c.id"
+            " WHERE c.name = ?",
+            (collection,),
+        ).fetchall()
+    for (segment,) in segments:
+        if (folder / str(segment)).is_dir():
+            shutil.copytree(folder / str(segment), target / str(segment))
+
+
+def discard(folder: Path) -> None:
+    """Remove a copy."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def open_client(folder: Path) -> Client:
+    """The library's client on a folder, without telemetry. It writes to the folder.
+
+    Raises:
+        MissingExtra: The library is not installed.
+        StoreError: It cannot open the folder.
+    """
+    try:
+        import chromadb  # noqa: PLC0415 - an optional library, and three quarters of a second
+        from chromadb.config import Settings  # noqa: PLC0415
+    except ImportError as problem:
+        raise MissingExtra("A Chroma store", EXTRA) from problem
+    quiet = Settings(anonymized_telemetry=False, chroma_otel_collection_endpoint="")
+    with speaking(folder):
+        return cast("Client", chromadb.PersistentClient(path=str(folder), settings=quiet))
+
+
+@contextmanager
+def speaking(folder: Path) -> Iterator[None]:
+    """Turn the library's errors into ours.
+
+    Raises:
+        StoreError: The library refused; the message quotes it.
+        StoreLocked: Another program holds the database.
+    """
+    from chromadb.errors import ChromaError  # noqa: PLC0415
+
+    try:
+        yield
+    except (ChromaError, ValueError, TypeError) as problem:
+        if "locked" in str(problem):
+            raise _locked(folder) from problem
+        raise StoreError(f"Chroma refused at {folder}: {problem}") from problem
+    except OSError as problem:
+        raise translated(problem, folder) from problem
+
+
+def may_write(folder: Path) -> bool:
+    """Whether this process may change the folder and its database."""
+    return os.access(folder, os.W_OK) and os.access(folder / DATABASE, os.W_OK)

@@ -1,0 +1,225 @@
+"""Pairs of memories so near to each other that the agent should look at them. Reads only.
+
+All pairs with a recent member are compared, by the true cosine of their stored vectors and nothing
+else: neither age nor importance nor a lexical index has a say in which pairs are offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from heapq import nsmallest
+from typing import Final
+
+from echoless.errors import UsageError
+from echoless.model import Json, Memory
+from echoless.pipeline import kept_apart
+from echoless.stores.base import Protects, Store
+from echoless.tally import Tally
+from echoless.times import instant
+from echoless.vectors.join import DECIMALS, pairs_above
+from echoless.vectors.vectorise import MemoryVectoriser
+
+SNIPPET: Final = 100
+"""Characters of a memory that are shown."""
+
+PRIVATE: Final = "private"
+HIDDEN_TEXT: Final = "(private)"
+
+_HOUR: Final = 3600 * 10**9
+_SLACK: Final = 2 * 10.0**-DECIMALS
+"""Pairs are looked up a little further than the threshold and then held to it exactly."""
+
+UNREADABLE_LINKS: Final = "linked_ids is not readable, kept as it is"
+_LINKS: Final = "linked_ids"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeCandidate:
+    """Two memories that may say the same.
+
+    Attributes:
+        memory_a_id: The recent one; of two recent ones the more recent, then the smaller id.
+        memory_b_id: The other.
+        distance: 1 - cosine, 0 to 2, six decimals.
+        snippet_a: The first 100 characters of a, or `(private)`.
+        snippet_b: Of b.
+    """
+
+    memory_a_id: str
+    memory_b_id: str
+    distance: float
+    snippet_a: str
+    snippet_b: str
+
+    def to_dict(self) -> dict[str, Json]:
+        """The five fields by name."""
+        return {
+            "memory_a_id": self.memory_a_id,
+            "memory_b_id": self.memory_b_id,
+            "distance": self.distance,
+            "snippet_a": self.snippet_a,
+            "snippet_b": self.snippet_b,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationStats:
+    """What a consolidation did and proposes.
+
+    Attributes:
+        replay_events: Recent memories replayed; 0, replaying is the program's own.
+        coactivation_updates: As above.
+        link_updates: As above.
+        refreshed_memories: As above.
+        merge_candidates: Closest first, then by the ids of the pair.
+        skipped: Ids of memories that could not be compared, or read in full, by the reason; not
+            part of `to_dict`.
+    """
+
+    replay_events: int = 0
+    coactivation_updates: int = 0
+    link_updates: int = 0
+    refreshed_memories: int = 0
+    merge_candidates: tuple[MergeCandidate, ...] = ()
+    skipped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Json]:
+        """The four counters and the candidates."""
+        return {
+            "replay_events": self.replay_events,
+            "coactivation_updates": self.coactivation_updates,
+            "link_updates": self.link_updates,
+            "refreshed_memories": self.refreshed_memories,
+            "merge_candidates": [each.to_dict() for each in self.merge_candidates],
+        }
+
+
+def run(
+    store: Store,
+    *,
+    window: float | None = None,
+    window_hours: float = 24,
+    max_replay_events: int = 100,
+    merge_threshold: float = 0.10,
+    max_merge_candidates: int = 5,
+    replay: bool = False,
+    now: datetime | None = None,
+) -> ConsolidationStats:
+    """Propose pairs to look at; writes nothing.
+
+    Left out are pairs of two namespaces (private and public), with a protected or a hidden member,
+    and those kept apart by `keep_both` while neither text changed.
+
+    Args:
+        store: ego-mcp's collection, or any store with stored vectors.
+        window: Hours, in place of `window_hours` where it is given, 0 too; at least 1 counts.
+        window_hours: Hours in which a memory is recent; at least 1 counts.
+        max_replay_events: Of at most twice as many memories, the most recent ones, at least 0.
+        merge_threshold: Distance below which (strictly) a pair is offered, 0 to 2.
+        max_merge_candidates: Offer at most so many, at least 0.
+        replay: Refused: replaying belongs to the program whose memory it is.
+        now: The present by default; without an offset it is UTC.
+
+    Raises:
+        UsageError: A number is out of range, or `replay` is asked for.
+    """
+    _check(max_replay_events, merge_threshold, max_merge_candidates, replay=replay)
+    hours = max(1.0, window_hours if window is None else window)
+    moment = _nanoseconds(now or datetime.now(UTC))
+    memories = {memory.id: memory for memory in store.scan()}
+    cutoff = moment - int(hours * _HOUR)
+    recent = _recent(memories.values(), cutoff, 2 * max_replay_events)
+    tally = Tally()
+    broken = [m.id for m in memories.values() if _LINKS in m.metadata]
+    if broken:
+        tally.skip(UNREADABLE_LINKS, *broken)
+    pairs = _pairs(store, memories, recent, merge_threshold, tally)
+    closest = nsmallest(max_merge_candidates, pairs)
+    offered = (_ordered(memories[a], memories[b], recent, d) for d, a, b in closest)
+    return ConsolidationStats(
+        merge_candidates=tuple(_candidate(a, b, d) for a, b, d in offered), skipped=tally.skipped
+    )
+
+
+def _check(events: int, threshold: float, candidates: int, *, replay: bool) -> None:
+    if replay:
+        raise UsageError(
+            "Replaying recent memories belongs to ego-mcp itself; echoless proposes pairs. "
+            "Leave out replay."
+        )
+    if not 0 <= threshold <= 2:
+        raise UsageError(f"merge_threshold must be a distance from 0 to 2, not {threshold!r}.")
+    for name, value in (("max_replay_events", events), ("max_merge_candidates", candidates)):
+        if value < 0:
+            raise UsageError(f"{name} must be a whole number from 0, not {value!r}.")
+
+
+def _nanoseconds(moment: datetime) -> int:
+    return instant(moment.isoformat()) or 0
+
+
+def _recent(memories: Iterable[Memory], cutoff: int, limit: int) -> dict[str, int]:
+    """When recent memories were made, by id; one without a readable time is not recent."""
+    moments = {m.id: moment for m in memories if (moment := instant(m.created_at)) is not None}
+    latest = sorted(moments, key=lambda id_: (-moments[id_], id_))[:limit]
+    return {id_: moments[id_] for id_ in latest if moments[id_] >= cutoff}
+
+
+# ------------------------------------------------------------------ pairs
+
+
+def _pairs(
+    store: Store,
+    memories: Mapping[str, Memory],
+    recent: Mapping[str, int],
+    threshold: float,
+    tally: Tally,
+) -> Iterator[tuple[float, str, str]]:
+    """Distance and ids, the smaller first, of all pairs that may be offered."""
+    apart = kept_apart(store.ledger, memories)
+    hidden = store.ledger.marks()
+    parts: dict[str, list[Memory]] = {}
+    for id_ in sorted(memories):
+        memory = memories[id_]
+        if id_ not in hidden and not (isinstance(store, Protects) and store.protected(memory)):
+            parts.setdefault(memory.namespace, []).append(memory)
+    for part in parts.values():
+        for distance, a, b in _near(part, threshold, tally):
+            if (a in recent or b in recent) and (a, b) not in apart:
+                yield distance, a, b
+
+
+def _near(
+    memories: list[Memory], threshold: float, tally: Tally
+) -> Iterator[tuple[float, str, str]]:
+    """All pairs nearer than the threshold; what cannot be compared is told."""
+    floor = max(-1.0, 1.0 - threshold - _SLACK)
+    for matrix in MemoryVectoriser().matrices(memories, tally):
+        for i, j, cosine in pairs_above(matrix.rows, floor):
+            owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
+            for (one, other), similarity in zip(owners, cosine.tolist(), strict=True):
+                distance = round(1.0 - similarity, DECIMALS)
+                if distance < threshold:
+                    yield distance, memories[one].id, memories[other].id
+
+
+def _ordered(
+    one: Memory, other: Memory, recent: Mapping[str, int], distance: float
+) -> tuple[Memory, Memory, float]:
+    """The recent one first; of two recent ones the more recent, then the smaller id."""
+
+    def key(memory: Memory) -> tuple[bool, int, str]:
+        return memory.id not in recent, -recent.get(memory.id, 0), memory.id
+
+    a, b = sorted((one, other), key=key)
+    return a, b, distance
+
+
+def _candidate(a: Memory, b: Memory, distance: float) -> MergeCandidate:
+    return MergeCandidate(a.id, b.id, distance, _snippet(a), _snippet(b))
+
+
+def _snippet(memory: Memory) -> str:
+    return HIDDEN_TEXT if memory.namespace == PRIVATE else memory.content[:SNIPPET]
