@@ -10,17 +10,26 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
 from echoless.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.ledger import Image, Ledger
+from echoless.ledger import Mark as LedgerMark
 from echoless.merging import Conflict, relinked, united
 from echoless.model import Json, Memory, fingerprint, identical
 from echoless.planning import Action, Delete, Mark, Merge, Plan
-from echoless.recovery import conceal, marks_of, outdated, recover, release, texts_key
-from echoless.stores.base import Store, Transaction, together, together_with_ledger
+from echoless.recovery import marks_of, outdated, recover, release, removals_of, texts_key
+from echoless.stores.base import (
+    HidesMarked,
+    RecordsRemovals,
+    Retains,
+    Store,
+    Transaction,
+    together,
+    together_with_ledger,
+)
 
 Progress = Callable[[int, int], None]
 
@@ -63,10 +72,13 @@ class _Step:
     after: dict[str, Memory | None]
     conflicts: tuple[Conflict, ...]
     texts: dict[str, str]
+    hidden: tuple[LedgerMark, ...] = ()
 
     @property
     def event(self) -> dict[str, Json]:
+        released = {"marked": [asdict(mark) for mark in self.hidden]} if self.hidden else {}
         return {
+            **released,
             "action": self.index,
             "kind": self.action.kind,
             "survivor": self.action.survivor,
@@ -145,7 +157,7 @@ def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) ->
         for at, batch in _batches(store, plan.actions):
             steps = _prepare(store, batch, at, refused)
             _announce(ledger, run, steps)
-            _mutate(store, steps)
+            _mutate(store, run, steps)
             _confirm(store, run, steps)
             if progress:
                 progress(at + len(batch), len(plan.actions))
@@ -185,10 +197,11 @@ def _prepare(
         release(store, stale, why="rewritten since")
         for mark in stale:
             del marks[mark.duplicate]
-    survivors = {mark.survivor for mark in marks.values()}
+    survivors = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
+    retained = _retained(store, actions)
     admitted: list[tuple[int, Action]] = []
     for index, action in enumerate(actions, first):
-        reason = _refusal(action, current, marks.keys(), survivors)
+        reason = _refusal(action, current, marks, survivors, retained)
         if reason:
             refused.append(Refusal(action.survivor, action.ids, reason))
         else:
@@ -196,14 +209,26 @@ def _prepare(
     working = dict(current)
     moved = {m.id: a.survivor for _, a in admitted if isinstance(a, Delete) for m in a.members}
     referrers = _referrers(store, moved)
-    return [_step(index, action, working, referrers) for index, action in admitted]
+    steps = [_step(index, action, working, referrers) for index, action in admitted]
+    return [
+        replace(s, hidden=tuple(marks[m.id] for m in s.action.members)) if s.action.marked else s
+        for s in steps
+    ]
+
+
+def _retained(store: Store, actions: Sequence[Action]) -> Mapping[str, str]:
+    if not isinstance(store, Retains):
+        return {}
+    gone = [(m.id, a.survivor) for a in actions if isinstance(a, Delete) for m in a.members]
+    return store.retained(gone)
 
 
 def _refusal(
     action: Action,
     records: Mapping[str, Memory],
-    hidden: AbstractSet[str],
+    marks: Mapping[str, LedgerMark],
     survivors: AbstractSet[str],
+    retained: Mapping[str, str],
 ) -> str | None:
     expected = {
         action.survivor: action.fingerprint,
@@ -214,9 +239,13 @@ def _refusal(
             return f"{id_} is gone"
         if fingerprint(records[id_]) != print_:
             return f"{id_} changed since the plan was made"
-        if id_ in hidden:
+        if id_ in marks and not (action.marked and marks[id_].survivor == action.survivor):
             return f"{id_} was hidden since the plan was made"
     for member in action.members:
+        if action.marked and member.id not in marks:
+            return f"{member.id} was shown again since the plan was made"
+        if isinstance(action, Delete) and member.id in retained:
+            return f"{member.id} cannot be removed: {retained[member.id]}"
         if member.id in survivors:
             return f"{member.id} became the survivor of others since the plan was made"
         if records[member.id].pinned:
@@ -292,20 +321,24 @@ def _images(step: _Step) -> Iterator[Image]:
         yield Image(step.index, id_, "after", gone_or_new)
 
 
-def _mutate(store: Store, steps: Sequence[_Step]) -> None:
-    """Write replacements, read them back, and only then remove."""
+def _mutate(store: Store, run: str, steps: Sequence[_Step]) -> None:
+    """Write replacements, read them back, and only then remove; what is marked is hidden."""
     final: dict[str, Memory | None] = {}
     for step in steps:
         final.update(step.after)
     new = [m for m in final.values() if m is not None]
     gone = [i for i, m in final.items() if m is None]
-    if not final:
-        return
+    marks = [mark for step in steps for mark in marks_of(step.event, run)]
     with together(store):
-        store.put(new)
-        _verify(store, {m.id: m for m in new})
-        store.remove(gone)
-        _verify(store, dict.fromkeys(gone))
+        if final:
+            store.put(new)
+            _verify(store, {m.id: m for m in new})
+            if gone and isinstance(store, RecordsRemovals):
+                store.record_removals([m for s in steps for m in removals_of(s.event, run)])
+            store.remove(gone)
+            _verify(store, dict.fromkeys(gone))
+        if marks and isinstance(store, HidesMarked):
+            store.hide(marks)
     _verify(store, final)
 
 
@@ -324,7 +357,8 @@ def _verify(store: Store, expected: Mapping[str, Memory | None]) -> None:
 def _confirm(store: Store, run: str, steps: Sequence[_Step]) -> None:
     with store.ledger.transaction():
         for step in steps:
-            conceal(store, marks_of(step.event, run))
+            store.ledger.unmark(mark.duplicate for mark in step.hidden)
+            store.ledger.mark(marks_of(step.event, run))
             store.ledger.record("action_done", run, {"action": step.index})
 
 
@@ -338,10 +372,9 @@ def _record_refusals(ledger: Ledger, run: str, refused: Sequence[Refusal]) -> No
 
 
 def _counts(plan: Plan, refused: Sequence[Refusal]) -> dict[str, int]:
-    left_out = {refusal.survivor for refusal in refused}
-    counts = {"groups": 0, "mark": 0, "merge": 0, "delete": 0}
-    for action in plan.actions:
-        if action.survivor not in left_out:
-            counts["groups"] += 1
-            counts[action.kind] += len(action.members)
+    left_out = {(refusal.survivor, refusal.ids) for refusal in refused}
+    done = [a for a in plan.actions if (a.survivor, a.ids) not in left_out]
+    counts = {"groups": len({a.survivor for a in done}), "mark": 0, "merge": 0, "delete": 0}
+    for action in done:
+        counts[action.kind] += len(action.members)
     return counts

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, TypeAlias, cast
 
-from echoless import codec
+from echoless import codec, ledger
 from echoless.errors import EcholessError, PlanUnreadable, UsageError
-from echoless.groups import Group
+from echoless.groups import Group, Membership
 from echoless.merging import united
 from echoless.model import (
     Json,
@@ -80,6 +80,7 @@ class _GroupAction:
         preview: The beginning of the survivor's text.
         gains: Fields of the survivor that a merge or deletion would change, with the new value.
         rewrite: The survivor's new text; None leaves the text alone. A mark has none.
+        marked: Whether the members stand hidden behind this survivor already (deletions only).
     """
 
     kind: ClassVar[ActionKind]
@@ -91,6 +92,7 @@ class _GroupAction:
     preview: str = ""
     gains: JsonObject = field(default_factory=dict)
     rewrite: Rewrite | None = None
+    marked: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -150,7 +152,12 @@ class Plan:
     @property
     def counts(self) -> Mapping[str, int]:
         """Groups, and memories that would be hidden or removed, by kind of action."""
-        made = {"groups": len(self.actions), "mark": 0, "merge": 0, "delete": 0}
+        made = {
+            "groups": len({a.survivor for a in self.actions}),
+            "mark": 0,
+            "merge": 0,
+            "delete": 0,
+        }
         for action in self.actions:
             made[action.kind] += len(action.members)
         return made
@@ -190,6 +197,7 @@ def make_plan(
     settings: str,
     measure: Callable[[str, str], float | None] | None = None,
     rewrites: Mapping[str, Rewrite] | None = None,
+    retained: Mapping[str, str] | None = None,
 ) -> Plan:
     """Make a plan from groups; reads nothing, writes nothing.
 
@@ -204,6 +212,8 @@ def make_plan(
         settings: Digest of the settings.
         measure: Similarity of two ids for members of transitive groups without a verdict.
         rewrites: New texts of survivors, by id; for `merge` and `delete` only.
+        retained: Why a memory may be hidden but not removed, by id. Where others are deleted it is
+            marked, in an action before theirs; a group whose survivor is rewritten is merged.
 
     Raises:
         UsageError: Unknown action, or a rewrite for a mark.
@@ -212,25 +222,24 @@ def make_plan(
         raise UsageError("A mark changes no record, so it cannot rewrite one. Use merge or delete.")
     if action not in _CLASSES:
         raise UsageError(f"Unknown action {action!r}. Known: {', '.join(_CLASSES)}.")
-    made = _CLASSES[action]
-    actions = []
+    actions: list[Action] = []
     for group in groups:
         survivor = memory(group.survivor)
-        members = tuple(
-            _member(memory(m.id), group.survivor, m.judged, measure) for m in group.members
-        )
-        gains = {} if action == "mark" else _gains(survivor, [memory(m.id) for m in group.members])
-        actions.append(
-            made(
-                survivor.id,
-                fingerprint(survivor),
-                members,
-                reasons[survivor.id],
-                _preview(survivor.content),
-                gains,
-                (rewrites or {}).get(survivor.id),
+        rewrite = (rewrites or {}).get(survivor.id)
+        for kind, part in _parts(group, action, retained or {}, rewrite):
+            members = tuple(_member(memory(m.id), survivor.id, m.judged, measure) for m in part)
+            gains = {} if kind == "mark" else _gains(survivor, [memory(m.id) for m in part])
+            actions.append(
+                _CLASSES[kind](
+                    survivor.id,
+                    fingerprint(survivor),
+                    members,
+                    reasons[survivor.id],
+                    _preview(survivor.content),
+                    gains,
+                    rewrite,
+                )
             )
-        )
     return Plan(
         id=f"plan-{uuid.uuid4()}",
         store=store,
@@ -239,6 +248,59 @@ def make_plan(
         settings=settings,
         created_at=now(),
         actions=tuple(actions),
+    )
+
+
+def _parts(
+    group: Group, action: ActionKind, retained: Mapping[str, str], rewrite: Rewrite | None
+) -> list[tuple[ActionKind, tuple[Membership, ...]]]:
+    """The actions a group needs: those that must stay are marked before the others go."""
+    staying = tuple(m for m in group.members if m.id in retained)
+    if action != "delete" or not staying:
+        return [(action, group.members)]
+    if rewrite is not None:
+        return [("merge", group.members)]
+    going = tuple(m for m in group.members if m.id not in retained)
+    parts: list[tuple[ActionKind, tuple[Membership, ...]]] = [("mark", staying)]
+    return [*parts, ("delete", going)] if going else parts
+
+
+def removals(marks: Iterable[ledger.Mark], memories: Mapping[str, Memory]) -> list[Delete]:
+    """Deletions of memories that stand hidden already, one for each survivor, by its id.
+
+    Args:
+        marks: The marks; both memories of each must be in `memories`.
+        memories: By id, as they are now.
+    """
+    behind: dict[str, list[ledger.Mark]] = {}
+    for mark in marks:
+        behind.setdefault(mark.survivor, []).append(mark)
+    made = []
+    for survivor in sorted(behind):
+        kept = memories[survivor]
+        gone = [memories[m.duplicate] for m in behind[survivor]]
+        made.append(
+            Delete(
+                survivor,
+                fingerprint(kept),
+                tuple(_hidden(m, memories[m.duplicate]) for m in behind[survivor]),
+                "what stands hidden behind it is removed",
+                _preview(kept.content),
+                _gains(kept, gone),
+                marked=True,
+            )
+        )
+    return made
+
+
+def _hidden(mark: ledger.Mark, memory: Memory) -> Member:
+    return Member(
+        memory.id,
+        fingerprint(memory),
+        mark.verdict or None,
+        mark.similarity,
+        mark.evidence,
+        _preview(memory.content),
     )
 
 
@@ -285,8 +347,10 @@ def _preview(text: str) -> str:
 
 def _action_json(action: Action) -> dict[str, Json]:
     rewrite = {} if action.rewrite is None else {"rewrite": _rewrite_json(action.rewrite)}
+    marked = {"marked": True} if action.marked else {}
     return {
         **rewrite,
+        **marked,
         "action": action.kind,
         "survivor": action.survivor,
         "fingerprint": action.fingerprint,
@@ -396,6 +460,7 @@ def _action(data: JsonObject) -> Action:
         str(data["preview"]),
         cast("JsonObject", data["gains"]),
         _rewrite(cast("JsonObject | None", data.get("rewrite"))),
+        marked=bool(data.get("marked", False)),
     )
 
 

@@ -11,10 +11,11 @@ from echoless.junk import JunkPolicy
 from echoless.model import Json, JsonObject, Memory, canonical
 
 ActionKind = Literal["mark", "merge", "delete"]
-Grouping = Literal["star", "clique", "transitive"]
+Grouping = Literal["star", "clique", "transitive", "closest"]
+Folding = Literal["bytes", "loose"]
 
 ACTIONS: Final[tuple[ActionKind, ...]] = ("mark", "merge", "delete")
-GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive")
+GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive", "closest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Profile:
         name: The word for `--profile`.
         summary: One line on what it is for.
         detectors: What looks for candidates.
-        judge: `full`, `guards` (similarity decides unless a number or a negation differs), `bare`.
+        judge: `full`, `guards` (similarity decides unless a number or a negation differs),
+            `guards+containment` (and unless one text holds the other whole), `bare`.
         grouping: How pairs become groups.
         survivor: Order of survivors, see `survivor.py`.
         action: What a plan does with the others.
@@ -50,6 +52,10 @@ class Profile:
             never mix.
         junk: What the order `safe` counts as junk.
         encoder: Where vectors come from unless a setting says otherwise, as for `--encoder`.
+        folding: Which texts are one without any judge: `bytes` (identical) or `loose` (equal in
+            `text.loose`; the best of them by the survivor order stands for all).
+        shortest: UTF-16 code units of the loose form below which a text is too short to compare.
+        only: Values a field of `extra` must have, where a memory has that field, to be looked at.
     """
 
     name: str
@@ -62,6 +68,17 @@ class Profile:
     partition: tuple[str, ...] = ("namespace",)
     junk: JunkPolicy = field(default_factory=JunkPolicy)
     encoder: str = "auto"
+    folding: Folding = "bytes"
+    shortest: int = 0
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def looks_at(self, memory: Memory) -> bool:
+        """Whether the fields named in `only` have one of their values."""
+        return all(
+            memory.extra[name] in values
+            for name, values in self.only.items()
+            if name in memory.extra
+        )
 
     def scope_of(self, memory: Memory) -> tuple[Json, ...]:
         """What a memory has in the fields of `partition`; only equal ones may meet."""
@@ -97,7 +114,21 @@ WT_MEMORY: Final = Profile(
     survivor="composite",
 )
 
-PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY)}
+RECALL: Final = Profile(
+    name="recall",
+    summary="Equal texts of one table, then stored vectors from 0.95, closest pair first.",
+    detectors=(DetectorUse("exact"), DetectorUse("semantic", 0.95, inclusive=True)),
+    judge="guards+containment",
+    grouping="closest",
+    survivor="recall",
+    partition=("namespace", "extra.table", "extra.role"),
+    encoder="stored",
+    folding="loose",
+    shortest=20,
+    only={"status": ("active",)},
+)
+
+PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY, RECALL)}
 
 
 def profile_named(name: str) -> Profile:

@@ -25,7 +25,7 @@ from echoless.profiles import (
 from echoless.text import TEXT_VERSION
 from echoless.times import instant
 
-ORDERS: Final = ("safe", "composite", "provenance", "newest", "oldest", "most_accessed")
+ORDERS: Final = ("safe", "composite", "provenance", "newest", "oldest", "most_accessed", "recall")
 CONFIG_FILE: Final = "echoless.toml"
 
 QUESTIONS: Final = 200
@@ -49,7 +49,7 @@ class Choices:
         semantic: False leaves the semantic detector out.
         encoder: `auto`, `stored`, `none`, or `name:argument`.
         survivor: Order of survivors.
-        grouping: `star`, `clique` or `transitive`.
+        grouping: `star`, `clique`, `transitive` or `closest`.
         action: `mark`, `merge` or `delete`.
         namespace: Only this one.
         since: Only memories created from this time on.
