@@ -117,7 +117,7 @@ WT_MEMORY: Final = Profile(
 RECALL: Final = Profile(
     name="recall",
     summary="Equal texts of one table, then stored vectors from 0.95, closest pair first.",
-    detectors=(DetectorUse("exact"), DetectorUse("semantic", 0.95, inclusive=True)),
+    detectors=(DetectorUse("semantic", 0.95, inclusive=True),),  # copies are folded before
     judge="guards+containment",
     grouping="closest",
     survivor="recall",

@@ -9,8 +9,9 @@ from hypothesis import given
 
 from echoless import Memory, find, plan, read_plan, write_plan
 from echoless.errors import PlanUnreadable, UsageError
-from echoless.model import Vector
-from echoless.planning import Plan, Rewrite
+from echoless.groups import Group, Membership
+from echoless.model import Duplicate, Evidence, Judged, Vector
+from echoless.planning import Plan, Rewrite, make_plan
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import folder, quick, safe, world
@@ -114,3 +115,31 @@ def test_two_plans_of_the_same_records_do_the_same_and_are_two_plans() -> None:
         one, other = plan(find(store, safe())), plan(find(store, safe()))
     assert one.digest == other.digest
     assert one.id != other.id
+
+
+def test_what_must_stay_is_marked_where_the_others_are_deleted() -> None:
+    told = [Memory(id=f"m-{n}", content="One fact.") for n in range(1, 4)]
+    same = Duplicate(Evidence("by-hand", "exact", 1.0))
+    members = tuple(Membership(i, Judged("m-1", i, same)) for i in ("m-2", "m-3"))
+
+    def planned(rewrites: dict[str, Rewrite] | None = None, *more: str) -> Plan:
+        return make_plan(
+            [Group("m-1", members)],
+            {m.id: m for m in told}.__getitem__,
+            action="delete",
+            reasons={"m-1": "by hand"},
+            store="s",
+            url="u",
+            profile="safe",
+            settings="-",
+            rewrites=rewrites,
+            retained=dict.fromkeys(("m-2", *more), "something refers to it"),
+        )
+
+    kept, gone = planned().actions
+    assert (kept.kind, kept.ids, gone.kind, gone.ids) == (
+        "mark", ("m-1", "m-2"), "delete", ("m-1", "m-3"),
+    )  # fmt: skip
+    assert planned().counts == {"groups": 1, "mark": 1, "merge": 0, "delete": 1}
+    assert [a.kind for a in planned(None, "m-3").actions] == ["mark"]
+    assert [a.kind for a in planned({"m-1": Rewrite("A fact.")}).actions] == ["merge"]

@@ -1,0 +1,1 @@
+"""Commands for the stores of other programs."""

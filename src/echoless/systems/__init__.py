@@ -1,0 +1,1 @@
+"""Jobs of other programs, carried out on their own stores by the engine of echoless."""
