@@ -30,7 +30,20 @@ def reference() -> str:
             command = main.get_command(context, name)
             assert command is not None
             lines += [f"#### echoless {name}", "", f"{short}", "", *_command(command, context), ""]
+            lines += _members(command, context)
     return "\n".join(lines)
+
+
+def _members(group: click.Command, parent: click.Context) -> Iterator[str]:
+    """The commands of another program's group, each with its own section."""
+    if not isinstance(group, click.Group):
+        return
+    context = click.Context(group, info_name=group.name, parent=parent)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield from (f"#### echoless {group.name} {name}", "", f"{command.short_help}", "")
+        yield from (*_command(command, context), "")
 
 
 def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
@@ -41,7 +54,8 @@ def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
     yield ""
     yield inspect.cleandoc(command.help or "")
     yield ""
-    yield from _options(command)
+    if not isinstance(command, click.Group):
+        yield from _options(command)
     if command.epilog:
         _, _, examples = command.epilog.partition("\n")
         yield from ("", examples.split("\n", 1)[0], "", "```console")

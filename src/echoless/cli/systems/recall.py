@@ -113,7 +113,7 @@ def _edge(command: Callable[..., int | None]) -> Callable[..., int]:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON and nothing else.")
 @database_option
-@click.argument("more", nargs=-1, metavar="")
+@click.argument("more", nargs=-1, metavar="[ID]...")
 @_edge
 def dedup_command(
     *,
