@@ -13,6 +13,7 @@ from echoless import apply, find, open_store, plan, undo
 from echoless.checking import check
 from echoless.errors import ForeignStore, StoreError
 from echoless.model import Memory, Provenance, Vector
+from echoless.profiles import ActionKind
 from echoless.stores.recall import RecallStore
 from echoless.testing.stores import FULL, StoreConformance, contents, plan_by_hand
 from tests.systems.recall_database import COS_97, FIRST, L1, L2, Recall
@@ -248,3 +249,29 @@ def test_a_vector_of_another_length_than_it_says_is_refused(recall: Recall) -> N
             store.put([replace(old, vectors=(vector,))])
         store.put([replace(old, vectors=(Vector("m/2", vector.data),))])
     assert recall.run("SELECT model, dimensions FROM embeddings") == [("m", 2)]
+
+
+@pytest.mark.parametrize("action", ["mark", "delete"])
+def test_a_run_that_died_before_its_confirmation_is_finished(
+    recall: Recall, monkeypatch: pytest.MonkeyPatch, action: ActionKind
+) -> None:
+    recall.breadcrumb(L1)
+    recall.breadcrumb(L1)
+    before = recall.dump()
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with open_store(recall.path) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr("echoless.applying._confirm", die)
+            patch.setattr("echoless.applying.recover", lambda _store: [])
+            with pytest.raises(KeyboardInterrupt):
+                apply(store, plan(find(store), action=action))
+        assert [p.kind for p in check(store).problems] == ["interrupted"]
+        assert check(store).problems == ()
+        status = "marked" if action == "mark" else "deleted"
+        assert recall.lineage() == [(2, 1, status)]
+        undo(store, "last")
+        assert recall.lineage() == [(2, 1, "reverted")]
+    assert recall.dump() == before
