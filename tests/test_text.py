@@ -103,3 +103,17 @@ def test_scripts_without_spaces_become_bigrams() -> None:
 )
 def test_times_are_read_as_instants(text: str | None, nanoseconds: int | None) -> None:
     assert instant(text) == nanoseconds
+
+
+def test_the_loose_form_drops_case_quotes_and_the_white_space_of_ecmascript() -> None:
+    from echoless.text import loose
+
+    assert loose('\u00a0 Don\'t\ufeff  "Go"\n') == "dont go"
+    assert loose("a\u0085b\x1cc") == "a\u0085b\x1cc"
+
+
+def test_lengths_and_numbered_ids() -> None:
+    from echoless.text import numbered, utf16_length
+
+    assert utf16_length("a😀") == 3
+    assert sorted(["m#10", "m#9", "a#11", "m"], key=numbered) == ["a#11", "m", "m#9", "m#10"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 from echoless.detect import DetectorOptions, open_detector
@@ -10,7 +11,7 @@ from echoless.model import Candidate, Json, Memory
 from echoless.profiles import SAFE, DetectorUse, Profile
 from echoless.settings import Settings
 from echoless.tally import Tally
-from echoless.text import is_blank, unreadable
+from echoless.text import is_blank, loose, unreadable, utf16_length
 from echoless.times import instant, now
 from echoless.vectors.base import Vectoriser
 
@@ -42,6 +43,14 @@ and keeps the judge's work linear. What is left out is counted.
 """
 
 
+KEPT_SURVIVOR: Final = "survivor of an earlier run, kept visible"
+MARKED: Final = "already marked"
+TOO_SHORT: Final = "too short"
+EXPIRED: Final = "expired"
+NOT_LOOKED_AT: Final = "not looked at by the profile"
+"""Reasons in the tally that fronts ask for."""
+
+
 def eligible(
     memories: Mapping[str, Memory],
     marked: Mapping[str, str],
@@ -52,14 +61,27 @@ def eligible(
     kept = []
     moment = instant(now())
     for memory in memories.values():
-        reason = "already marked" if memory.id in marked else unfit(memory.content)
-        if reason is None and expired(profile.expires(memory), moment):
-            reason = "expired"
+        reason = _left_out(memory, marked, profile, moment)
         if reason:
             tally.skip(reason, memory.id)
         else:
             kept.append(memory)
     return kept
+
+
+def _left_out(
+    memory: Memory, marked: Mapping[str, str], profile: Profile, moment: int | None
+) -> str | None:
+    if not profile.looks_at(memory):
+        return NOT_LOOKED_AT
+    if memory.id in marked:
+        return MARKED
+    reason = unfit(memory.content)
+    if profile.shortest and reason in {None, "empty"}:
+        reason = TOO_SHORT if utf16_length(loose(memory.content)) < profile.shortest else reason
+    if reason is None and expired(profile.expires(memory), moment):
+        return EXPIRED
+    return reason
 
 
 def expired(end: str | None, moment: int | None) -> bool:
@@ -92,6 +114,41 @@ def folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str,
         classes.setdefault((*profile.scope_of(memory), *seen), []).append(memory)
     days = [same for each in classes.values() for same in _by_day(each, profile)]
     return {min(ids): tuple(sorted(ids)) for ids in days}
+
+
+def folded_loosely(
+    ranked: Iterable[Memory],
+    profile: Profile,
+    prior: AbstractSet[str],
+    apart: AbstractSet[tuple[str, str]],
+    tally: Tally,
+) -> dict[str, tuple[str, ...]]:
+    """Texts of one partition that are equal in their loose form, by the best of them.
+
+    Args:
+        ranked: Memories, best survivor first.
+        profile: Names the partition.
+        prior: Survivors of earlier runs; one that is not the best of its class stands alone and is
+            counted.
+        apart: Pairs a person decided to keep both of; they are not folded.
+        tally: Takes survivors that stand alone.
+    """
+    classes: dict[tuple[object, ...], list[str]] = {}
+    for memory in ranked:
+        key = (*profile.scope_of(memory), loose(memory.content))
+        classes.setdefault(key, []).append(memory.id)
+    copies: dict[str, tuple[str, ...]] = {}
+    for best, *others in classes.values():
+        joined = [best]
+        for other in others:
+            if other in prior:
+                tally.skip(KEPT_SURVIVOR, other)
+            if other in prior or (min(best, other), max(best, other)) in apart:
+                copies[other] = (other,)
+            else:
+                joined.append(other)
+        copies[best] = tuple(sorted(joined))
+    return copies
 
 
 def _by_day(same: Sequence[Memory], profile: Profile) -> Iterator[list[str]]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from echoless.ledger import Ledger, Mark
-from echoless.recovery import marks_of, outdated, recover, release, unfinished
+from echoless.model import JsonObject
+from echoless.recovery import hidden_before, marks_of, outdated, recover, release, unfinished
 from echoless.stores.base import Store
 
 
@@ -121,27 +122,39 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
 
 def _projection(ledger: Ledger) -> list[Problem]:
     """Marks must be what the events say."""
-    expected: dict[str, str] = {}
-    by_run: dict[str, dict[object, list[Mark]]] = {}
-    for event in ledger.events():
-        if event.kind == "action_started":
-            announced = by_run.setdefault(event.run, {})
-            announced[event.data["action"]] = marks_of(event.data, event.run)
-        elif event.kind == "action_done":
-            for mark in by_run[event.run][event.data["action"]]:
-                expected[mark.duplicate] = mark.survivor
-        elif event.kind == "released":
-            expected.pop(str(event.data["duplicate"]), None)
-        elif event.kind == "run_undone":
-            for marks in by_run.get(event.run, {}).values():
-                for mark in marks:
-                    expected.pop(mark.duplicate, None)
-    found = {m.duplicate: m.survivor for m in ledger.marks().values()}
+    expected = _told(ledger)
+    found = {m.duplicate: m.survivor for m in ledger.own_marks().values()}
     differing = sorted(i for i in expected.keys() | found.keys() if expected.get(i) != found.get(i))
     if not differing:
         return []
     says = f"The marks of {', '.join(differing[:5])} are not what the events of the ledger say."
     return [Problem("ledger", tuple(differing), says, mended=False)]
+
+
+def _told(ledger: Ledger) -> dict[str, str]:
+    """Survivor by hidden memory, as the events tell it."""
+    expected: dict[str, str] = {}
+    started: dict[str, dict[object, JsonObject]] = {}
+    for event in ledger.events():
+        actions = started.setdefault(event.run, {})
+        match event.kind:
+            case "action_started":
+                actions[event.data["action"]] = event.data
+            case "action_done":
+                data = actions[event.data["action"]]
+                _exchange(expected, hidden_before(data), marks_of(data, event.run))
+            case "released":
+                expected.pop(str(event.data["duplicate"]), None)
+            case "run_undone":
+                for data in actions.values():
+                    _exchange(expected, marks_of(data, event.run), hidden_before(data))
+    return expected
+
+
+def _exchange(expected: dict[str, str], gone: Iterable[Mark], made: Iterable[Mark]) -> None:
+    for mark in gone:
+        expected.pop(mark.duplicate, None)
+    expected.update((mark.duplicate, mark.survivor) for mark in made)
 
 
 def _file(store: Store) -> list[Problem]:

@@ -209,17 +209,19 @@ def open_for_reading(path: Path) -> Database:
     return database
 
 
-def open_for_writing(path: Path, *, create: bool = False) -> Database:
+def open_for_writing(path: Path, *, create: bool = False, wal: bool = True) -> Database:
     """Open in WAL mode with foreign keys; commits are synchronised to disk.
 
     Args:
         path: The file.
         create: Create it if missing.
+        wal: False leaves the journal mode of another program's file as it is.
     """
     database = _connect(path, "mode=rwc" if create else "mode=rw", writable=True)
     try:
         with database.speaking():
-            database.connection.execute("PRAGMA journal_mode=WAL")
+            if wal:
+                database.connection.execute("PRAGMA journal_mode=WAL")
             database.connection.execute("PRAGMA synchronous=FULL")
     except EcholessError:
         database.close()

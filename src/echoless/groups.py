@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 from echoless.errors import UsageError
 from echoless.model import Duplicate, Evidence, Judged, flipped, merges
+from echoless.text import numbered
 
-_SAME_BYTES = Duplicate(Evidence(rule="same-bytes", how="exact", similarity=1.0))
+SAME_BYTES: Final = Duplicate(Evidence(rule="same-bytes", how="exact", similarity=1.0))
+SAME_TEXT: Final = Duplicate(Evidence(rule="same-text", how="exact", similarity=1.0))
+"""Verdict on texts that were folded by their loose form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class Bonds:
         judged: Iterable[Judged],
         copies: Mapping[str, Sequence[str]],
         apart: AbstractSet[tuple[str, str]] = frozenset(),
+        *,
+        copied: Duplicate = SAME_BYTES,
     ) -> None:
         """Collect.
 
@@ -58,7 +64,9 @@ class Bonds:
             judged: Verdicts between representatives; those that are no merge are ignored.
             copies: All members by representative (itself included).
             apart: Pairs of ids (smaller first) a person decided to keep both of; no bond, ever.
+            copied: The verdict on two members of one class of `copies`.
         """
+        self._copied = copied
         self._apart = apart
         self._copies = {rep: tuple(ids) for rep, ids in copies.items()}
         self._rep = {id_: rep for rep, ids in self._copies.items() for id_ in ids}
@@ -75,6 +83,14 @@ class Bonds:
         bonded = [i for rep in self._near for i in self._class(rep)]
         copied = [i for ids in self._copies.values() if len(ids) > 1 for i in ids]
         return sorted({*bonded, *copied})
+
+    def classes(self) -> list[tuple[str, ...]]:
+        """Members of each class of more than one."""
+        return [ids for _, ids in sorted(self._copies.items()) if len(ids) > 1]
+
+    def pairs(self) -> list[Judged]:
+        """Merge verdicts between representatives that nobody keeps apart, by ids."""
+        return [each for pair, each in sorted(self._judged.items()) if not self._kept(*pair)]
 
     def _class(self, rep: str) -> tuple[str, ...]:
         return self._copies.get(rep, (rep,))
@@ -95,7 +111,7 @@ class Bonds:
         a, b = sorted((one, other))
         rep_a, rep_b = self._rep.get(a, a), self._rep.get(b, b)
         if rep_a == rep_b:
-            return Judged(a, b, _SAME_BYTES)
+            return Judged(a, b, self._copied)
         found = self._judged.get((min(rep_a, rep_b), max(rep_a, rep_b)))
         if found is None:
             return None
@@ -127,7 +143,9 @@ def gather(
     Args:
         grouping: `star`: the best-ranked memory takes everything it matches directly, then the next
             of those left. `clique`: as star, but all members must match each other. `transitive`:
-            connected components, chains included.
+            connected components, chains included. `closest`: classes of copies first, then pair by
+            pair, the closest first: the worse of the two stands behind the better one, unless one
+            of them is hidden already or the worse one is a survivor.
         bonds: The merge verdicts.
         order: Ids, best survivor first; must hold every id of `bonds`.
         protected: Never hidden (pinned, survivors of earlier runs).
@@ -148,8 +166,12 @@ def gather(
                 found = [_crowned(bonds, group, rank) for group in found]
         case "transitive":
             found = _components(bonds, queue, protected)
+        case "closest":
+            found = _closest(bonds, rank, protected)
         case _:
-            raise UsageError(f"Unknown grouping {grouping!r}. Known: star, clique, transitive.")
+            raise UsageError(
+                f"Unknown grouping {grouping!r}. Known: star, clique, transitive, closest."
+            )
     return sorted(found, key=lambda g: (-len(g.members), g.survivor))
 
 
@@ -181,6 +203,30 @@ def _crowned(bonds: Bonds, group: Group, rank: Mapping[str, int]) -> Group:
     ids = [group.survivor, *(m.id for m in group.members)]
     best = min(ids, key=rank.__getitem__)
     return _group(bonds, best, [id_ for id_ in ids if id_ != best])
+
+
+def _closest(bonds: Bonds, rank: Mapping[str, int], protected: AbstractSet[str]) -> list[Group]:
+    behind: dict[str, list[str]] = {}
+    hidden: set[str] = set()
+    for ids in bonds.classes():
+        best, *others = sorted(ids, key=rank.__getitem__)
+        taken = [i for i in others if i not in protected and bonds.hides(i, best)]
+        if taken:
+            behind[best] = taken
+            hidden.update(taken)
+    for each in sorted(bonds.pairs(), key=_closeness):
+        survivor, other = sorted((each.a, each.b), key=rank.__getitem__)
+        if hidden & {survivor, other} or other in behind or other in protected:
+            continue
+        if bonds.hides(other, survivor):
+            behind.setdefault(survivor, []).append(other)
+            hidden.add(other)
+    return [_group(bonds, survivor, members) for survivor, members in behind.items()]
+
+
+def _closeness(judged: Judged) -> tuple[object, ...]:
+    lower, higher = sorted((numbered(judged.a), numbered(judged.b)))
+    return (-judged.verdict.evidence.similarity, lower, higher)
 
 
 def _components(bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str]) -> list[Group]:

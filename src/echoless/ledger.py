@@ -214,6 +214,17 @@ class Ledger:
             ),
         )
 
+    def own_marks(self) -> dict[str, Mark]:
+        """Marks that were made through this ledger and stand; what its events must agree with."""
+        return self.marks()
+
+    def sticky(self) -> set[str]:
+        """Memories that are no duplicate's any more, besides the survivors of standing marks.
+
+        A store that records for whom it removed something names those here.
+        """
+        return set()
+
     def unmark(self, duplicates: Iterable[str]) -> None:
         """Make memories visible again."""
         self._db.executemany("DELETE FROM marks WHERE duplicate = ?", ((d,) for d in duplicates))

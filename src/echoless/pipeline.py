@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from echoless import survivor as survivors
-from echoless.candidates import Progress, candidates, eligible, folded, open_vectors
+from echoless.candidates import (
+    KEPT_SURVIVOR,
+    Progress,
+    candidates,
+    eligible,
+    folded,
+    folded_loosely,
+    open_vectors,
+)
 from echoless.cleanliness import levelled
-from echoless.groups import Bonds, Group, gather
+from echoless.groups import SAME_BYTES, SAME_TEXT, Bonds, Group, gather
 from echoless.ledger import Ledger, Mark
 from echoless.model import (
     Contradiction,
@@ -28,7 +37,7 @@ from echoless.planning import Plan, Rewrite, make_plan
 from echoless.profiles import ActionKind, Profile
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Protects, Remarks, Scope, Store, Unites, check_namespace
+from echoless.stores.base import Protects, Remarks, Retains, Scope, Store, Unites, check_namespace
 from echoless.tally import Tally
 from echoless.text import content_key
 
@@ -68,6 +77,8 @@ class Findings:
         opinions: How the verifier was asked about unsure pairs; None where there was none.
         settled: Verdicts that a verifier's word changed, by ids, smaller first.
         rules: The store's own rules of merging, where it has some.
+        judged: The verdict on every candidate pair, by ids.
+        retained: Why a memory of a group may be hidden but not removed, by id.
     """
 
     store: str
@@ -84,6 +95,8 @@ class Findings:
     opinions: Heard | None = None
     settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
     rules: Unites | None = None
+    judged: tuple[Judged, ...] = ()
+    retained: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def redundant(self) -> int:
@@ -168,14 +181,15 @@ def find(
     memories = _scan(store, chosen, only, tally, tell)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
-    copies = folded(eligible(memories, marked, tally, chosen.profile), chosen.profile)
+    prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
     apart = kept_apart(store.ledger, memories)
+    looked_at = eligible(memories, marked, tally, chosen.profile)
+    copies = fold(looked_at, chosen.profile, prior, apart, tally)
     vectors = open_vectors(chosen, tally, tell)
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors)
     judge = open_judge(chosen.profile, vectors, tally)
     judged = _judge(judge, memories, signals, apart, tell)
     judged, settled = _settled(consultation, memories, signals, judged, tally)
-    prior = {mark.survivor for mark in marks.values()}
     protected = _protected(store, memories, prior)
     groups, reasons = _group(memories, judged, copies, apart, prior, protected, chosen, tally)
     return Findings(
@@ -193,7 +207,15 @@ def find(
         opinions=consultation.heard if consultation else None,
         settled=settled,
         rules=store if isinstance(store, Unites) else None,
+        judged=tuple(judged),
+        retained=_retained(store, groups),
     )
+
+
+def _retained(store: Store, groups: Iterable[Group]) -> Mapping[str, str]:
+    if not isinstance(store, Retains):
+        return {}
+    return store.retained([(m.id, g.survivor) for g in groups for m in g.members])
 
 
 def plan(findings: Findings, *, action: ActionKind | None = None) -> Plan:
@@ -237,6 +259,7 @@ def plan_groups(
         rewrites=rewrites,
         rules=findings.rules,
         untouched=untouched,
+        retained=findings.retained,
     )
 
 
@@ -279,7 +302,7 @@ def groups_among(
     told, tally = (lambda _stage, _done, _all: None), tally or Tally()
     by_id = {m.id: m for m in sorted(memories, key=lambda m: m.id)}
     profile = settings.profile
-    copies = folded(eligible(by_id, {}, tally, profile), profile)
+    copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
     vectors = open_vectors(settings, tally, told)
     signals, _ = candidates(by_id, copies, settings, tally, told, vectors)
     judged = _judge(open_judge(profile, vectors, tally), by_id, signals, set(), told)
@@ -325,6 +348,29 @@ def _standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) 
     if stale:
         tally.skip("mark outdated, looked at again", *stale)
     return {id_: mark for id_, mark in marks.items() if id_ not in stale}
+
+
+def fold(
+    memories: Sequence[Memory],
+    profile: Profile,
+    prior: AbstractSet[str],
+    apart: AbstractSet[tuple[str, str]],
+    tally: Tally,
+) -> dict[str, tuple[str, ...]]:
+    """Classes of texts that are one without a judge, by the member that stands for them.
+
+    Args:
+        memories: Those that are looked at.
+        profile: Says which texts are one.
+        prior: Survivors of earlier runs.
+        apart: Pairs a person decided to keep both of.
+        tally: Takes survivors that stay visible beside a better copy.
+    """
+    if profile.folding == "bytes":
+        return folded(memories, profile)
+    by_id = {memory.id: memory for memory in memories}
+    order = survivors.rank(memories, profile.survivor, prior, profile.junk)
+    return folded_loosely((by_id[i] for i in order), profile, prior, apart, tally)
 
 
 # ------------------------------------------------------------------ decide
@@ -443,7 +489,8 @@ def _group(
     tally: Tally,
 ) -> tuple[tuple[Group, ...], dict[str, str]]:
     profile = settings.profile
-    bonds = Bonds(levelled(judged, memories, profile.junk), copies, apart)
+    copied = SAME_BYTES if profile.folding == "bytes" else SAME_TEXT
+    bonds = Bonds(levelled(judged, memories, profile.junk), copies, apart, copied=copied)
     ids = bonds.ids()
     there = [memories[i] for i in ids]
     order = survivors.rank(there, profile.survivor, prior, profile.junk)
@@ -452,6 +499,8 @@ def _group(
     for a, b in apart:
         tally.skip("kept both", a, b)
     _note_protected(groups, bonds, protected, tally)
+    if profile.grouping == "closest":
+        _note_outranked(bonds, order, prior, tally)
     return groups, {
         g.survivor: survivors.why(g, memories.__getitem__, profile.survivor, prior, profile.junk)
         for g in groups
@@ -469,3 +518,14 @@ def _note_protected(
         for near in bonds.neighbours(group.survivor):
             if near in protected and bonds.hides(near, group.survivor):
                 tally.skip(f"{protected[near]}, kept visible", near)
+
+
+def _note_outranked(
+    bonds: Bonds, order: Sequence[str], prior: AbstractSet[str], tally: Tally
+) -> None:
+    """Count survivors of earlier runs that a better memory would have taken."""
+    place = {id_: at for at, id_ in enumerate(order)}
+    for kept in sorted(prior & place.keys()):
+        for near in bonds.neighbours(kept):
+            if place[near] < place[kept] and bonds.hides(kept, near):
+                tally.skip(KEPT_SURVIVOR, kept)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, TypeAlias, cast
 
-from echoless import codec
+from echoless import codec, ledger
 from echoless.errors import EcholessError, PlanUnreadable, UsageError
-from echoless.groups import Group
+from echoless.groups import Group, Membership
 from echoless.merging import merged
 from echoless.model import (
     Json,
@@ -85,6 +85,7 @@ class _GroupAction:
         gains: Fields of the survivor that a merge or deletion would change, with the new value.
         rewrite: The survivor's new text; None leaves the text alone. A mark has none.
         untouched: Fields of the survivor a merge or deletion leaves as they are.
+        marked: Whether the members stand hidden behind this survivor already (deletions only).
     """
 
     kind: ClassVar[ActionKind]
@@ -97,6 +98,7 @@ class _GroupAction:
     gains: JsonObject = field(default_factory=dict)
     rewrite: Rewrite | None = None
     untouched: tuple[str, ...] = ()
+    marked: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -156,10 +158,7 @@ class Plan:
     @property
     def counts(self) -> Mapping[str, int]:
         """Groups, and memories that would be hidden or removed, by kind of action."""
-        made = {"groups": len(self.actions), "mark": 0, "merge": 0, "delete": 0}
-        for action in self.actions:
-            made[action.kind] += len(action.members)
-        return made
+        return counted(self.actions)
 
     @property
     def digest(self) -> str:
@@ -184,6 +183,15 @@ class Plan:
         }
 
 
+def counted(actions: Iterable[Action]) -> dict[str, int]:
+    """Groups, and memories that would be hidden or removed, by kind of action."""
+    actions = list(actions)
+    made = {"groups": len({a.survivor for a in actions}), "mark": 0, "merge": 0, "delete": 0}
+    for action in actions:
+        made[action.kind] += len(action.members)
+    return made
+
+
 def make_plan(
     groups: Sequence[Group],
     memory: Callable[[str], Memory],
@@ -198,6 +206,7 @@ def make_plan(
     rewrites: Mapping[str, Rewrite] | None = None,
     rules: Unites | None = None,
     untouched: Sequence[str] = (),
+    retained: Mapping[str, str] | None = None,
 ) -> Plan:
     """Make a plan from groups; reads nothing, writes nothing.
 
@@ -214,6 +223,8 @@ def make_plan(
         rewrites: New texts of survivors, by id; for `merge` and `delete` only.
         rules: The store's own rules of merging, where it has some.
         untouched: Fields of the survivors that stay as they are: `tags`, `metadata`.
+        retained: Why a memory may be hidden but not removed, by id. Where others are deleted it is
+            marked, in an action before theirs; a group whose survivor is rewritten is merged.
 
     Raises:
         UsageError: Unknown action, a field that cannot stay, or a rewrite for a mark.
@@ -225,31 +236,24 @@ def make_plan(
     unknown = sorted(set(untouched) - set(LEAVABLE))
     if unknown:
         raise UsageError(f"{unknown[0]!r} cannot be left alone. Known: {', '.join(LEAVABLE)}.")
-    made = _CLASSES[action]
-    actions = []
+    actions: list[Action] = []
     for group in groups:
         survivor = memory(group.survivor)
-        members = tuple(
-            _member(memory(m.id), group.survivor, m.judged, measure) for m in group.members
-        )
-        duplicates = [memory(m.id) for m in group.members]
-        gains: JsonObject = {}
-        if action != "mark":
-            removed = action == "delete"
-            new, _ = merged(survivor, duplicates, rules=rules, removed=removed, untouched=untouched)
-            gains = _gains(survivor, new)
-        actions.append(
-            made(
-                survivor.id,
-                fingerprint(survivor),
-                members,
-                reasons[survivor.id],
-                _preview(survivor.content),
-                gains,
-                (rewrites or {}).get(survivor.id),
-                tuple(untouched),
+        rewrite = (rewrites or {}).get(survivor.id)
+        for kind, part in _parts(group, action, retained or {}, rewrite):
+            duplicates = [memory(m.id) for m in part]
+            actions.append(
+                _CLASSES[kind](
+                    survivor.id,
+                    fingerprint(survivor),
+                    tuple(_member(memory(m.id), survivor.id, m.judged, measure) for m in part),
+                    reasons[survivor.id],
+                    _preview(survivor.content),
+                    _gains(survivor, duplicates, kind, rules, untouched),
+                    rewrite,
+                    tuple(untouched),
+                )
             )
-        )
     return Plan(
         id=f"plan-{uuid.uuid4()}",
         store=store,
@@ -258,6 +262,62 @@ def make_plan(
         settings=settings,
         created_at=now(),
         actions=tuple(actions),
+    )
+
+
+def _parts(
+    group: Group, action: ActionKind, retained: Mapping[str, str], rewrite: Rewrite | None
+) -> list[tuple[ActionKind, tuple[Membership, ...]]]:
+    """The actions a group needs: those that must stay are marked before the others go."""
+    staying = tuple(m for m in group.members if m.id in retained)
+    if action != "delete" or not staying:
+        return [(action, group.members)]
+    if rewrite is not None:
+        return [("merge", group.members)]
+    going = tuple(m for m in group.members if m.id not in retained)
+    parts: list[tuple[ActionKind, tuple[Membership, ...]]] = [("mark", staying)]
+    return [*parts, ("delete", going)] if going else parts
+
+
+def removals(
+    marks: Iterable[ledger.Mark], memories: Mapping[str, Memory], rules: Unites | None = None
+) -> list[Delete]:
+    """Deletions of memories that stand hidden already, one for each survivor, by its id.
+
+    Args:
+        marks: The marks; both memories of each must be in `memories`.
+        memories: By id, as they are now.
+        rules: The store's own rules of merging, where it has some.
+    """
+    behind: dict[str, list[ledger.Mark]] = {}
+    for mark in marks:
+        behind.setdefault(mark.survivor, []).append(mark)
+    made = []
+    for survivor in sorted(behind):
+        kept = memories[survivor]
+        gone = [memories[m.duplicate] for m in behind[survivor]]
+        made.append(
+            Delete(
+                survivor,
+                fingerprint(kept),
+                tuple(_hidden(m, memories[m.duplicate]) for m in behind[survivor]),
+                "what stands hidden behind it is removed",
+                _preview(kept.content),
+                _gains(kept, gone, "delete", rules),
+                marked=True,
+            )
+        )
+    return made
+
+
+def _hidden(mark: ledger.Mark, memory: Memory) -> Member:
+    return Member(
+        memory.id,
+        fingerprint(memory),
+        mark.verdict or None,
+        mark.similarity,
+        mark.evidence,
+        _preview(memory.content),
     )
 
 
@@ -288,7 +348,18 @@ def _member(
     )
 
 
-def _gains(survivor: Memory, new: Memory) -> dict[str, Json]:
+def _gains(
+    survivor: Memory,
+    duplicates: Sequence[Memory],
+    kind: ActionKind,
+    rules: Unites | None = None,
+    untouched: Sequence[str] = (),
+) -> dict[str, Json]:
+    """Fields of the survivor that an action would change, with the new value."""
+    if kind == "mark":
+        return {}
+    removed = kind == "delete"
+    new, _ = merged(survivor, duplicates, rules=rules, removed=removed, untouched=untouched)
     return {
         name: codec.field_to_json(new, name)
         for name in (*codec.FIELDS, "extra")
@@ -304,9 +375,11 @@ def _preview(text: str) -> str:
 def _action_json(action: Action) -> dict[str, Json]:
     rewrite = {} if action.rewrite is None else {"rewrite": _rewrite_json(action.rewrite)}
     untouched: dict[str, Json] = {"untouched": list(action.untouched)} if action.untouched else {}
+    marked: dict[str, Json] = {"marked": True} if action.marked else {}
     return {
         **rewrite,
         **untouched,
+        **marked,
         "action": action.kind,
         "survivor": action.survivor,
         "fingerprint": action.fingerprint,
@@ -417,6 +490,7 @@ def _action(data: JsonObject) -> Action:
         cast("JsonObject", data["gains"]),
         _rewrite(cast("JsonObject | None", data.get("rewrite"))),
         tuple(cast("Sequence[str]", data.get("untouched", ()))),
+        marked=bool(data.get("marked", False)),
     )
 
 

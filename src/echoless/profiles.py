@@ -11,10 +11,11 @@ from echoless.junk import JunkPolicy
 from echoless.model import Json, JsonObject, Memory, canonical
 
 ActionKind = Literal["mark", "merge", "delete"]
-Grouping = Literal["star", "clique", "transitive"]
+Grouping = Literal["star", "clique", "transitive", "closest"]
+Folding = Literal["bytes", "loose"]
 
 ACTIONS: Final[tuple[ActionKind, ...]] = ("mark", "merge", "delete")
-GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive")
+GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive", "closest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Profile:
         name: The word for `--profile`.
         summary: One line on what it is for.
         detectors: What looks for candidates.
-        judge: `full`, `guards` (similarity decides unless a number or a negation differs), `bare`.
+        judge: `full`, `guards` (similarity decides unless a number or a negation differs),
+            `guards+containment` (and unless one text holds the other whole), `bare`.
         grouping: How pairs become groups.
         survivor: Order of survivors, see `survivor.py`.
         action: What a plan does with the others.
@@ -57,6 +59,10 @@ class Profile:
         centre: Order in which stars are begun, see `survivor.py`; empty begins them with the
             survivors. With it a member may stand behind a survivor it has no verdict with, so it
             is for merges whose text is checked against all members.
+        folding: Which texts are one without any judge: `bytes` (identical) or `loose` (equal in
+            `text.loose`; the best of them by the survivor order stands for all).
+        shortest: UTF-16 code units of the loose form below which a text is too short to compare.
+        only: Values a field of `extra` must have, where a memory has that field, to be looked at.
     """
 
     name: str
@@ -72,6 +78,18 @@ class Profile:
     expiry: str = ""
     pairs: int | None = None
     centre: str = ""
+
+    folding: Folding = "bytes"
+    shortest: int = 0
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def looks_at(self, memory: Memory) -> bool:
+        """Whether the fields named in `only` have one of their values."""
+        return all(
+            memory.extra[name] in values
+            for name, values in self.only.items()
+            if name in memory.extra
+        )
 
     def scope_of(self, memory: Memory) -> tuple[Json, ...]:
         """What a memory has in the fields of `partition`; only equal ones may meet."""
@@ -114,6 +132,20 @@ WT_MEMORY: Final = Profile(
     survivor="composite",
 )
 
+RECALL: Final = Profile(
+    name="recall",
+    summary="Equal texts of one table, then stored vectors from 0.95, closest pair first.",
+    detectors=(DetectorUse("semantic", 0.95, inclusive=True),),  # copies are folded before
+    judge="guards+containment",
+    grouping="closest",
+    survivor="recall",
+    partition=("namespace", "extra.table", "extra.role"),
+    encoder="stored",
+    folding="loose",
+    shortest=20,
+    only={"status": ("active",)},
+)
+
 LLM_MEMORY: Final = Profile(
     name="llm-memory",
     summary="Cosine of the stored vectors from 0.95 with number and negation guards, the newest "
@@ -126,6 +158,14 @@ LLM_MEMORY: Final = Profile(
     expiry="extra.expires_at",
 )
 
+EGO: Final = Profile(
+    name="ego",
+    summary="Stored vectors closer than a cosine distance of 0.10, number and negation guards; "
+    "private and public apart.",
+    detectors=(DetectorUse("exact"), DetectorUse("semantic", 0.90, inclusive=False)),
+    judge="guards",
+    encoder="stored",
+)
 
 SLIDING_CONTEXT: Final = Profile(
     name="sliding-context",
@@ -139,17 +179,8 @@ SLIDING_CONTEXT: Final = Profile(
     pairs=10_000,  # the threshold is the whole rule: no pair above it is left out
 )
 
-EGO: Final = Profile(
-    name="ego",
-    summary="Stored vectors closer than a cosine distance of 0.10, number and negation guards; "
-    "private and public apart.",
-    detectors=(DetectorUse("exact"), DetectorUse("semantic", 0.90, inclusive=False)),
-    judge="guards",
-    encoder="stored",
-)
-
 PROFILES: Final[Mapping[str, Profile]] = {
-    p.name: p for p in (SAFE, WT_MEMORY, LLM_MEMORY, EGO, SLIDING_CONTEXT)
+    p.name: p for p in (SAFE, WT_MEMORY, RECALL, LLM_MEMORY, EGO, SLIDING_CONTEXT)
 }
 
 

@@ -82,6 +82,9 @@ def _recover_actions(
     numbers = {event.data["action"] for event in pending}
     images = [image for image in store.ledger.images(run) if image.action in numbers]
     before, after = first_images(images), last_images(images)
+    if not before and pending and _hidden_already(store, run, pending):
+        _confirm(store, run, pending)
+        return "finished", ()
     current = store.get(before)
     arrived = [i for i in before if _is(current.get(i), after[i], not_=before[i])]
     if arrived and all(i in arrived or same(before[i], after[i]) for i in before):
@@ -105,6 +108,16 @@ def _recover_actions(
     return ("conflict", edited) if edited else ("rolled back", tuple(sorted(before)))
 
 
+def _hidden_already(store: Store, run: str, pending: Sequence[Event]) -> bool:
+    """Whether the store itself tells that all marks of a run arrived."""
+    standing = store.ledger.marks()
+    return all(
+        mark.duplicate in standing and standing[mark.duplicate].survivor == mark.survivor
+        for event in pending
+        for mark in marks_of(event.data, run)
+    )
+
+
 def _is(current: Memory | None, wanted: Memory | None, *, not_: Memory | None) -> bool:
     """Whether a record is in one of two states and not in the other.
 
@@ -121,6 +134,7 @@ def _is(current: Memory | None, wanted: Memory | None, *, not_: Memory | None) -
 def _confirm(store: Store, run: str, pending: Sequence[Event]) -> None:
     with store.ledger.transaction():
         for event in pending:
+            store.ledger.unmark(mark.duplicate for mark in hidden_before(event.data))
             conceal(store, marks_of(event.data, run))
             store.ledger.record(
                 "action_done", run, {"action": event.data["action"], "recovered": True}
@@ -184,6 +198,7 @@ def _finish_undo(store: Store, run: str) -> Recovered:
         store.put(waiting)
     with store.ledger.transaction():
         reveal(store, store.ledger.marks(run))
+        hide_again(store, run)
         store.ledger.record("run_undone", run, {"recovered": True})
     return Recovered(run, "finished", tuple(sorted(before)))
 
@@ -211,10 +226,31 @@ def last_images(images: Sequence[Image]) -> dict[str, Memory | None]:
     return {image.id: image.memory for image in images if image.moment == "after"}
 
 
+def hide_again(store: Store, run: str) -> None:
+    """Hide what stood hidden before a run that removed it and is being undone."""
+    done = store.ledger.done_actions(run)
+    started = [e for e in store.ledger.events(run, "action_started") if e.data["action"] in done]
+    conceal(store, [mark for event in started for mark in hidden_before(event.data)])
+
+
+def hidden_before(data: JsonObject) -> list[Mark]:
+    """The earlier marks of memories an `action_started` event announces to remove."""
+    marks = data.get("marked", ())
+    assert isinstance(marks, Sequence)
+    return [Mark(**mark) for mark in marks if isinstance(mark, Mapping)]  # type: ignore[arg-type]
+
+
+def removals_of(data: JsonObject, run: str) -> list[Mark]:
+    """The removals an `action_started` event announces, told as marks."""
+    return _members_of(data, run) if data["kind"] == "delete" else []
+
+
 def marks_of(data: JsonObject, run: str) -> list[Mark]:
     """The marks an `action_started` event announces; none for a deletion."""
-    if data["kind"] == "delete":
-        return []
+    return [] if data["kind"] == "delete" else _members_of(data, run)
+
+
+def _members_of(data: JsonObject, run: str) -> list[Mark]:
     members = data["members"]
     assert isinstance(members, Sequence)
     return [_mark(m, str(data["survivor"]), run) for m in members if isinstance(m, Mapping)]

@@ -10,11 +10,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.candidates import candidates, folded, open_vectors
+from echoless.candidates import candidates, open_vectors
 from echoless.errors import UsageError
 from echoless.groups import Bonds, Group, Membership
 from echoless.model import Judged, Memory, Pair
-from echoless.pipeline import Findings, open_judge, plan_groups
+from echoless.pipeline import Findings, fold, open_judge, plan_groups
 from echoless.planning import Plan
 from echoless.profiles import ActionKind
 from echoless.tally import Tally
@@ -110,8 +110,8 @@ def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset
     """
     memories = {id_: findings.memories[id_] for id_ in sorted(ids)}
     settings = findings.settings
-    copies = folded(memories.values(), settings.profile)
     tally = Tally()
+    copies = fold(list(memories.values()), settings.profile, frozenset(), apart, tally)
     vectors = open_vectors(settings, tally, lambda *_: None)
     signals, _ = candidates(memories, copies, settings, tally, lambda *_: None, vectors)
     judge = open_judge(settings.profile, vectors, tally)

@@ -33,6 +33,7 @@ ORDERS: Final = (
     "oldest",
     "most_accessed",
     "most_important",
+    "recall",
 )
 CONFIG_FILE: Final = "echoless.toml"
 
@@ -57,7 +58,7 @@ class Choices:
         semantic: False leaves the semantic detector out.
         encoder: `auto`, `stored`, `none`, or `name:argument`.
         survivor: Order of survivors.
-        grouping: `star`, `clique` or `transitive`.
+        grouping: `star`, `clique`, `transitive` or `closest`.
         action: `mark`, `merge` or `delete`.
         namespace: Only this one.
         since: Only memories created from this time on.

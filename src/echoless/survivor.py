@@ -15,6 +15,7 @@ from echoless.errors import UsageError
 from echoless.groups import Group
 from echoless.junk import Junk, JunkPolicy
 from echoless.model import Judged, Memory, Subsumes
+from echoless.text import loose, numbered, utf16_length
 from echoless.times import instant
 
 _OLDEST: Final = -(2**63)
@@ -61,6 +62,22 @@ _NEWEST = Criterion(
 )
 _FIRST = Criterion(_moment, lambda m: f"created {m.created_at or 'at an unknown time'}")
 
+_USUAL_IMPORTANCE: Final = 5
+"""Of a memory without one, in the order `recall`. Source: the default of its tables."""
+
+_LONGER = Criterion(
+    lambda m: -utf16_length(loose(m.content)),
+    lambda m: f"{utf16_length(loose(m.content))} characters",
+)
+_RATED = Criterion(
+    lambda m: -(_USUAL_IMPORTANCE if m.importance is None else m.importance),
+    lambda m: f"importance {_USUAL_IMPORTANCE if m.importance is None else m.importance:g}",
+)
+_LOWER = Criterion(lambda m: numbered(m.id)[1], lambda m: f"number {numbered(m.id)[1]}")
+
+_OUTRANKING: Final = frozenset({"recall"})
+"""Orders in which a survivor of an earlier run keeps its place without coming first."""
+
 _JUNK: Final = JunkPolicy()
 
 
@@ -91,7 +108,8 @@ def _bare(policy: JunkPolicy) -> Criterion:
 def _orders(junk: JunkPolicy) -> dict[str, tuple[Criterion, ...]]:
     """Criteria by order; before each stand pinned and survivors of earlier runs, behind it the id.
 
-    `composite` is a contract (wt-memory) and keeps its order, length included.
+    `composite` (wt-memory) and `recall` are contracts and keep their order, length included. In
+    `recall` a survivor of an earlier run has to outrank what it takes.
     """
     return {
         "safe": (_PROVENANCE, _clean(junk), _IMPORTANCE, _ACCESS, _FIRST, _bare(junk)),
@@ -101,6 +119,7 @@ def _orders(junk: JunkPolicy) -> dict[str, tuple[Criterion, ...]]:
         "oldest": (_FIRST,),
         "most_accessed": (_ACCESS, _NEWEST),
         "most_important": (_IMPORTANCE, _NEWEST),
+        "recall": (_PROVENANCE, _LONGER, _RATED, _NEWEST, _LOWER),
     }
 
 
@@ -112,7 +131,7 @@ def rank(
     Args:
         memories: Any memories.
         order: Name of an order.
-        prior: Survivors of earlier runs; sticky, they come before all but pinned memories.
+        prior: Survivors of earlier runs; sticky, in most orders before all but pinned memories.
         junk: What the order `safe` counts as junk.
 
     Raises:
@@ -121,7 +140,7 @@ def rank(
     criteria = _criteria(order, junk)
 
     def key(memory: Memory) -> tuple[float | str, ...]:
-        settled = (not memory.pinned, memory.id not in prior)
+        settled = (not memory.pinned, order not in _OUTRANKING and memory.id not in prior)
         return (*settled, *(c.key(memory) for c in criteria), memory.id)
 
     return [memory.id for memory in sorted(memories, key=key)]
@@ -154,7 +173,7 @@ def why(
     best = memories(group.survivor)
     if best.pinned:
         return "pinned"
-    if best.id in prior:
+    if best.id in prior and order not in _OUTRANKING:
         return "survivor of an earlier run"
     ranked = rank((memories(m.id) for m in group.members), order, prior, junk)
     others = [memories(id_) for id_ in ranked]

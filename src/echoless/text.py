@@ -212,3 +212,35 @@ def token_estimate(text: str) -> int:
     """
     dense = sum(len(run) for run in _UNSPACED_RUN.findall(text))
     return dense + (len(text) - dense + 3) // 4
+
+
+_LOOSE_SPACE: Final = re.compile(
+    "[\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"
+)
+"""White space as ECMAScript has it: without U+0085, with the byte order mark."""
+
+_STRAIGHT_QUOTES: Final = str.maketrans("", "", "'\"")
+
+
+@lru_cache(maxsize=65_536)
+def loose(text: str) -> str:
+    """The form in which some systems call two texts equal: case, straight quotes and gaps aside.
+
+    Lower-case, `'` and `"` deleted, runs of white space made one space, trimmed. Nothing else is
+    taken off. Source: the recall contract.
+    """
+    return _LOOSE_SPACE.sub(" ", text.lower().translate(_STRAIGHT_QUOTES)).strip(" ")
+
+
+def utf16_length(text: str) -> int:
+    """Length in UTF-16 code units, as JavaScript counts it: an emoji is two."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+_TRAILING_NUMBER: Final = re.compile(r"(\d{1,18})\Z")
+
+
+def numbered(id_: str) -> tuple[str, int, str]:
+    """A key that orders ids that end in a number by that number: `m#9` before `m#10`."""
+    found = _TRAILING_NUMBER.search(id_)
+    return (id_[: found.start()], int(found[1]), id_) if found else (id_, -1, id_)

@@ -8,7 +8,15 @@ from typing import Literal
 from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.ledger import Event, Image, Kept, Ledger
 from echoless.model import Memory, same
-from echoless.recovery import done_images, first_images, last_images, recover, reveal, unfinished
+from echoless.recovery import (
+    done_images,
+    first_images,
+    hide_again,
+    last_images,
+    recover,
+    reveal,
+    unfinished,
+)
 from echoless.stores.base import Store, together, together_with_ledger
 from echoless.text import content_key
 from echoless.times import instant
@@ -151,6 +159,7 @@ def _carry_out(store: Store, run: str, restore: list[Memory], *, keep_both: bool
             store.put(restore)
     with ledger.transaction():
         reveal(store, shown)
+        hide_again(store, run)
         ledger.keep(kept)
         ledger.record("run_undone", run, {"kept_both": len(kept)})
     return Undone(run, shown, tuple(sorted(m.id for m in restore)), len(kept))

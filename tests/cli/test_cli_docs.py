@@ -73,7 +73,7 @@ def test_examples_name_options_that_exist() -> None:
         command = by_path[name]
         if isinstance(command, click.Group):
             command = by_path[f"{name} {rest.split()[0]}"]
-        options = {o for p in command.params for o in (*p.opts, "--help")}
+        options = {o for p in command.params for o in (*p.opts, *p.secondary_opts, "--help")}
         for word in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest.partition("&&")[0]):
             assert word in options, f"echoless {name}{rest}"
 

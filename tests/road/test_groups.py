@@ -103,3 +103,30 @@ def test_every_member_is_hidden_directly_once_and_never_if_protected(
         for member in group.members:
             assert member.judged is not None
             assert member.judged.hides(member.id, group.survivor)
+
+
+def close(one: str, other: str, similarity: float) -> Judged:
+    return bond(one, other, Duplicate(Evidence("test", "semantic", similarity)))
+
+
+def test_the_closest_pair_is_joined_first_and_a_survivor_is_never_hidden() -> None:
+    chain = [close("a", "b", 0.99), close("b", "c", 0.96)]
+    assert groups("closest", chain, "cba") == [("b", "a")]
+    assert groups("star", chain, "cba") == [("c", "b")]
+
+
+def test_by_closeness_a_survivor_takes_every_direct_match_it_outranks() -> None:
+    fan = [close("a", "b", 0.95), close("a", "c", 0.96), close("b", "c", 0.9)]
+    assert groups("closest", fan, "abc") == [("a", "bc")]
+    assert groups("closest", fan, "abc", protected="b") == [("a", "c")]
+
+
+def test_by_closeness_copies_come_before_pairs() -> None:
+    assert groups("closest", [close("a", "x", 1.0)], "xcab", copies="abc") == [("c", "ab")]
+
+
+def test_ties_of_closeness_go_by_the_number_in_the_id() -> None:
+    ids = ["m#2", "m#9", "m#10"]
+    judged = [close("m#2", "m#10", 0.95), close("m#9", "m#10", 0.95)]
+    (found,) = gather("closest", Bonds(judged, {}), [*ids], set())
+    assert (found.survivor, [m.id for m in found.members]) == ("m#2", ["m#10"])

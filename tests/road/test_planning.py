@@ -170,3 +170,31 @@ def test_of_graded_links_to_one_target_the_most_confident_stays_and_the_other_is
     )
     third = Memory(id="m-3", content="y", links=(graded("m-1", 0.3), graded("m-2", 0.8)))
     assert relinked(third, {"m-2": "m-1"}).links == (graded("m-1", 0.8),)
+
+
+def test_what_must_stay_is_marked_where_the_others_are_deleted() -> None:
+    told = [Memory(id=f"m-{n}", content="One fact.") for n in range(1, 4)]
+    same = Duplicate(Evidence("by-hand", "exact", 1.0))
+    members = tuple(Membership(i, Judged("m-1", i, same)) for i in ("m-2", "m-3"))
+
+    def planned(rewrites: dict[str, Rewrite] | None = None, *more: str) -> Plan:
+        return make_plan(
+            [Group("m-1", members)],
+            {m.id: m for m in told}.__getitem__,
+            action="delete",
+            reasons={"m-1": "by hand"},
+            store="s",
+            url="u",
+            profile="safe",
+            settings="-",
+            rewrites=rewrites,
+            retained=dict.fromkeys(("m-2", *more), "something refers to it"),
+        )
+
+    kept, gone = planned().actions
+    assert (kept.kind, kept.ids, gone.kind, gone.ids) == (
+        "mark", ("m-1", "m-2"), "delete", ("m-1", "m-3"),
+    )  # fmt: skip
+    assert planned().counts == {"groups": 1, "mark": 1, "merge": 0, "delete": 1}
+    assert [a.kind for a in planned(None, "m-3").actions] == ["mark"]
+    assert [a.kind for a in planned({"m-1": Rewrite("A fact.")}).actions] == ["merge"]

@@ -33,7 +33,9 @@ class TestLlmMemory(StoreConformance):
         """Its namespaces have a pattern, its vectors one model, its links other memories."""
         return replace(
             memory,
-            namespace="work/tokyo" if memory.namespace else "default",
+            namespace={"": "default", FULL.namespace: "work/tokyo"}.get(
+                memory.namespace, memory.namespace
+            ),
             links=() if memory.id == FULL.id else memory.links,
             vectors=tuple(Vector("llm-memory", ROW) for _ in memory.vectors),
         )

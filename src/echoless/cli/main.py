@@ -35,9 +35,10 @@ FAMILIES: Final[Families] = {
         "backup": ("moving", "Make a complete copy, compared record by record."),
     },
     "Other programs' memories": {
+        "recall": ("systems.recall", "Recall: dedup, search and export of its database."),
         "llm-memory": ("systems.llm_memory", "Similar and duplicate memories of llm-memory."),
-        "sliding-context": ("systems.sliding_context", "Entries of sliding-context: cleanup."),
         "ego-mcp": ("systems.ego_mcp", "Near-duplicate memories of ego-mcp: consolidate, merge."),
+        "sliding-context": ("systems.sliding_context", "Entries of sliding-context: cleanup."),
     },
     "About": {
         "stores": ("listing", "Kinds of store that can be opened."),

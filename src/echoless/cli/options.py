@@ -142,7 +142,8 @@ _FINDING: Final = (
     click.option(
         "--grouping",
         type=click.Choice(GROUPINGS),
-        help="How pairs become groups: each with the survivor, each with each, or by chains.",
+        help="How pairs become groups: each with the survivor, each with each, by "
+        "chains, or the closest pair first.",
     ),
     namespace_option,
     click.option(

@@ -13,9 +13,10 @@ from __future__ import annotations
 from echoless.errors import UsageError
 from echoless.judge.base import Judge
 from echoless.judge.decide import FullJudge, GuardJudge
+from echoless.judge.holding import ContainmentJudge
 from echoless.judge.meaning import Meaning
 
-__all__ = ["FullJudge", "GuardJudge", "Judge", "judge_named"]
+__all__ = ["ContainmentJudge", "FullJudge", "GuardJudge", "Judge", "judge_named"]
 
 
 def judge_named(name: str, meaning: Meaning | None = None) -> Judge:
@@ -23,7 +24,8 @@ def judge_named(name: str, meaning: Meaning | None = None) -> Judge:
 
     Args:
         name: `full` (compares what the texts say), `guards` (trusts the similarity but for the
-            number and the negation guard) or `bare` (trusts the similarity).
+            number and the negation guard), `guards+containment` (also holds a pair of which one
+            text contains the other whole) or `bare` (trusts the similarity).
         meaning: Vectors of words and texts; only the full judge asks for them.
 
     Raises:
@@ -34,7 +36,11 @@ def judge_named(name: str, meaning: Meaning | None = None) -> Judge:
             return FullJudge(meaning)
         case "guards":
             return GuardJudge()
+        case "guards+containment":
+            return ContainmentJudge(GuardJudge())
         case "bare":
             return GuardJudge(guards=False)
         case _:
-            raise UsageError(f"there is no judge {name!r}; choose full, guards or bare")
+            raise UsageError(
+                f"there is no judge {name!r}; choose full, guards, guards+containment or bare"
+            )

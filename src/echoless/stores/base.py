@@ -260,11 +260,36 @@ class Protects(Protocol):
 
 
 @runtime_checkable
+class Retains(Protocol):
+    """Some memories may be hidden but not removed: others refer to them, or they know more."""
+
+    def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
+        """Why duplicates must stay in the store.
+
+        Args:
+            pairs: (duplicate, survivor).
+
+        Returns:
+            The reason, a half sentence, by duplicate; those that may go are left out.
+        """
+        ...
+
+
+@runtime_checkable
 class Reports(Protocol):
     """The store keeps something beside the memories that a write may leave behind."""
 
     def notes(self) -> Sequence[str]:
         """What was left behind since it was opened, one sentence each."""
+        ...
+
+
+@runtime_checkable
+class RecordsRemovals(Protocol):
+    """The store keeps its own record of what was removed, and for which survivor."""
+
+    def record_removals(self, removed: Sequence[Mark]) -> None:
+        """Note removals; called in the transaction that carries them out, before it does."""
         ...
 
 
@@ -275,8 +300,8 @@ class HidesMarked(Protocol):
     def hide(self, marks: Sequence[Mark]) -> None:
         """Hide memories in the store's own way.
 
-        Called once the marks stand in the ledger. To hide what is hidden, or does not exist, does
-        nothing.
+        Called in the transaction of the run, before the marks stand in the ledger, and again by a
+        recovery. To hide what is hidden, or does not exist, does nothing.
 
         Args:
             marks: Each hidden memory with the visible one it stands behind, and why.

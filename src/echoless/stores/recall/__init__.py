@@ -1,0 +1,352 @@
+"""Another program's store: the database of Recall, five tables of memories in one SQLite file.
+
+`recall:///recall.db`, or `recall:///recall.db#breadcrumbs` for one table. Ids are `TABLE#NUMBER`.
+What is hidden stands in the program's own table `dedup_lineage`; events and images for undo stand
+in a sidecar, `NAME.echoless`, made by the first write.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar, Final, Self
+
+from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
+from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound
+from echoless.ledger import Kept, Ledger, Mark
+from echoless.model import Memory, digest
+from echoless.stores.base import ALL, Scope
+from echoless.stores.files import exclusive
+from echoless.stores.recall import layout, lineage, references, rows, writing
+from echoless.stores.recall.layout import TABLES, Table
+from echoless.stores.sidecar import Sidecar
+from echoless.text import content_key
+
+_BATCH: Final = 500
+_EMBEDDING: Final = ("id", "model", "dimensions", "embedding", "created_at")
+
+
+class RecallStore:
+    """Memories in a Recall database."""
+
+    summary: ClassVar[str] = "database of Recall: five tables, marks in dedup_lineage"
+    holds_ledger: Final = False
+    profile: Final = "recall"
+
+    def __init__(self, path: Path, database: Database, tables: tuple[str, ...]) -> None:
+        """Wrap an open database; use `open` or `create`."""
+        self.path = path
+        self.tables = tables
+        self._database = _lenient(database)
+        self._writing = False
+        self._sidecar = Sidecar(path)
+        self.url = f"recall:///{path}" + (f"#{tables[0]}" if len(tables) == 1 else "")
+
+    @classmethod
+    def open(cls, location: str) -> Self:
+        """Open an existing file for reading; `writing()` opens it for writing."""
+        path, tables = _located(location)
+        if not path.is_file():
+            raise StoreNotFound(f"There is no file {path}. Check the path.")
+        database = open_for_reading(path)
+        try:
+            with database.speaking():
+                missing = [t for t in TABLES if not table_exists(database.connection, t)]
+        except EcholessError:
+            database.close()
+            raise
+        if missing:
+            database.close()
+            raise ForeignStore(
+                f"{path} is no database of Recall: it has no table {missing[0]}. `echoless stores` "
+                "lists what can be opened."
+            )
+        return cls(path, database, tables)
+
+    @classmethod
+    def create(cls, location: str) -> Self:
+        """Open a file, or make an empty database where there is none."""
+        path, _ = _located(location)
+        if not path.exists() or path.stat().st_size == 0:
+            database = open_for_writing(path, create=True)
+            try:
+                with database.transaction():
+                    layout.make(database.connection)
+            finally:
+                database.close()
+        return cls.open(location)
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """An SQLite file with the five tables."""
+        if not path.is_file() or not is_sqlite(path):
+            return False
+        try:
+            database = open_for_reading(path)
+        except EcholessError:
+            return False
+        try:
+            return all(table_exists(database.connection, name) for name in TABLES)
+        except sqlite3.Error:
+            return False
+        finally:
+            database.close()
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def identity(self) -> str:
+        """Given by the sidecar; before it exists, derived from the absolute path."""
+        return self._sidecar.identity
+
+    @property
+    def ledger(self) -> Ledger:
+        """Events in the sidecar, marks as `dedup_lineage` has them."""
+        return lineage.RecallLedger(
+            self._sidecar.ledger.database,
+            lambda: self.lineage("marked", "deleted"),
+            self._reverted,
+        )
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The open database, for what is no business of memories: search, export."""
+        return self._database.connection
+
+    def lineage(self, *status: str) -> list[lineage.Entry]:
+        """Rows of `dedup_lineage`, of some states if given."""
+        with self._database.speaking():
+            return lineage.entries(self.connection, *status)
+
+    def _reverted(self) -> list[Kept]:
+        """Pairs that were shown again, as long as their texts are as they were then."""
+        shown = self.lineage("reverted")
+        there = self.get({i for e in shown for i in (e.survivor, e.duplicate)})
+        found = []
+        for entry in shown:
+            one, other = there.get(entry.survivor), there.get(entry.duplicate)
+            if one is None or other is None:
+                continue
+            if entry.detail.get("texts") in {None, digest([one.content, other.content])}:
+                a, b = sorted((one, other), key=lambda m: m.id)
+                found.append(Kept(a.id, b.id, content_key(a.content), content_key(b.content)))
+        return found
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """All memories in the scope, table by table, by number."""
+        yield from scope.narrow(m for name in self.tables for m in self._select(TABLES[name]))
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Fresh copies by id, of any table."""
+        wanted: dict[str, list[int]] = {}
+        for table, number in sorted({p for p in map(rows.place_of, ids) if p}):
+            wanted.setdefault(table, []).append(number)
+        found: dict[str, Memory] = {}
+        for table, numbers in wanted.items():
+            for start in range(0, len(numbers), _BATCH):
+                batch = numbers[start : start + _BATCH]
+                found.update((m.id, m) for m in self._select(TABLES[table], batch))
+        return found
+
+    def _select(self, table: Table, numbers: Sequence[int] | None = None) -> Iterator[Memory]:
+        for row, embedding in self._rows(table, numbers):
+            yield rows.memory_of(table, row, embedding)
+
+    def _rows(
+        self, table: Table, numbers: Sequence[int] | None
+    ) -> Iterator[tuple[rows.Row, rows.Row | None]]:
+        with self._database.speaking():
+            names = layout.columns(self.connection, table.name)
+            there = layout.columns(self.connection, "embeddings")
+            vector = [name for name in _EMBEDDING if name in there]
+            chosen = [f"t.{layout.quoted(name)}" for name in names]
+            chosen += [f"e.{name}" for name in vector]
+            join = (
+                f" LEFT JOIN embeddings e ON e.source_table = '{table.name}' AND e.source_id = t.id"
+                if vector
+                else ""
+            )
+            where = "" if numbers is None else f" WHERE t.id IN ({','.join('?' * len(numbers))})"
+            found = self.connection.execute(
+                f"SELECT {', '.join(chosen)} FROM {table.name} t{join}{where} ORDER BY t.id",
+                numbers or (),
+            )
+            for values in found:
+                row = dict(zip(names, values, strict=False))
+                vector_row = dict(zip(vector, values[len(names) :], strict=True))
+                yield row, (vector_row if vector_row.get("id") is not None else None)
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Number of memories in the scope."""
+        return sum(1 for _ in self.scan(scope))
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Number of memories by project; NULL and the empty one are the same."""
+        found: Counter[str] = Counter()
+        with self._database.speaking():
+            for name in self.tables:
+                found.update(
+                    dict(
+                        self.connection.execute(
+                            f"SELECT coalesce(project, '') AS p, count(*) FROM {name} GROUP BY p"
+                        ).fetchall()
+                    )
+                )
+        return dict(sorted(found.items()))
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the writer's lock, with database and sidecar open for writing."""
+        if self._writing:
+            yield
+            return
+        with exclusive(self.path), self._sidecar.writing():
+            reader = self._database
+            writer = _lenient(open_for_writing(self.path, wal=False))
+            self._database, self._writing = writer, True
+            try:
+                yield
+            finally:
+                self._database, self._writing = reader, False
+                writer.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; the sidecar is not part of it."""
+        self._must_write()
+        with self._database.transaction():
+            yield
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Replace or add; only columns that differ are written."""
+        with self.transaction(), self._database.speaking():
+            for memory in memories:
+                place = rows.place_of(memory.id)
+                if place is None:
+                    raise StoreError(
+                        f"{memory.id!r} has no place in {self.path}: ids there are a table and a "
+                        f"number, such as breadcrumbs#12. Tables: {', '.join(TABLES)}."
+                    )
+                self._put(memory, TABLES[place[0]], place[1])
+
+    def _put(self, memory: Memory, table: Table, number: int) -> None:
+        present = next(iter(self._rows(table, [number])), None)
+        names = layout.columns(self.connection, table.name)
+        made = rows.written(memory, table, names, present)
+        if present is None:
+            writing.insert(self.connection, table.name, {**made.row, "id": number})
+            if table_exists(self.connection, "dedup_lineage"):
+                lineage.stands_again(self.connection, (table.name, number))
+        else:
+            writing.update(self.connection, table.name, number, made.row)
+        if made.embedding != (present[1] if present else None):
+            writing.exchange_embedding(self.connection, table.name, number, made.embedding)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take rows out, their vectors with them; triggers keep the full text up to date."""
+        gone: dict[str, list[int]] = {}
+        for table, number in sorted({p for p in map(rows.place_of, ids) if p}):
+            gone.setdefault(table, []).append(number)
+        with self.transaction(), self._database.speaking():
+            for table, numbers in gone.items():
+                writing.forget_embeddings(self.connection, table, numbers)
+                for start in range(0, len(numbers), _BATCH):
+                    batch = numbers[start : start + _BATCH]
+                    places = ",".join("?" * len(batch))
+                    self.connection.execute(f"DELETE FROM {table} WHERE id IN ({places})", batch)
+
+    # ------------------------------------------------------------------ lineage
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Write rows of `dedup_lineage`: Recall's own searches leave marked rows out."""
+        self._note(marks, "marked")
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Set rows that are marked to `reverted`."""
+        wanted = set(ids)
+        with self.transaction(), self._database.speaking():
+            standing = [e.id for e in self.lineage("marked") if e.duplicate in wanted]
+            lineage.set_status(self.connection, standing, "reverted")
+
+    def record_removals(self, removed: Sequence[Mark]) -> None:
+        """Write rows of `dedup_lineage` for what is about to be removed.
+
+        Raises:
+            StoreError: A survivor is not there.
+        """
+        there = self.get({mark.survivor for mark in removed})
+        for mark in removed:
+            if mark.survivor not in there:
+                raise StoreError(
+                    f"{mark.duplicate!r} is not removed: its survivor {mark.survivor!r} is not "
+                    "there. Nothing was changed."
+                )
+        self._note(removed, "deleted")
+
+    def _note(self, marks: Sequence[Mark], status: str) -> None:
+        there = self.get({i for mark in marks for i in (mark.duplicate, mark.survivor)})
+        with self.transaction(), self._database.speaking():
+            lineage.ensure(self.connection)
+            standing = {e.duplicate: e for e in self.lineage("marked")}
+            for mark in marks:
+                both = mark.duplicate in there and mark.survivor in there
+                if mark.duplicate in standing:
+                    if status == "deleted":
+                        lineage.set_status(self.connection, [standing[mark.duplicate].id], status)
+                elif both:
+                    new = references.entry(mark, there[mark.duplicate], there[mark.survivor])
+                    lineage.insert(self.connection, new, status)
+
+    def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
+        """Duplicates that others refer to, or that say more in a field beside their text."""
+        with self._database.speaking():
+            named = references.referenced(self.connection)
+        there = self.get({i for pair in pairs for i in pair})
+        found = {duplicate: named[duplicate] for duplicate, _ in pairs if duplicate in named}
+        for one, other in pairs:
+            if one in found or one not in there or other not in there:
+                continue
+            fields = references.differs(there[one], there[other])
+            if fields:
+                found[one] = f"it alone has {', '.join(fields)}"
+        return found
+
+    def _must_write(self) -> None:
+        if not self._writing:
+            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+
+    def integrity(self) -> list[str]:
+        """What is wrong with the file, one sentence each; empty if nothing is."""
+        with self._database.speaking():
+            found = self.connection.execute("PRAGMA integrity_check(5)").fetchall()
+        return [f"{self.path}: {text}." for (text,) in found if text != "ok"]
+
+    def close(self) -> None:
+        """Close the files."""
+        self._database.close()
+        self._sidecar.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+def _located(location: str) -> tuple[Path, tuple[str, ...]]:
+    """Path, and the tables to look at."""
+    path, _, table = location.rpartition("#")
+    if path and table in TABLES:
+        return Path(path), (table,)
+    return Path(location), tuple(TABLES)
+
+
+def _lenient(database: Database) -> Database:
+    """Read bytes that are no UTF-8 as lone surrogates instead of failing on the whole table."""
+    database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    return database
