@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from echoless.actions import Action, counted
 from echoless.model import Memory, fingerprint
-from echoless.planning import Action, counted
 
 
 @dataclass(frozen=True, slots=True)

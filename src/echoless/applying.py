@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from echoless.accounting import Account, Refusal
+from echoless.actions import Action
 from echoless.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.ledger import Ledger
 from echoless.model import Memory, identical
-from echoless.planning import Action, Plan
+from echoless.planning import Plan
 from echoless.preparing import Step, images, prepare, release_stale
 from echoless.recovery import marks_of, recover, removals_of, settle
 from echoless.stores.base import (

@@ -43,7 +43,8 @@ and keeps the judge's work linear. What is left out is counted.
 """
 
 
-KEPT_SURVIVOR: Final = "survivor of an earlier run, kept visible"
+PRIOR_SURVIVOR: Final = "survivor of an earlier run"
+KEPT_SURVIVOR: Final = f"{PRIOR_SURVIVOR}, kept visible"
 MARKED: Final = "already marked"
 TOO_SHORT: Final = "too short"
 EXPIRED: Final = "expired"

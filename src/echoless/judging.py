@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from echoless.candidates import unfit
+from echoless.deciding import open_judge
 from echoless.errors import InputError
 from echoless.model import (
     Distinct,
@@ -26,7 +27,6 @@ from echoless.model import (
     merges,
     verdict_name,
 )
-from echoless.pipeline import open_judge
 from echoless.profiles import Profile
 from echoless.questions import Question, read_questions
 from echoless.settings import Choices, Settings, resolve

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from echoless import survivor as survivors
+from echoless.actions import Rewrite
 from echoless.candidates import (
-    KEPT_SURVIVOR,
     Progress,
     candidates,
     eligible,
-    folded,
-    folded_loosely,
     open_vectors,
 )
-from echoless.cleanliness import levelled
-from echoless.groups import SAME_BYTES, SAME_TEXT, Bonds, Group, gather
-from echoless.ledger import Ledger, Mark
+from echoless.deciding import consult, judge_all, kept_apart, open_consultation, open_judge
+from echoless.gathering import fold, make_groups, protected_among
+from echoless.groups import Group
+from echoless.ledger import Mark
 from echoless.model import (
     Contradiction,
     Judged,
     Memory,
-    Pair,
     Sibling,
     Subsumes,
     Unsure,
@@ -33,21 +29,15 @@ from echoless.model import (
     Verdict,
     verdict_name,
 )
-from echoless.planning import Plan, Rewrite, make_plan
-from echoless.profiles import ActionKind, Profile
+from echoless.planning import Plan, make_plan
+from echoless.profiles import ActionKind
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Protects, Remarks, Retains, Scope, Store, Unites, check_namespace
+from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
 from echoless.tally import Tally
-from echoless.text import content_key
 
 if TYPE_CHECKING:
-    from echoless.judge import Judge
-    from echoless.opinions.consultation import Consultation, Heard
-    from echoless.vectors.vectorise import MemoryVectoriser
-
-JUDGED_AT_ONCE: Final = 2_000
-"""Pairs judged between two signs of progress; their vectors are made in one go."""
+    from echoless.opinions.consultation import Heard
 
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
@@ -177,7 +167,7 @@ def find(
     )
     tell = progress or (lambda _stage, _done, _all: None)
     tally = Tally()
-    consultation = _consultation(chosen, tell)
+    consultation = open_consultation(chosen, tell)
     memories = _scan(store, chosen, only, tally, tell)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
@@ -188,10 +178,10 @@ def find(
     vectors = open_vectors(chosen, tally, tell)
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors)
     judge = open_judge(chosen.profile, vectors, tally)
-    judged = _judge(judge, memories, signals, apart, tell)
-    judged, settled = _settled(consultation, memories, signals, judged, tally)
-    protected = _protected(store, memories, prior)
-    groups, reasons = _group(memories, judged, copies, apart, prior, protected, chosen, tally)
+    judged = judge_all(judge, memories, signals, apart, tell)
+    judged, settled = consult(consultation, memories, signals, judged, tally)
+    protected = protected_among(store, memories, prior)
+    groups, reasons = make_groups(memories, judged, copies, apart, prior, protected, chosen, tally)
     return Findings(
         store=store.identity,
         url=store.url,
@@ -305,9 +295,9 @@ def groups_among(
     copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
     vectors = open_vectors(settings, tally, told)
     signals, _ = candidates(by_id, copies, settings, tally, told, vectors)
-    judged = _judge(open_judge(profile, vectors, tally), by_id, signals, set(), told)
+    judged = judge_all(open_judge(profile, vectors, tally), by_id, signals, set(), told)
     pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
-    return _group(by_id, judged, copies, set(), set(), pinned, settings, tally)[0]
+    return make_groups(by_id, judged, copies, set(), set(), pinned, settings, tally)[0]
 
 
 # ------------------------------------------------------------------ scan
@@ -348,184 +338,3 @@ def _standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) 
     if stale:
         tally.skip("mark outdated, looked at again", *stale)
     return {id_: mark for id_, mark in marks.items() if id_ not in stale}
-
-
-def fold(
-    memories: Sequence[Memory],
-    profile: Profile,
-    prior: AbstractSet[str],
-    apart: AbstractSet[tuple[str, str]],
-    tally: Tally,
-) -> dict[str, tuple[str, ...]]:
-    """Classes of texts that are one without a judge, by the member that stands for them.
-
-    Args:
-        memories: Those that are looked at.
-        profile: Says which texts are one.
-        prior: Survivors of earlier runs.
-        apart: Pairs a person decided to keep both of.
-        tally: Takes survivors that stay visible beside a better copy.
-    """
-    if profile.folding == "bytes":
-        return folded(memories, profile)
-    by_id = {memory.id: memory for memory in memories}
-    order = survivors.rank(memories, profile.survivor, prior, profile.junk)
-    return folded_loosely((by_id[i] for i in order), profile, prior, apart, tally)
-
-
-# ------------------------------------------------------------------ decide
-
-
-def open_judge(profile: Profile, vectors: MemoryVectoriser | None, tally: Tally) -> Judge:
-    """The judge of a profile.
-
-    Args:
-        profile: Names the judge.
-        vectors: Has the encoder, for a judge that asks what words mean.
-        tally: Told what the judge has to do without.
-
-    Raises:
-        InputError: The user's calibration of the encoder cannot be read.
-    """
-    from echoless.judge import judge_named  # noqa: PLC0415 - brings in lexicons and rapidfuzz
-    from echoless.judge.opening import open_meaning  # noqa: PLC0415
-
-    if profile.judge != "full" or vectors is None:
-        return judge_named(profile.judge)
-    return judge_named("full", open_meaning(vectors.encoder, vectors.cache, tally))
-
-
-def _judge(
-    judge: Judge,
-    memories: Mapping[str, Memory],
-    signals: Mapping[tuple[str, str], Mapping[str, float]],
-    apart: set[tuple[str, str]],
-    tell: Progress,
-) -> list[Judged]:
-    judged: list[Judged] = []
-    wanted = [pair for pair in sorted(signals) if pair not in apart]
-    for start in range(0, len(wanted), JUDGED_AT_ONCE):
-        tell("judging", start, len(wanted))
-        some = wanted[start : start + JUDGED_AT_ONCE]
-        pairs = [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
-        verdicts = judge.judge_all(pairs)
-        judged.extend(Judged(a, b, v) for (a, b), v in zip(some, verdicts, strict=True))
-    tell("judging", len(wanted), len(wanted))
-    return judged
-
-
-def _consultation(settings: Settings, tell: Progress) -> Consultation | None:
-    """The verifier of the run, made first: a wrong name is told before the long work."""
-    if settings.verifier == "none":
-        return None
-    from echoless.opinions.consultation import Consultation  # noqa: PLC0415 - seldom asked for
-    from echoless.opinions.registry import open_verifier  # noqa: PLC0415
-
-    verifier = open_verifier(settings.verifier)
-    if verifier is None:
-        return None
-    return Consultation(
-        verifier,
-        limit=settings.questions,
-        progress=lambda done, whole: tell("asking the verifier", done, whole),
-    )
-
-
-def _settled(
-    consultation: Consultation | None,
-    memories: Mapping[str, Memory],
-    signals: Mapping[tuple[str, str], Mapping[str, float]],
-    judged: list[Judged],
-    tally: Tally,
-) -> tuple[list[Judged], dict[tuple[str, str], Verdict]]:
-    """Verdicts with a verifier's word, and those it changed."""
-    if consultation is None:
-        return judged, {}
-    pairs = [Pair(memories[j.a], memories[j.b], signals[j.a, j.b]) for j in judged]
-    verdicts = consultation.settle(pairs, [j.verdict for j in judged], tally)
-    consultation.report(tally)
-    made = [Judged(j.a, j.b, new) for j, new in zip(judged, verdicts, strict=True)]
-    changed = {
-        (new.a, new.b): new.verdict
-        for old, new in zip(judged, made, strict=True)
-        if new.verdict is not old.verdict
-    }
-    return made, changed
-
-
-def kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str, str]]:
-    """Pairs a person wants to keep both of, as long as neither text changed."""
-    return {
-        (kept.a, kept.b)
-        for kept in ledger.kept()
-        if kept.a in memories
-        and kept.b in memories
-        and content_key(memories[kept.a].content) == kept.print_a
-        and content_key(memories[kept.b].content) == kept.print_b
-    }
-
-
-# ------------------------------------------------------------------ gather and choose
-
-
-def _protected(store: Store, memories: Mapping[str, Memory], prior: set[str]) -> dict[str, str]:
-    """Why memories stay visible whatever they say, by id."""
-    found = dict.fromkeys(prior & memories.keys(), "survivor of an earlier run")
-    found.update((id_, "pinned") for id_, memory in memories.items() if memory.pinned)
-    if isinstance(store, Protects):
-        dear = (id_ for id_, memory in memories.items() if store.protected(memory))
-        found.update((id_, "protected by its store") for id_ in dear if id_ not in found)
-    return found
-
-
-def _group(
-    memories: Mapping[str, Memory],
-    judged: Sequence[Judged],
-    copies: Mapping[str, Sequence[str]],
-    apart: set[tuple[str, str]],
-    prior: set[str],
-    protected: Mapping[str, str],
-    settings: Settings,
-    tally: Tally,
-) -> tuple[tuple[Group, ...], dict[str, str]]:
-    profile = settings.profile
-    copied = SAME_BYTES if profile.folding == "bytes" else SAME_TEXT
-    bonds = Bonds(levelled(judged, memories, profile.junk), copies, apart, copied=copied)
-    ids = bonds.ids()
-    there = [memories[i] for i in ids]
-    order = survivors.rank(there, profile.survivor, prior, profile.junk)
-    centres = survivors.rank(there, profile.centre, set(), profile.junk) if profile.centre else ()
-    groups = tuple(gather(profile.grouping, bonds, order, protected.keys() & set(ids), centres))
-    for a, b in apart:
-        tally.skip("kept both", a, b)
-    _note_protected(groups, bonds, protected, tally)
-    if profile.grouping == "closest":
-        _note_outranked(bonds, order, prior, tally)
-    return groups, {
-        g.survivor: survivors.why(g, memories.__getitem__, profile.survivor, prior, profile.junk)
-        for g in groups
-    }
-
-
-def _note_protected(
-    groups: Iterable[Group],
-    bonds: Bonds,
-    protected: Mapping[str, str],
-    tally: Tally,
-) -> None:
-    """Count memories that stay visible only because they are protected."""
-    for group in groups:
-        for near in bonds.neighbours(group.survivor):
-            if near in protected and bonds.hides(near, group.survivor):
-                tally.skip(f"{protected[near]}, kept visible", near)
-
-
-def _note_outranked(
-    bonds: Bonds, order: Sequence[str], prior: AbstractSet[str], tally: Tally
-) -> None:
-    """Count survivors of earlier runs that a better memory would have taken."""
-    place = {id_: at for at, id_ in enumerate(order)}
-    for kept in sorted(prior & place.keys()):
-        for near in bonds.neighbours(kept):
-            if place[near] < place[kept] and bonds.hides(kept, near):
-                tally.skip(KEPT_SURVIVOR, kept)

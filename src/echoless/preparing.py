@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import assert_never
 
 from echoless.accounting import Account, Refusal
+from echoless.actions import Action, Delete, Mark, Merge
 from echoless.ledger import Image
 from echoless.ledger import Mark as LedgerMark
 from echoless.merging import Conflict, merged, relinked
 from echoless.model import Json, Memory, fingerprint
-from echoless.planning import Action, Delete, Mark, Merge
 from echoless.recovery import outdated, release, texts_key
 from echoless.stores.base import Protects, Retains, Store, Unites
 from echoless.times import now

@@ -13,7 +13,7 @@ from typing import Literal
 
 from echoless.ledger import Event, Image, Ledger, Mark
 from echoless.model import JsonObject, Memory, digest, identical, same
-from echoless.stores.base import HidesMarked, Store
+from echoless.stores.base import HidesMarked, Store, Transaction
 
 Outcome = Literal["finished", "rolled back", "conflict"]
 
@@ -82,9 +82,9 @@ def _recover_actions(
     numbers = {event.data["action"] for event in pending}
     images = [image for image in store.ledger.images(run) if image.action in numbers]
     before, after = first_images(images), last_images(images)
-    if not before and pending and _hidden_already(store, run, pending):
+    if all(identical(before[i], after[i]) for i in before) and _hidden_already(store, run, pending):
         _confirm(store, run, pending)
-        return "finished", ()
+        return "finished", tuple(sorted(before))
     current = store.get(before)
     arrived = [i for i in before if _is(current.get(i), after[i], not_=before[i])]
     if arrived and all(i in arrived or same(before[i], after[i]) for i in before):
@@ -98,6 +98,8 @@ def _recover_actions(
     restore = [m for i, m in sorted(before.items()) if m and i not in edited and i in arrived]
     if restore:
         store.put(restore)
+    if isinstance(store, HidesMarked) and (arrived or not isinstance(store, Transaction)):
+        store.unhide([m.duplicate for event in pending for m in marks_of(event.data, run)])
     with store.ledger.transaction():
         for event in pending:
             store.ledger.record(
@@ -109,12 +111,12 @@ def _recover_actions(
 
 
 def _hidden_already(store: Store, run: str, pending: Sequence[Event]) -> bool:
-    """Whether the store itself tells that all marks of a run arrived."""
+    """Whether the store itself tells that all marks of a run arrived, and there are any."""
     standing = store.ledger.marks()
-    return all(
+    announced = [mark for event in pending for mark in marks_of(event.data, run)]
+    return bool(announced) and all(
         mark.duplicate in standing and standing[mark.duplicate].survivor == mark.survivor
-        for event in pending
-        for mark in marks_of(event.data, run)
+        for mark in announced
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from echoless import apply, history, open_store, undo
 from echoless.errors import StoreError
+from echoless.ledger import Mark
 from echoless.model import Link
+from echoless.profiles import ActionKind
 from echoless.stores import Store
 from echoless.testing.stores import fill, plan_by_hand, simple, state
 
@@ -70,3 +73,43 @@ def test_links_a_run_moved_itself_are_no_edit(tmp_path: Path) -> None:
         run = apply(store, plan_by_hand(store, [("m-1", "m-2"), ("m-3", "m-4")], "delete"))
         assert run.refused == ()
         assert [m.id for m in store.scan()] == ["m-1", "m-3"]
+
+
+class Hiding:
+    """A store without transactions that hides from its clients; hiding m-4 fails once."""
+
+    def __init__(self, inner: Store) -> None:
+        self._inner = inner
+        self.hidden: set[str] = set()
+        self.failed = False
+
+    def __getattr__(self, name: str) -> object:
+        if name in {"holds_ledger", "transaction"}:
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        self.hidden.update(mark.duplicate for mark in marks)
+        if "m-4" in self.hidden and not self.failed:
+            self.failed = True
+            raise StoreError("m-4 cannot be hidden")
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        self.hidden.difference_update(ids)
+
+
+@pytest.mark.parametrize(("action", "failed"), [("mark", ["m-3"]), ("merge", [])])
+def test_where_hiding_fails_a_mark_is_taken_back_and_a_merge_finished(
+    tmp_path: Path, action: ActionKind, failed: list[str]
+) -> None:
+    url = f"jsonl:///{tmp_path}/memories.jsonl"
+    fill(url, [simple(n, tags=(f"t{n}",)) for n in range(1, 7)])
+    with open_store(url) as inner:
+        hiding = Hiding(inner)
+        store = cast("Store", hiding)
+        run = apply(store, plan_by_hand(store, GROUPS, action), one_by_one=True)
+        assert [each.survivor for each in run.failed] == failed
+        expected = {"m-2", "m-6"} if failed else {"m-2", "m-4", "m-6"}
+        assert hiding.hidden == store.ledger.marks().keys() == expected
+        undo(store, run.id)
+        assert hiding.hidden == set()

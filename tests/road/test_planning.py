@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 
 from echoless import Memory, find, plan, read_plan, write_plan
+from echoless.actions import Rewrite
 from echoless.errors import PlanUnreadable, UsageError
 from echoless.groups import Group, Membership
 from echoless.merging import Conflict, relinked, united
 from echoless.model import Duplicate, Evidence, Judged, Link, Vector
-from echoless.planning import Plan, Rewrite, make_plan
+from echoless.planning import Plan, make_plan
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import folder, quick, safe, world

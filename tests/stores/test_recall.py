@@ -251,7 +251,7 @@ def test_a_vector_of_another_length_than_it_says_is_refused(recall: Recall) -> N
     assert recall.run("SELECT model, dimensions FROM embeddings") == [("m", 2)]
 
 
-@pytest.mark.parametrize("action", ["mark", "delete"])
+@pytest.mark.parametrize("action", ["mark", "merge", "delete"])
 def test_a_run_that_died_before_its_confirmation_is_finished(
     recall: Recall, monkeypatch: pytest.MonkeyPatch, action: ActionKind
 ) -> None:
@@ -270,7 +270,7 @@ def test_a_run_that_died_before_its_confirmation_is_finished(
                 apply(store, plan(find(store), action=action))
         assert [p.kind for p in check(store).problems] == ["interrupted"]
         assert check(store).problems == ()
-        status = "marked" if action == "mark" else "deleted"
+        status = "deleted" if action == "delete" else "marked"
         assert recall.lineage() == [(2, 1, status)]
         undo(store, "last")
         assert recall.lineage() == [(2, 1, "reverted")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from echoless.actions import Action, Member
 from echoless.auditing import Report, Share, held_by_kind
 from echoless.cli.differences import word_difference
 from echoless.cli.document import (
@@ -24,7 +25,7 @@ from echoless.cli.document import (
 )
 from echoless.model import Judged, Memory, Update
 from echoless.pipeline import Findings
-from echoless.planning import Action, Member, Plan
+from echoless.planning import Plan
 from echoless.tally import Tally
 
 LEGEND: Final = say(

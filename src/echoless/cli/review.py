@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from echoless.actions import Action
 from echoless.applying import apply
 from echoless.cli import render
 from echoless.cli.document import (
@@ -33,7 +34,7 @@ from echoless.errors import UsageError
 from echoless.groups import Group
 from echoless.model import Memory
 from echoless.pipeline import Findings
-from echoless.planning import Action, Plan, write_plan
+from echoless.planning import Plan, write_plan
 from echoless.review import Pairs, plan_reviewed, regroup
 from echoless.stores import Store
 from echoless.undoing import keep_both

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from echoless.actions import Rewrite
 from echoless.applying import apply
 from echoless.errors import EcholessError, StoreError, StoreNotFound
 from echoless.groups import Group, Membership
@@ -32,7 +33,7 @@ from echoless.model import (
     Vector,
     fingerprint,
 )
-from echoless.planning import Plan, Rewrite, make_plan
+from echoless.planning import Plan, make_plan
 from echoless.profiles import ActionKind
 from echoless.stores.base import Scope, Store, Transaction
 from echoless.stores.registry import open_store

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from echoless import undoing
+from echoless.actions import Rewrite
 from echoless.applying import Run, apply
 from echoless.errors import EncoderError, InputError, PlanRefused, UsageError
 from echoless.groups import Group, Membership
 from echoless.judge.guards import negations, numbers
 from echoless.model import Duplicate, Evidence, Judged, Memory, Vector
-from echoless.planning import Plan, Rewrite, make_plan
+from echoless.planning import Plan, make_plan
 from echoless.settings import Choices, resolve
 from echoless.stores.base import Protects, Store
 from echoless.tally import Tally

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from heapq import nsmallest
 from typing import Final
 
+from echoless.deciding import kept_apart
 from echoless.errors import UsageError
 from echoless.model import Json, Memory
-from echoless.pipeline import kept_apart
 from echoless.stores.base import Protects, Store
 from echoless.tally import Tally
 from echoless.times import instant

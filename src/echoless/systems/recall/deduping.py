@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from echoless.actions import Delete
 from echoless.applying import Run, apply
 from echoless.candidates import KEPT_SURVIVOR, MARKED, NOT_LOOKED_AT, TOO_SHORT, eligible
 from echoless.errors import PlanError, UsageError
 from echoless.ledger import Mark
 from echoless.model import Judged, Memory, merges
 from echoless.pipeline import Findings, find, plan
-from echoless.planning import Delete, Plan, removals
+from echoless.planning import Plan, removals
 from echoless.profiles import RECALL
 from echoless.settings import Choices, Settings, read_threshold, resolve
 from echoless.stores.recall import RecallStore

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from echoless.actions import Rewrite
 from echoless.applying import Run, apply
 from echoless.errors import ForeignStore
 from echoless.groups import Group
 from echoless.llm import Complete, Embed
 from echoless.model import Memory
 from echoless.pipeline import Findings, find, plan_groups
-from echoless.planning import Rewrite
 from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
 from echoless.stores.lancedb.location import Location
 from echoless.stores.lancedb.store import LanceStore

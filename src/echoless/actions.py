@@ -1,0 +1,184 @@
+"""What a plan does to one group, as values and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, TypeAlias, cast
+
+from echoless import codec
+from echoless.model import Json, JsonObject, Vector
+from echoless.profiles import ActionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A memory that would stand behind, or go into, a survivor.
+
+    Attributes:
+        id: The memory.
+        fingerprint: Its state when the plan was made.
+        verdict: Its direct verdict with the survivor; None in a transitive group without one.
+        similarity: Their similarity, 0 to 1; None where nothing measured it.
+        evidence: Why, in one line.
+        preview: The beginning of its text, for the reader of the file.
+    """
+
+    id: str
+    fingerprint: str
+    verdict: str | None
+    similarity: float | None
+    evidence: str
+    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A text the survivor gets in place of its own, with vectors of that text.
+
+    Whoever proposes it has checked that no fact of the group is lost in it (law 12).
+
+    Attributes:
+        content: The new text.
+        vectors: At most one for a model; the survivor's own belong to its old text and go.
+        by: Who wrote it, for the reader of the plan: a person, a model's name, `echoless`.
+    """
+
+    content: str
+    vectors: tuple[Vector, ...] = ()
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupAction:
+    """What all actions have.
+
+    Attributes:
+        survivor: Id of the memory that stays visible.
+        fingerprint: Its state when the plan was made.
+        members: The others, by id.
+        why: Why this one survives.
+        preview: The beginning of the survivor's text.
+        gains: Fields of the survivor that a merge or deletion would change, with the new value.
+        rewrite: The survivor's new text; None leaves the text alone. A mark has none.
+        untouched: Fields of the survivor a merge or deletion leaves as they are.
+        marked: Whether the members stand hidden behind this survivor already (deletions only).
+    """
+
+    kind: ClassVar[ActionKind]
+
+    survivor: str
+    fingerprint: str
+    members: tuple[Member, ...]
+    why: str
+    preview: str = ""
+    gains: JsonObject = field(default_factory=dict)
+    rewrite: Rewrite | None = None
+    untouched: tuple[str, ...] = ()
+    marked: bool = False
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Survivor and members."""
+        return (self.survivor, *(m.id for m in self.members))
+
+
+class Mark(_GroupAction):
+    """Hide the members behind the survivor; no record changes."""
+
+    __slots__ = ()
+    kind = "mark"
+
+
+class Merge(_GroupAction):
+    """Give the survivor the members' metadata, then hide them."""
+
+    __slots__ = ()
+    kind = "merge"
+
+
+class Delete(_GroupAction):
+    """Give the survivor the members' metadata, then remove them; the ledger keeps their images."""
+
+    __slots__ = ()
+    kind = "delete"
+
+
+Action: TypeAlias = Mark | Merge | Delete
+KINDS: Final[Mapping[str, type[Mark | Merge | Delete]]] = {c.kind: c for c in (Mark, Merge, Delete)}
+
+
+def counted(actions: Iterable[Action]) -> dict[str, int]:
+    """Groups, and memories that would be hidden or removed, by kind of action."""
+    actions = list(actions)
+    made = {"groups": len({a.survivor for a in actions}), "mark": 0, "merge": 0, "delete": 0}
+    for action in actions:
+        made[action.kind] += len(action.members)
+    return made
+
+
+def action_to_json(action: Action) -> dict[str, Json]:
+    """As in a plan file."""
+    rewrite = {} if action.rewrite is None else {"rewrite": _rewrite_json(action.rewrite)}
+    untouched: dict[str, Json] = {"untouched": list(action.untouched)} if action.untouched else {}
+    marked: dict[str, Json] = {"marked": True} if action.marked else {}
+    return {
+        **rewrite,
+        **untouched,
+        **marked,
+        "action": action.kind,
+        "survivor": action.survivor,
+        "fingerprint": action.fingerprint,
+        "why": action.why,
+        "preview": action.preview,
+        "gains": dict(action.gains),
+        "members": [
+            {
+                "id": m.id,
+                "fingerprint": m.fingerprint,
+                "verdict": m.verdict,
+                "similarity": m.similarity,
+                "evidence": m.evidence,
+                "preview": m.preview,
+            }
+            for m in action.members
+        ],
+    }
+
+
+def _rewrite_json(rewrite: Rewrite) -> dict[str, Json]:
+    vectors = codec.vectors_to_json(rewrite.vectors)
+    return {"content": rewrite.content, "vectors": vectors, "by": rewrite.by}
+
+
+def action_from_json(data: JsonObject) -> Action:
+    """An action from what `action_to_json` gave."""
+    members = cast("Sequence[Mapping[str, str]]", data["members"])
+    return KINDS[str(data["action"])](
+        str(data["survivor"]),
+        str(data["fingerprint"]),
+        tuple(
+            Member(
+                m["id"],
+                m["fingerprint"],
+                m["verdict"],
+                cast("float | None", m["similarity"]),
+                m["evidence"],
+                m["preview"],
+            )
+            for m in members
+        ),
+        str(data["why"]),
+        str(data["preview"]),
+        cast("JsonObject", data["gains"]),
+        _rewrite(cast("JsonObject | None", data.get("rewrite"))),
+        tuple(cast("Sequence[str]", data.get("untouched", ()))),
+        marked=bool(data.get("marked", False)),
+    )
+
+
+def _rewrite(data: JsonObject | None) -> Rewrite | None:
+    if data is None:
+        return None
+    vectors = codec.read_vectors(data["vectors"])
+    return Rewrite(str(data["content"]), vectors, str(data["by"]))

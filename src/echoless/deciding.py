@@ -1,0 +1,121 @@
+"""Ask the judge, and where there is one the verifier, about every candidate pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Final
+
+from echoless.candidates import Progress
+from echoless.ledger import Ledger
+from echoless.model import Judged, Memory, Pair, Verdict
+from echoless.profiles import Profile
+from echoless.settings import Settings
+from echoless.tally import Tally
+from echoless.text import content_key
+
+if TYPE_CHECKING:
+    from echoless.judge import Judge
+    from echoless.opinions.consultation import Consultation
+    from echoless.vectors.vectorise import MemoryVectoriser
+
+JUDGED_AT_ONCE: Final = 2_000
+"""Pairs judged between two signs of progress; their vectors are made in one go."""
+
+
+def open_judge(profile: Profile, vectors: MemoryVectoriser | None, tally: Tally) -> Judge:
+    """The judge of a profile.
+
+    Args:
+        profile: Names the judge.
+        vectors: Has the encoder, for a judge that asks what words mean.
+        tally: Told what the judge has to do without.
+
+    Raises:
+        InputError: The user's calibration of the encoder cannot be read.
+    """
+    from echoless.judge import judge_named  # noqa: PLC0415 - brings in lexicons and rapidfuzz
+    from echoless.judge.opening import open_meaning  # noqa: PLC0415
+
+    if profile.judge != "full" or vectors is None:
+        return judge_named(profile.judge)
+    return judge_named("full", open_meaning(vectors.encoder, vectors.cache, tally))
+
+
+def judge_all(
+    judge: Judge,
+    memories: Mapping[str, Memory],
+    signals: Mapping[tuple[str, str], Mapping[str, float]],
+    apart: AbstractSet[tuple[str, str]],
+    tell: Progress,
+) -> list[Judged]:
+    """The verdict on every pair but those kept apart, by ids.
+
+    Args:
+        judge: Decides.
+        memories: By id.
+        signals: Similarity by detector, by pair of ids (smaller first).
+        apart: Pairs nobody is to be asked about again.
+        tell: Told how far it is.
+    """
+    judged: list[Judged] = []
+    wanted = [pair for pair in sorted(signals) if pair not in apart]
+    for start in range(0, len(wanted), JUDGED_AT_ONCE):
+        tell("judging", start, len(wanted))
+        some = wanted[start : start + JUDGED_AT_ONCE]
+        pairs = [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
+        verdicts = judge.judge_all(pairs)
+        judged.extend(Judged(a, b, v) for (a, b), v in zip(some, verdicts, strict=True))
+    tell("judging", len(wanted), len(wanted))
+    return judged
+
+
+def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:
+    """The verifier of the run, made first: a wrong name is told before the long work."""
+    if settings.verifier == "none":
+        return None
+    from echoless.opinions.consultation import Consultation  # noqa: PLC0415 - seldom asked for
+    from echoless.opinions.registry import open_verifier  # noqa: PLC0415
+
+    verifier = open_verifier(settings.verifier)
+    if verifier is None:
+        return None
+    return Consultation(
+        verifier,
+        limit=settings.questions,
+        progress=lambda done, whole: tell("asking the verifier", done, whole),
+    )
+
+
+def consult(
+    consultation: Consultation | None,
+    memories: Mapping[str, Memory],
+    signals: Mapping[tuple[str, str], Mapping[str, float]],
+    judged: list[Judged],
+    tally: Tally,
+) -> tuple[list[Judged], dict[tuple[str, str], Verdict]]:
+    """Verdicts with a verifier's word, and those it changed."""
+    if consultation is None:
+        return judged, {}
+    pairs = [Pair(memories[j.a], memories[j.b], signals[j.a, j.b]) for j in judged]
+    verdicts = consultation.settle(pairs, [j.verdict for j in judged], tally)
+    consultation.report(tally)
+    made = [Judged(j.a, j.b, new) for j, new in zip(judged, verdicts, strict=True)]
+    changed = {
+        (new.a, new.b): new.verdict
+        for old, new in zip(judged, made, strict=True)
+        if new.verdict is not old.verdict
+    }
+    return made, changed
+
+
+def kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str, str]]:
+    """Pairs a person wants to keep both of, as long as neither text changed."""
+    return {
+        (kept.a, kept.b)
+        for kept in ledger.kept()
+        if kept.a in memories
+        and kept.b in memories
+        and content_key(memories[kept.a].content) == kept.print_a
+        and content_key(memories[kept.b].content) == kept.print_b
+    }
