@@ -17,10 +17,25 @@ from typing import assert_never
 from echoless.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.ledger import Image, Ledger
 from echoless.merging import Conflict, relinked, united
-from echoless.model import Json, Memory, fingerprint, identical
+from echoless.model import Json, Memory, canonical, fingerprint, identical
 from echoless.planning import Action, Delete, Mark, Merge, Plan
-from echoless.recovery import conceal, marks_of, outdated, recover, release, texts_key
-from echoless.stores.base import Store, Transaction, together, together_with_ledger
+from echoless.recovery import (
+    conceal,
+    marks_of,
+    outdated,
+    recover,
+    release,
+    roll_back,
+    texts_key,
+)
+from echoless.stores.base import (
+    Forming,
+    Store,
+    Transaction,
+    forming,
+    together,
+    together_with_ledger,
+)
 
 Progress = Callable[[int, int], None]
 
@@ -44,6 +59,7 @@ class Run:
         counts: Memories hidden, merged or deleted, and groups, as in `Plan.counts`.
         refused: Actions left out because a record changed since the plan.
         recovered: Interrupted runs that were brought to an end first.
+        failed: Actions that failed half-way and were rolled back, see `apply`.
     """
 
     id: str
@@ -51,6 +67,7 @@ class Run:
     counts: dict[str, int]
     refused: tuple[Refusal, ...]
     recovered: tuple[str, ...] = ()
+    failed: tuple[Refusal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +104,21 @@ class _Step:
         }
 
 
-def apply(store: Store, plan: Plan, *, progress: Progress | None = None) -> Run:
+def apply(
+    store: Store, plan: Plan, *, progress: Progress | None = None, keep_going: bool = False
+) -> Run:
     """Carry out a plan.
 
     Args:
         store: The store it was made for.
         plan: Used once, whatever comes of it.
         progress: Told (actions done, actions in all).
+        keep_going: Where an action fails in a store without transactions, roll that one back and
+            go on with the others, instead of ending there.
 
     Returns:
-        What was done. `refused` lists actions whose records changed since the plan.
+        What was done. `refused` lists actions whose records changed since the plan, `failed` those
+        that failed where `keep_going` is set.
 
     Raises:
         PlanForeign: It was made for another store.
@@ -110,8 +132,9 @@ def apply(store: Store, plan: Plan, *, progress: Progress | None = None) -> Run:
         run = _new_run()
         with together_with_ledger(store):
             _admit(store, plan)  # again: another process may have been quicker
-            refused = _carry_out(store, plan, run, progress)
-        return Run(run, plan.id, _counts(plan, refused), tuple(refused), recovered)
+            refused, failed = _carry_out(store, plan, run, progress, keep_going=keep_going)
+        counts = _counts(plan, [*refused, *failed])
+        return Run(run, plan.id, counts, tuple(refused), recovered, tuple(failed))
 
 
 def _admit(store: Store, plan: Plan) -> None:
@@ -131,7 +154,14 @@ def _new_run() -> str:
     return f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
 
 
-def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) -> list[Refusal]:
+def _carry_out(
+    store: Store, plan: Plan, run: str, progress: Progress | None, *, keep_going: bool
+) -> tuple[list[Refusal], list[Refusal]]:
+    """Do it.
+
+    Returns:
+        Actions refused, and actions that failed.
+    """
     ledger = store.ledger
     with ledger.transaction():
         ledger.use_plan(plan.id, run)
@@ -141,23 +171,41 @@ def _carry_out(store: Store, plan: Plan, run: str, progress: Progress | None) ->
             {"plan": plan.id, "profile": plan.profile, "settings": plan.settings},
         )
     refused: list[Refusal] = []
+    failed: list[Refusal] = []
+    settled = True
     try:
         for at, batch in _batches(store, plan.actions):
-            steps = _prepare(store, batch, at, refused)
-            _announce(ledger, run, steps)
-            _mutate(store, steps)
-            _confirm(store, run, steps)
+            try:
+                _do(store, batch, at, run, refused)
+            except EcholessError as problem:
+                if not keep_going or isinstance(store, Transaction):
+                    raise
+                (action,) = batch
+                failure = Refusal(action.survivor, action.ids, str(problem))
+                outcome = roll_back(store, run, at, failure.ids, failure.reason)
+                settled = settled and outcome is not None
+                if outcome != "finished":
+                    failed.append(failure)
             if progress:
                 progress(at + len(batch), len(plan.actions))
         with ledger.transaction():
             _record_refusals(ledger, run, refused)
-            ledger.record("run_finished", run, {"status": "done", "refused": len(refused)})
+            if settled:  # else `check`, or the next write, brings the run to its end
+                counts: dict[str, Json] = {"refused": len(refused), "failed": len(failed)}
+                ledger.record("run_finished", run, {"status": "done", **counts})
     except BaseException:
         if not (isinstance(store, Transaction) and store.holds_ledger):
             with suppress(EcholessError):  # what cannot be ended now, `check` ends later
                 recover(store)
         raise
-    return refused
+    return refused, failed
+
+
+def _do(store: Store, batch: Sequence[Action], at: int, run: str, refused: list[Refusal]) -> None:
+    steps = _prepare(store, batch, at, refused)
+    _announce(store.ledger, run, steps)
+    _mutate(store, steps)
+    _confirm(store, run, steps)
 
 
 def _batches(store: Store, actions: Sequence[Action]) -> Iterator[tuple[int, Sequence[Action]]]:
@@ -194,9 +242,10 @@ def _prepare(
         else:
             admitted.append((index, action))
     working = dict(current)
+    form = forming(store)
     moved = {m.id: a.survivor for _, a in admitted if isinstance(a, Delete) for m in a.members}
     referrers = _referrers(store, moved)
-    return [_step(index, action, working, referrers) for index, action in admitted]
+    return [_step(index, action, working, referrers, form) for index, action in admitted]
 
 
 def _refusal(
@@ -240,13 +289,16 @@ def _step(
     action: Action,
     working: dict[str, Memory],
     referrers: dict[str, list[Memory]],
+    form: Forming,
 ) -> _Step:
     """Work out one action on the state the actions before it leave (`working` is updated)."""
     if isinstance(action, Mark):
         return _Step(index, action, {}, {}, (), _texts(action, working[action.survivor], working))
     members = [working[m.id] for m in action.members]
     before = {action.survivor: working[action.survivor]}
-    survivor, conflicts = united(working[action.survivor], members)
+    whole, conflicts = united(working[action.survivor], members)
+    survivor = form(working[action.survivor], members, whole)
+    conflicts = tuple(c for c in conflicts if not _is_settled(c, survivor))
     if action.rewrite is not None:
         new = action.rewrite
         survivor = replace(survivor, content=new.content, vectors=new.vectors)
@@ -268,6 +320,12 @@ def _step(
             assert_never(action)
     working.update({i: m for i, m in after.items() if m})
     return _Step(index, action, before, after, conflicts, texts)
+
+
+def _is_settled(conflict: Conflict, survivor: Memory) -> bool:
+    """Whether the store found a value that holds both."""
+    home, _, key = conflict.key.partition(".")
+    return home == "extra" and canonical(survivor.extra.get(key)) != canonical(conflict.kept)
 
 
 def _texts(action: Action, survivor: Memory, working: Mapping[str, Memory]) -> dict[str, str]:

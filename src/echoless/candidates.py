@@ -33,14 +33,6 @@ READ_FOR_DAYS: Final = 2_000
 DAY: Final = 86_400 * 10**9
 """Nanoseconds."""
 
-PAIRS_PER_MEMORY: Final = 30
-"""Pairs of one detector that are looked at, for each memory of a partition, closest first.
-
-In stores of one topic the pairs at a recall-oriented threshold grow with the square of the store:
-30 a memory is more than twice what the widest threshold in `benchmarks/results/detectors.md` needs,
-and keeps the judge's work linear. What is left out is counted.
-"""
-
 
 def eligible(
     memories: Mapping[str, Memory], marked: Mapping[str, str], tally: Tally
@@ -120,10 +112,15 @@ def candidates(
     left_out = 0
     partitions = list(_partitions(memories, copies, settings.profile))
     for use in settings.profile.detectors:
-        detector = open_detector(use.name, _options(use, vectoriser))
-        for at, partition in enumerate(partitions):
-            tell(f"looking ({use.name})", at, len(partitions))
-            budget = PAIRS_PER_MEMORY * len(partition)
+        done = 0
+
+        def pulse(name: str = use.name) -> None:
+            tell(f"looking ({name})", done, len(partitions))  # noqa: B023 - called in this turn
+
+        detector = open_detector(use.name, _options(use, vectoriser, pulse))
+        for done, partition in enumerate(partitions):  # noqa: B007 - `pulse` tells it
+            pulse()
+            budget = settings.profile.pairs * len(partition)
             kept, dropped = closest(detector.detect(partition, tally), budget)
             for found in kept:
                 signals.setdefault((found.a, found.b), {})[use.name] = found.similarity
@@ -134,12 +131,15 @@ def candidates(
     return signals, left_out
 
 
-def _options(use: DetectorUse, vectoriser: Vectoriser | None) -> DetectorOptions:
+def _options(
+    use: DetectorUse, vectoriser: Vectoriser | None, pulse: Callable[[], None]
+) -> DetectorOptions:
     return DetectorOptions(
         threshold=use.threshold,
         inclusive=use.inclusive,
         settings=use.settings,
         vectoriser=vectoriser,
+        pulse=pulse,
     )
 
 

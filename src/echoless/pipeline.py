@@ -28,7 +28,7 @@ from echoless.planning import Plan, Rewrite, make_plan
 from echoless.profiles import ActionKind, Profile
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Scope, Store, check_namespace
+from echoless.stores.base import Forming, Scope, Store, as_united, check_namespace, forming
 from echoless.tally import Tally
 from echoless.text import content_key
 
@@ -67,6 +67,7 @@ class Findings:
         tally: What was skipped, and why.
         opinions: How the verifier was asked about unsure pairs; None where there was none.
         settled: Verdicts that a verifier's word changed, by ids, smaller first.
+        form: What a merge makes of a survivor in this store.
     """
 
     store: str
@@ -82,6 +83,7 @@ class Findings:
     tally: Tally
     opinions: Heard | None = None
     settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
+    form: Forming = field(default=as_united, compare=False, repr=False)
 
     @property
     def redundant(self) -> int:
@@ -187,6 +189,7 @@ def find(
         tally=tally,
         opinions=consultation.heard if consultation else None,
         settled=settled,
+        form=forming(store),
     )
 
 
@@ -227,6 +230,7 @@ def plan_groups(
         settings=findings.settings.digest,
         measure=measure(findings),
         rewrites=rewrites,
+        form=findings.form,
     )
 
 

@@ -24,6 +24,7 @@ from echoless.model import (
     verdict_name,
 )
 from echoless.profiles import ActionKind
+from echoless.stores.base import Forming, as_united
 from echoless.times import now
 
 FORMAT: Final = 1
@@ -190,6 +191,7 @@ def make_plan(
     settings: str,
     measure: Callable[[str, str], float | None] | None = None,
     rewrites: Mapping[str, Rewrite] | None = None,
+    form: Forming = as_united,
 ) -> Plan:
     """Make a plan from groups; reads nothing, writes nothing.
 
@@ -204,6 +206,7 @@ def make_plan(
         settings: Digest of the settings.
         measure: Similarity of two ids for members of transitive groups without a verdict.
         rewrites: New texts of survivors, by id; for `merge` and `delete` only.
+        form: What a merge makes of a survivor in that store.
 
     Raises:
         UsageError: Unknown action, or a rewrite for a mark.
@@ -219,7 +222,11 @@ def make_plan(
         members = tuple(
             _member(memory(m.id), group.survivor, m.judged, measure) for m in group.members
         )
-        gains = {} if action == "mark" else _gains(survivor, [memory(m.id) for m in group.members])
+        gains = (
+            {}
+            if action == "mark"
+            else _gains(survivor, [memory(m.id) for m in group.members], form)
+        )
         actions.append(
             made(
                 survivor.id,
@@ -269,8 +276,8 @@ def _member(
     )
 
 
-def _gains(survivor: Memory, members: Sequence[Memory]) -> dict[str, Json]:
-    new, _ = united(survivor, members)
+def _gains(survivor: Memory, members: Sequence[Memory], form: Forming) -> dict[str, Json]:
+    new = form(survivor, members, united(survivor, members)[0])
     return {
         name: codec.field_to_json(new, name)
         for name in (*codec.FIELDS, "extra")

@@ -16,6 +16,14 @@ Grouping = Literal["star", "clique", "transitive"]
 ACTIONS: Final[tuple[ActionKind, ...]] = ("mark", "merge", "delete")
 GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive")
 
+PAIRS_PER_MEMORY: Final = 30
+"""Pairs of one detector that are looked at, for each memory of a partition, closest first.
+
+In stores of one topic the pairs at a recall-oriented threshold grow with the square of the store:
+30 a memory is more than twice what the widest threshold in `benchmarks/results/detectors.md` needs,
+and keeps the judge's work linear. What is left out is counted.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class DetectorUse:
@@ -50,6 +58,8 @@ class Profile:
             never mix.
         junk: What the order `safe` counts as junk.
         encoder: Where vectors come from unless a setting says otherwise, as for `--encoder`.
+        pairs: How many pairs of one detector are looked at, for each memory of a partition, closest
+            first. What is left out is counted.
     """
 
     name: str
@@ -62,6 +72,7 @@ class Profile:
     partition: tuple[str, ...] = ("namespace",)
     junk: JunkPolicy = field(default_factory=JunkPolicy)
     encoder: str = "auto"
+    pairs: int = PAIRS_PER_MEMORY
 
     def scope_of(self, memory: Memory) -> tuple[Json, ...]:
         """What a memory has in the fields of `partition`; only equal ones may meet."""
@@ -95,6 +106,7 @@ WT_MEMORY: Final = Profile(
     judge="guards",
     grouping="transitive",
     survivor="composite",
+    pairs=500,  # chains need every pair: up to 1,001 notes none can be left out
 )
 
 PROFILES: Final[Mapping[str, Profile]] = {p.name: p for p in (SAFE, WT_MEMORY)}

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from echoless.errors import EcholessError
 from echoless.ledger import Event, Image, Ledger, Mark
-from echoless.model import JsonObject, Memory, digest, identical, same
+from echoless.model import Json, JsonObject, Memory, digest, identical, same
 from echoless.stores.base import HidesMarked, Store
 
 Outcome = Literal["finished", "rolled back", "conflict"]
@@ -59,6 +60,36 @@ def _recover(store: Store, run: str) -> Recovered:
     with store.ledger.transaction():
         store.ledger.record("run_finished", run, {"status": "recovered"})
     return Recovered(run, outcome, ids)
+
+
+def roll_back(
+    store: Store, run: str, action: int, ids: Sequence[str], reason: str
+) -> Outcome | None:
+    """End one action of a run that failed and goes on; call inside `store.writing()`.
+
+    One that failed before it was announced changed nothing. One whose change arrived whole is
+    finished, whatever failed behind it.
+
+    Args:
+        store: The store.
+        run: The run.
+        action: Number of the action in its plan.
+        ids: Its records.
+        reason: What failed.
+
+    Returns:
+        How it ended, None if going back failed too; its images are in the ledger in any case.
+    """
+    with store.ledger.transaction():
+        listed: list[Json] = list(ids)
+        said: JsonObject = {"action": action, "ids": listed, "reason": reason}
+        store.ledger.record("action_failed", run, said)
+    started = store.ledger.events(run, "action_started")
+    pending = [event for event in started if event.data["action"] == action]
+    try:
+        return _recover_actions(store, run, pending)[0] if pending else "rolled back"
+    except EcholessError:
+        return None
 
 
 def _recover_actions(

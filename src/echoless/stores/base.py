@@ -7,7 +7,7 @@ every adapter passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,3 +223,37 @@ class HidesMarked(Protocol):
     def unhide(self, ids: Iterable[str]) -> None:
         """Take `hide` back; ids that are not hidden are ignored."""
         ...
+
+
+@runtime_checkable
+class Recreates(Protocol):
+    """The store cannot change a memory in place: it writes a new record and removes the old one."""
+
+    @property
+    def unrestored(self) -> str:
+        """What an undo cannot bring back here, in one sentence or two."""
+        ...
+
+    def survivor(self, old: Memory, members: Sequence[Memory], united: Memory) -> Memory:
+        """What a merge makes of a survivor here. Pure.
+
+        Args:
+            old: The survivor as it is; giving it back means that it is not worth a new record.
+            members: Its duplicates.
+            united: The survivor with everything its duplicates know, see `merging.united`.
+        """
+        ...
+
+
+Forming = Callable[[Memory, Sequence[Memory], Memory], Memory]
+"""`Recreates.survivor`, or `as_united`."""
+
+
+def as_united(old: Memory, members: Sequence[Memory], united: Memory) -> Memory:  # noqa: ARG001
+    """What a merge makes of a survivor in a store that changes memories in place."""
+    return united
+
+
+def forming(store: Store) -> Forming:
+    """What a merge makes of a survivor in this store."""
+    return store.survivor if isinstance(store, Recreates) else as_united
