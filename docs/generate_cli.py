@@ -34,6 +34,15 @@ def reference() -> str:
 
 
 def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
+    yield from _alone(command, parent)
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=command.name, parent=parent)
+        for name in command.commands:
+            yield from ("", f"##### {context.command_path} {name}", "")
+            yield from _alone(command.commands[name], context)
+
+
+def _alone(command: click.Command, parent: click.Context) -> Iterator[str]:
     context = click.Context(command, info_name=command.name, parent=parent)
     yield "```text"
     yield " ".join([context.command_path, *command.collect_usage_pieces(context)])
@@ -63,7 +72,7 @@ def _spelling(option: click.Option) -> str:
         value = " " + "/".join(option.type.choices)
     elif not option.is_flag and option.type.name != "boolean":
         value = f" {option.metavar or option.type.name.upper()}"
-    return ", ".join(option.opts) + value
+    return ", ".join((*option.opts, *option.secondary_opts)) + value
 
 
 def _cell(option: click.Option) -> str:

@@ -44,10 +44,12 @@ def test_every_command_and_option_is_documented(command: click.Command) -> None:
     section = PAGE.partition(f"#### echoless {command.name}\n")[2].partition("\n#### ")[0]
     assert section
     assert command.help
-    for option in command.params:
-        if isinstance(option, click.Option):
-            assert option.help, f"{option.name} has no help"
-            assert all(spelling in section for spelling in option.opts), option.opts
+    for each in (command, *getattr(command, "commands", {}).values()):
+        assert each.help
+        for option in each.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"{option.name} has no help"
+                assert all(spelling in section for spelling in option.opts), option.opts
 
 
 def test_the_table_of_commands_fits_the_commands() -> None:
@@ -57,10 +59,11 @@ def test_the_table_of_commands_fits_the_commands() -> None:
 
 def test_examples_name_options_that_exist() -> None:
     by_name = {command.name: command for command in commands()}
-    lines = re.findall(r"^\$ echoless (\w+)(.*)$", PAGE, re.MULTILINE)
+    lines = re.findall(r"^\$ echoless ([\w-]+)(.*)$", PAGE, re.MULTILINE)
     assert len(lines) > 20
     for name, rest in lines:
-        options = {o for p in by_name[name].params for o in (*p.opts, "--help")}
+        there = (by_name[name], *getattr(by_name[name], "commands", {}).values())
+        options = {o for each in there for p in each.params for o in (*p.opts, "--help")}
         for word in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest.partition("&&")[0]):
             assert word in options, f"echoless {name}{rest}"
 

@@ -22,7 +22,7 @@ Families = Mapping[str, Mapping[str, tuple[str, str]]]
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are needed, so that `--help` is quick.
 
-    The attribute of a command is `NAME_command` in its module.
+    The attribute of a command is `NAME_command` in its module, with `_` for `-`.
     """
 
     families: ClassVar[Families] = {}
@@ -36,9 +36,8 @@ class LazyGroup(click.Group):
         for family in self.families.values():
             if cmd_name in family:
                 module, short = family[cmd_name]
-                loaded = getattr(
-                    importlib.import_module(f"echoless.cli.{module}"), f"{cmd_name}_command"
-                )
+                attribute = f"{cmd_name.replace('-', '_')}_command"
+                loaded = getattr(importlib.import_module(f"echoless.cli.{module}"), attribute)
                 assert isinstance(loaded, click.Command)
                 loaded.short_help = short
                 return loaded

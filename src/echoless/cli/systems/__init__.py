@@ -1,0 +1,1 @@
+"""Commands of other programs, a module each."""

@@ -1,0 +1,1 @@
+"""Other programs' memories: for each its own commands, on the one engine."""
