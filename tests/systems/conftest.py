@@ -5,7 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,29 @@ from tests.systems import shodh_stores
 Notes = Iterable[str | tuple[str, Mapping[str, object]]]
 
 
+@pytest.fixture(scope="session")
+def swift() -> Iterator[Path]:
+    """A folder in memory where there is one: the library waits for the disk at every note."""
+    memory = Path("/dev/shm")
+    chosen = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="echoless-", dir=chosen) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def root(swift: Path) -> Iterator[Path]:
+    """Where the stores of a test lie."""
+    with tempfile.TemporaryDirectory(dir=swift) as name:
+        yield Path(name)
+
+
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [n for n in os.environ if n.startswith(("ECHOLESS_", "SHODH_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("SHODH_STORAGE", str(tmp_path / "root"))
+    monkeypatch.setenv("SHODH_STORAGE", str(root))
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -35,7 +52,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Notes], Path]:
+def built(swift: Path) -> Callable[[Notes], Path]:
     """A folder with these notes, built once for equal notes."""
     known: dict[str, Path] = {}
 
@@ -43,7 +60,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Notes], Path]:
         listed = list(notes)
         key = json.dumps(listed)
         if key not in known:
-            known[key] = tmp_path_factory.mktemp("shodh") / "project"
+            known[key] = swift / f"built-{len(known)}"
             shodh_stores.build(known[key], listed)
         return known[key]
 
@@ -51,11 +68,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Notes], Path]:
 
 
 @pytest.fixture
-def store(built: Callable[[Notes], Path], tmp_path: Path) -> Callable[..., Path]:
+def store(built: Callable[[Notes], Path], root: Path) -> Callable[..., Path]:
     """A copy of a store with these notes, the project `_global` of this test."""
 
     def of(*notes: str | tuple[str, Mapping[str, object]]) -> Path:
-        folder = tmp_path / "root" / "_global"
+        folder = root / "_global"
         shutil.copytree(built(notes), folder)
         return folder
 

@@ -606,7 +606,7 @@ def test_time_that_is_up_while_planning_writes_nothing(
 
 
 def test_the_project_is_that_of_the_main_repository(
-    answer: Answer, built: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answer: Answer, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     main_tree, linked = tmp_path / "notes", tmp_path / "elsewhere"
     own = main_tree / ".git" / "worktrees" / "elsewhere"
@@ -614,7 +614,7 @@ def test_the_project_is_that_of_the_main_repository(
     (own / "commondir").write_text("../..\n")
     (linked / "deep").mkdir(parents=True)
     (linked / ".git").write_text(f"gitdir: {own}\n")
-    build(tmp_path / "root" / "notes", ["one", "two two two"])
+    build(root / "notes", ["one", "two two two"])
     for folder in (main_tree, linked / "deep"):
         monkeypatch.chdir(folder)
         assert answer("audit", "--json")["total"] == 2
@@ -624,10 +624,10 @@ def test_the_project_is_that_of_the_main_repository(
     assert answer("--project", "notes", "audit", "--json")["total"] == 2
 
 
-def test_a_root_that_is_a_store_itself_was_moved_to_legacy(answer: Answer, tmp_path: Path) -> None:
-    build(tmp_path / "root" / "_legacy", ["one"])
+def test_a_root_that_is_a_store_itself_was_moved_to_legacy(answer: Answer, root: Path) -> None:
+    build(root / "_legacy", ["one"])
     assert answer("audit", "--json")["total"] == 0
-    (tmp_path / "root" / "000009.sst").write_bytes(b"")
+    (root / "000009.sst").write_bytes(b"")
     assert answer("audit", "--json")["total"] == 1
 
 
