@@ -14,9 +14,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
-
-pytest.importorskip("shodh_memory")
-
 from tests.systems import shodh_stores
 
 Notes = Iterable[str | tuple[str, Mapping[str, object]]]

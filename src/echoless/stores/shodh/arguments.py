@@ -69,7 +69,11 @@ def arguments(
     left = dict(extra)
     made: dict[str, object] = {}
     entities = left.get("entities")
-    if isinstance(entities, list | tuple) and entities and all(isinstance(e, str) for e in entities):
+    if (
+        isinstance(entities, list | tuple)
+        and entities
+        and all(isinstance(e, str) for e in entities)
+    ):
         made["entities"] = list(left.pop("entities") or ())  # type: ignore[arg-type]
     for flag in FLAGS:
         if left.get(flag) is True:
