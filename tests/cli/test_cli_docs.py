@@ -57,7 +57,8 @@ def test_every_command_and_option_is_documented(path: str, command: click.Comman
     for option in command.params:
         if isinstance(option, click.Option):
             assert option.help, f"{option.name} has no help"
-            assert all(spelling in section for spelling in option.opts), option.opts
+            spellings = (*option.opts, *option.secondary_opts)
+            assert all(spelling in section for spelling in spellings), spellings
 
 
 def test_the_table_of_commands_fits_the_commands() -> None:
@@ -73,7 +74,7 @@ def test_examples_name_options_that_exist() -> None:
         command = by_path[name]
         if isinstance(command, click.Group):
             command = by_path[f"{name} {rest.split()[0]}"]
-        options = {o for p in command.params for o in (*p.opts, "--help")}
+        options = {o for p in command.params for o in (*p.opts, *p.secondary_opts, "--help")}
         for word in re.findall(r"(?<=\s)--?[a-z][\w-]*", rest.partition("&&")[0]):
             assert word in options, f"echoless {name}{rest}"
 

