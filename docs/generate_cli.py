@@ -80,7 +80,7 @@ def _spelling(option: click.Option) -> str:
         value = " " + "/".join(option.type.choices)
     elif not option.is_flag and option.type.name != "boolean":
         value = f" {option.metavar or option.type.name.upper()}"
-    return ", ".join(option.opts) + value
+    return ", ".join((*option.opts, *option.secondary_opts)) + value
 
 
 def _cell(option: click.Option) -> str:

@@ -65,7 +65,8 @@ def apply(
         plan: Used once, whatever comes of it.
         progress: Told (actions done, actions in all).
         one_by_one: Each action by itself, in a transaction where the store has them: one that fails
-            is rolled back and told in `failed`, the others go on. Without it a failure ends the
+            is rolled back and told in `failed`, the others go on. If going back fails too, the run
+            stays unfinished until `check` or the next write ends it. Without it a failure ends the
             run, and a store with transactions takes the plan whole or not at all. Undoing such a
             run gives a store that keeps records by place (JSONL) its lines in another order.
 
@@ -118,6 +119,7 @@ def _carry_out(
             {"plan": plan.id, "profile": plan.profile, "settings": plan.settings},
         )
     out = Account()
+    settled = True
     try:
         for at, batch in _batches(store, plan.actions, one_by_one=one_by_one):
             try:
@@ -125,13 +127,14 @@ def _carry_out(
             except EcholessError as problem:
                 if not one_by_one:
                     raise
-                _set_aside(store, run, batch, at, problem, out)
+                settled = _set_aside(store, run, batch, at, problem, out) and settled
             if progress:
                 progress(at + len(batch), len(plan.actions))
         with ledger.transaction():
             _record_refusals(ledger, run, out.refused)
             left = {"refused": len(out.refused), "failed": len(out.failed)}
-            ledger.record("run_finished", run, {"status": "done", **left})
+            if settled:  # else `check`, or the next write, brings the run to its end
+                ledger.record("run_finished", run, {"status": "done", **left})
     except BaseException:
         if not (isinstance(store, Transaction) and store.holds_ledger):
             with suppress(EcholessError):  # what cannot be ended now, `check` ends later
@@ -166,11 +169,18 @@ def _set_aside(
     first: int,
     problem: EcholessError,
     out: Account,
-) -> None:
-    """Bring actions that failed to their end: rolled back, unless they had arrived whole."""
+) -> bool:
+    """Bring actions that failed to their end: rolled back, unless they had arrived whole.
+
+    Returns:
+        Whether they came to an end; the images are in the ledger in any case.
+    """
     places = range(first, first + len(actions))
-    if settle(store, run, places) == "finished":
-        return
+    outcome = None
+    with suppress(EcholessError):  # going back may fail too
+        outcome = settle(store, run, places)
+    if outcome == "finished":
+        return True
     with store.ledger.transaction():
         for place, action in zip(places, actions, strict=True):
             out.failed.append(Refusal(action.survivor, action.ids, str(problem)))
@@ -179,6 +189,7 @@ def _set_aside(
                 run,
                 {"action": place, "survivor": action.survivor, "reason": str(problem)},
             )
+    return outcome is not None
 
 
 def _batches(

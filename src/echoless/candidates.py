@@ -195,9 +195,14 @@ def candidates(
     left_out = 0
     partitions = list(_partitions(memories, copies, settings.profile))
     for use in settings.profile.detectors:
-        detector = open_detector(use.name, _options(use, vectoriser))
-        for at, partition in enumerate(partitions):
-            tell(f"looking ({use.name})", at, len(partitions))
+        done = 0
+
+        def pulse(name: str = use.name) -> None:
+            tell(f"looking ({name})", done, len(partitions))  # noqa: B023 - called in this turn
+
+        detector = open_detector(use.name, _options(use, vectoriser, pulse))
+        for done, partition in enumerate(partitions):  # noqa: B007 - `pulse` tells it
+            pulse()
             budget = (settings.profile.pairs or PAIRS_PER_MEMORY) * len(partition)
             kept, dropped = closest(detector.detect(partition, tally), budget)
             for found in kept:
@@ -209,12 +214,15 @@ def candidates(
     return signals, left_out
 
 
-def _options(use: DetectorUse, vectoriser: Vectoriser | None) -> DetectorOptions:
+def _options(
+    use: DetectorUse, vectoriser: Vectoriser | None, pulse: Callable[[], None]
+) -> DetectorOptions:
     return DetectorOptions(
         threshold=use.threshold,
         inclusive=use.inclusive,
         settings=use.settings,
         vectoriser=vectoriser,
+        pulse=pulse,
     )
 
 

@@ -93,10 +93,24 @@ def merged(
     new, conflicts = united(survivor, members)
     if rules is not None:
         new = rules.united(survivor, members, new, at=at, removed=removed)
+        conflicts = tuple(c for c in conflicts if not _is_settled(c, new))
     if untouched:
         kept = {name: getattr(survivor, name) for name in untouched}
         new = replace(new, **kept)
     return new, conflicts
+
+
+def _is_settled(conflict: Conflict, new: Memory) -> bool:
+    """Whether the store's rules made one list of two, so that nothing was lost."""
+    home, _, key = conflict.key.partition(".")
+    if home != "extra":
+        return False
+    there, kept, lost = _items(new.extra.get(key)), _items(conflict.kept), _items(conflict.lost)
+    return there is not None and kept is not None and lost is not None and {*kept, *lost} <= there
+
+
+def _items(value: Json) -> set[str] | None:
+    return {canonical(item) for item in value} if isinstance(value, list | tuple) else None
 
 
 def _fill(into: dict[str, Json], source: JsonObject, id_: str, where: str) -> list[Conflict]:

@@ -20,6 +20,10 @@ Side: TypeAlias = Literal["a", "b"]
 
 EMPTY: Final[JsonObject] = {}
 
+VOLATILE: Final = "volatile"
+"""Key of `Memory.native` under which an adapter lists what the program behind the store changes by
+itself. `importance` is known here: where it fades without anyone's edit, it counts as a recall."""
+
 
 class Provenance(StrEnum):
     """Where a memory came from, most trusted first: a person's words outrank what was derived."""
@@ -91,7 +95,8 @@ class Memory:
         vectors: At most one for a model.
         extra: Fields of the store that echoless does not interpret; carried along unchanged.
         native: What the adapter needs to put the record back exactly as it was (its raw line, its
-            place). Opaque to everyone else; not part of equality or of the fingerprint.
+            place). Opaque to everyone else, but for `VOLATILE`; not part of equality or of the
+            fingerprint.
     """
 
     id: str
@@ -126,12 +131,21 @@ def digest(value: Json) -> str:
 def fingerprint(memory: Memory) -> str:
     """Identity of a record's state, for "has anyone edited this since?".
 
-    Covers everything but `access_count`, `last_accessed` and `native`: being recalled is not an
-    edit, and a plan that died of it could never be applied to a store in use.
+    Covers everything but `access_count`, `last_accessed`, `native` and what is volatile: being
+    recalled is not an edit, and a plan that died of it could never be applied to a store in use.
 
     Returns:
         32 hexadecimal digits.
     """
+    return _print(memory, _volatile(memory))
+
+
+def _volatile(memory: Memory) -> frozenset[str]:
+    names = memory.native.get(VOLATILE, ())
+    return frozenset(map(str, names)) if isinstance(names, list | tuple) else frozenset()
+
+
+def _print(memory: Memory, volatile: frozenset[str]) -> str:
     return digest(
         [
             memory.id,
@@ -139,7 +153,7 @@ def fingerprint(memory: Memory) -> str:
             memory.namespace,
             memory.type,
             list(memory.tags),
-            memory.importance,
+            None if "importance" in volatile else memory.importance,
             memory.created_at,
             memory.updated_at,
             memory.provenance.value,
@@ -156,7 +170,8 @@ def same(one: Memory | None, other: Memory | None) -> bool:
     """Equal state, being recalled aside: no one edited it in between."""
     if one is None or other is None:
         return one is other
-    return fingerprint(one) == fingerprint(other)
+    volatile = _volatile(one) | _volatile(other)
+    return _print(one, volatile) == _print(other, volatile)
 
 
 def identical(one: Memory | None, other: Memory | None) -> bool:
@@ -164,7 +179,7 @@ def identical(one: Memory | None, other: Memory | None) -> bool:
     if one is None or other is None:
         return one is other
     counters = one.access_count == other.access_count and one.last_accessed == other.last_accessed
-    return counters and fingerprint(one) == fingerprint(other)
+    return counters and same(one, other)
 
 
 # --------------------------------------------------------------------------- look at and decide

@@ -130,6 +130,7 @@ WT_MEMORY: Final = Profile(
     judge="guards",
     grouping="transitive",
     survivor="composite",
+    pairs=500,  # chains need every pair: up to 1,001 notes none can be left out
 )
 
 RECALL: Final = Profile(

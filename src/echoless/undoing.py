@@ -17,7 +17,7 @@ from echoless.recovery import (
     reveal,
     unfinished,
 )
-from echoless.stores.base import Store, together, together_with_ledger
+from echoless.stores.base import Store, Unrestored, together, together_with_ledger
 from echoless.text import content_key
 from echoless.times import instant
 
@@ -34,12 +34,14 @@ class Undone:
         shown: Memories that are visible again.
         restored: Records put back as they were.
         kept: Pairs remembered as different (`keep_both`).
+        unrestored: What this kind of store could not bring back, in words; mostly nothing.
     """
 
     run: str
     shown: tuple[str, ...]
     restored: tuple[str, ...]
     kept: int = 0
+    unrestored: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,8 @@ def _carry_out(store: Store, run: str, restore: list[Memory], *, keep_both: bool
         hide_again(store, run)
         ledger.keep(kept)
         ledger.record("run_undone", run, {"kept_both": len(kept)})
-    return Undone(run, shown, tuple(sorted(m.id for m in restore)), len(kept))
+    unrestored = store.unrestored if restore and isinstance(store, Unrestored) else ""
+    return Undone(run, shown, tuple(sorted(m.id for m in restore)), len(kept), unrestored)
 
 
 def _kept_pairs(store: Store, run: str) -> list[Kept]:

@@ -57,7 +57,8 @@ def test_every_command_and_option_is_documented(path: str, command: click.Comman
     for option in command.params:
         if isinstance(option, click.Option):
             assert option.help, f"{option.name} has no help"
-            assert all(spelling in section for spelling in option.opts), option.opts
+            spellings = (*option.opts, *option.secondary_opts)
+            assert all(spelling in section for spelling in spellings), spellings
 
 
 def test_the_table_of_commands_fits_the_commands() -> None:

@@ -33,9 +33,7 @@ class TestLlmMemory(StoreConformance):
         """Its namespaces have a pattern, its vectors one model, its links other memories."""
         return replace(
             memory,
-            namespace={"": "default", FULL.namespace: "work/tokyo"}.get(
-                memory.namespace, memory.namespace
-            ),
+            namespace="work/tokyo" if memory.id == FULL.id else memory.namespace or "default",
             links=() if memory.id == FULL.id else memory.links,
             vectors=tuple(Vector("llm-memory", ROW) for _ in memory.vectors),
         )

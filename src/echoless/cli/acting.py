@@ -78,12 +78,15 @@ def undo_command(*, store: str, run: str, keep_both: bool, as_json: bool) -> Non
                 "shown": list(done.shown),
                 "restored": list(done.restored),
                 "kept": done.kept,
+                **({"unrestored": done.unrestored} if done.unrestored else {}),
             }
         )
         return
     shown = count(len(done.shown), "memory is", "memories are")
     restored = count(len(done.restored), "record")
     render.show([say(strong(f"Undone: {done.run}. {shown} visible again, {restored} put back."))])
+    if done.unrestored:
+        render.show([say(done.unrestored)])
     if done.kept:
         render.show([say(f"Remembered as different: {count(done.kept, 'pair')}.")])
 

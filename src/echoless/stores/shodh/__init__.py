@@ -1,0 +1,1 @@
+"""Notes of shodh-memory: `shodh:///path`, the folder of one project."""
