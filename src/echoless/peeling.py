@@ -199,6 +199,11 @@ def _short_blank(run: re.Match[str]) -> str:
 
 
 def _one_off(text: str, policy: JunkPolicy, wanted: AbstractSet[Junk], found: set[Junk]) -> str:
+    for kind, pattern in _WRAPS:
+        wrapped = pattern.match(text) if kind in wanted else None
+        if wrapped and _worth(wrapped["in"]) and _is_one(wrapped):
+            found.add(kind)
+            return wrapped["in"].strip()
     for kind, take in ((Junk.METADATA, _undumped), (Junk.REPETITION, _unrepeated)):
         rest = take(text, policy) if kind in wanted else text
         if rest != text and _worth(rest):
@@ -208,12 +213,24 @@ def _one_off(text: str, policy: JunkPolicy, wanted: AbstractSet[Junk], found: se
         if kind in wanted and (rest := _without(text, pattern)):
             found.add(kind)
             return rest
-    for kind, pattern in _WRAPS:
-        wrapped = pattern.match(text) if kind in wanted else None
-        if wrapped and _worth(wrapped["in"]):
-            found.add(kind)
-            return wrapped["in"].strip()
     return text
+
+
+_NEXT_FENCE: Final = re.compile(r"\n```[ \t]*\n+```[\w+-]*[ \t]*\n(?!\s*```)")
+"""One block of code ends and another begins."""
+
+
+def _is_one(wrapped: re.Match[str]) -> bool:
+    """Whether what closes at the end is what opened at the beginning: not `<p>a</p> <p>b</p>`."""
+    inner = wrapped["in"]
+    if not wrapped.group().startswith("<"):
+        return not (wrapped.group().startswith("```") and _NEXT_FENCE.search(inner))
+    depth = 0
+    for tag in re.finditer(rf"<(/?){wrapped[1]}\b", inner, re.IGNORECASE):
+        depth += -1 if tag[1] else 1
+        if depth < 0:
+            return False
+    return True
 
 
 def _without(text: str, pattern: re.Pattern[str]) -> str:

@@ -42,6 +42,21 @@ def test_a_score_comes_with_what_it_is_made_of_and_what_is_missing() -> None:
     assert "What would change it" in result.output
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Choir is at 19:30", "The weekly choir starts at 19:30"),
+        ("prod: MAX_ROWS=500", "MAX_ROWS is set to 500 in production."),
+        ("The rug in the hall is dirty.", "The carpet in the hallway is dirty."),
+    ],
+)
+def test_what_is_told_to_be_enough_is_what_decided(a: str, b: str) -> None:
+    told = json.loads(explain(a, b, "--json").stdout)
+    assert told["merge"]
+    assert told["score"] >= told["merge_from"]
+    assert told["similarity"] >= told["cosine_from"]
+
+
 def test_without_an_encoder_words_alone_decide_and_no_score_is_told() -> None:
     told = json.loads(
         explain("It rains in Bern.", "Rain falls on Bern.", "--encoder", "none", "--json").output

@@ -395,3 +395,8 @@ def test_without_a_usable_time_the_facts_stay(when: str | None) -> None:
 def test_an_absolute_text_is_not_anchored(text: str) -> None:
     assert not facts_of(text).relative
     assert anchored(facts_of(text), "2025-03-01") == facts_of(text)
+
+
+def test_a_text_that_grows_beyond_the_limit_when_normalised_is_capped_too() -> None:
+    assert facts_of("\ufdfa" * 2_000).capped  # 18 characters each
+    assert not facts_of("\ufdfa" * 200).capped

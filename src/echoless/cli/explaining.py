@@ -84,7 +84,8 @@ def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
             yield say(f"{rule} ({difference.kind.value}): {left} | {right}", level=1)
         yield Gap()
     if told.score is not None:
-        yield Heading(f"Score {told.score:.2f}, merged from {told.merge:.2f}")
+        cosine = f"cosine {told.similarity or 0.0:.2f}, merged from {told.cosine:.2f}"
+        yield Heading(f"Score {told.score:.2f}, merged from {told.merge:.2f}; {cosine}")
         for weight in told.weights[:_MOST]:
             name = f"{weight.feature} {weight.value:.2f}"
             yield say(f"{weight.points:+.2f}  {name}", level=1)
@@ -132,6 +133,7 @@ def _json(told: Explanation) -> dict[str, Json]:
         ],
         "score": told.score,
         "merge_from": told.merge,
+        "cosine_from": told.cosine,
         "weights": [
             {"feature": w.feature, "value": w.value, "points": w.points} for w in told.weights
         ],

@@ -3,9 +3,10 @@
 Stages, each a value one can look at: `facts.py` takes typed tokens out of one text, `compare.py`
 lays two texts side by side word by word, `align.py` matches by meaning what that leaves over,
 `vetoes.py` says what forbids a merge, `features.py` and `scorecard.py` weigh the rest, `decide.py`
-and `settle.py` give the verdict. What is known of one word is in `gloss.py`, of one text in
-`facts.py` and `reading.py`: a pair costs little more than set operations on them. What the judge
-knows of a language is data in `lexicon/`, what it has learned is data in `weights.json`.
+and `settle.py` give the verdict, `needed.py` says how much is enough. What is known of one word is
+in `gloss.py`, of one text in `facts.py` and `reading.py`: a pair costs little more than set
+operations on them. What the judge knows of a language is data in `lexicon/`, what it has learned is
+data in `weights.json`.
 """
 
 from __future__ import annotations

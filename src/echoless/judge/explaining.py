@@ -12,6 +12,7 @@ from echoless.judge.decide import FullJudge
 from echoless.judge.facts import facts_of
 from echoless.judge.features import NAMES
 from echoless.judge.meaning import Meaning
+from echoless.judge.needed import Needed, needed
 from echoless.judge.scorecard import Scorecard, scorecard
 from echoless.judge.weighing import Weighed, weigh
 from echoless.model import Difference, Memory, Pair, Verdict, merges
@@ -64,7 +65,8 @@ class Explanation:
         similarity: Cosine of the texts on the reference scale, 0 to 1; None without an encoder.
         score: Probability of the same facts, 0 to 1; None where words alone decide or no encoder
             could be asked.
-        merge: Score from which pairs are merged, inclusive.
+        merge: Score from which such a pair is merged, inclusive.
+        cosine: Cosine on the reference scale that it needs besides, inclusive.
         weights: What made the score, most telling first.
         would_change: What would change the verdict, as sentences.
     """
@@ -77,6 +79,7 @@ class Explanation:
     similarity: float | None
     score: float | None
     merge: float
+    cosine: float
     weights: tuple[Weight, ...]
     would_change: tuple[str, ...]
 
@@ -99,6 +102,7 @@ def explain(a: Memory, b: Memory, meaning: Meaning | None = None) -> Explanation
     found = weighed.found
     scored = (found.comparable and "score" in verdict.evidence.note) or bool(weighed.against)
     score = card.same.probability(weighed.values) if scored and found.comparable else None
+    enough = needed(weighed, card)
     return Explanation(
         verdict=verdict,
         matched=tuple(_matched(found)),
@@ -107,9 +111,10 @@ def explain(a: Memory, b: Memory, meaning: Meaning | None = None) -> Explanation
         against=tuple((veto.rule, veto.difference) for veto in weighed.against),
         similarity=found.similarity if meaning is not None else None,
         score=score,
-        merge=card.merge,
+        merge=enough.score,
+        cosine=enough.cosine,
         weights=tuple(_weights(weighed, card)) if score is not None else (),
-        would_change=tuple(_would_change(verdict, weighed, score, card)),
+        would_change=tuple(_would_change(verdict, weighed, score, card, enough)),
     )
 
 
@@ -138,11 +143,11 @@ def _weights(weighed: Weighed, card: Scorecard) -> Iterator[Weight]:
 
 
 def _would_change(
-    verdict: Verdict, weighed: Weighed, score: float | None, card: Scorecard
+    verdict: Verdict, weighed: Weighed, score: float | None, card: Scorecard, enough: Needed
 ) -> Iterator[str]:
     """What would have to be otherwise for the other outcome."""
     if merges(verdict):
-        yield from _would_part(score, card)
+        yield from _would_part(score, enough)
         return
     for veto in weighed.against:
         yield f"They are kept apart as long as {_told(veto.difference, veto.rule)}."
@@ -150,17 +155,20 @@ def _would_change(
         if not weighed.against:
             yield f"The rule `{verdict.evidence.rule}` decides; a person may judge otherwise."
         return
-    if score < card.merge:
-        yield f"The score is {score:.2f}; pairs are merged from {card.merge:.2f} on."
+    close = weighed.found.similarity
+    if score < enough.score:
+        yield f"The score is {score:.2f}; such pairs are merged from {enough.score:.2f} on."
         yield from _would_help(weighed, card)
+    elif close < enough.cosine:
+        yield f"The cosine is {close:.2f}; such pairs are merged from {enough.cosine:.2f} on."
     elif weighed.against:
         yield f"Without that they would be merged: the score is {score:.2f}."
 
 
-def _would_part(score: float | None, card: Scorecard) -> Iterator[str]:
+def _would_part(score: float | None, enough: Needed) -> Iterator[str]:
     yield "Another number, name or date on one side, or a denial, would keep them apart."
     if score is not None:
-        yield f"So would a score below {card.merge:.2f}; it is {score:.2f}."
+        yield f"So would a score below {enough.score:.2f}; it is {score:.2f}."
 
 
 def _would_help(weighed: Weighed, card: Scorecard) -> Iterator[str]:

@@ -138,7 +138,8 @@ def facts_of(text: str) -> Facts:
     normal = normalise(text)
     plain = lines == text and "\n" not in text
     flat = normal if plain else normalise(undress(lines).replace("\n", f" {LINE} "))
-    body, stamps, _ = unframe(flat, lex)
+    capped = capped or len(flat) > MAX_LENGTH  # NFKC makes 18 characters of some
+    body, stamps, _ = unframe(flat[:MAX_LENGTH], lex)
     spans = _CODE.findall(head) if "`" in head else ()
     coded = frozenset(w for span in spans for w in _CODE_WORD.findall(span))
     reader = Reader(lex, coded)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import expm1
 from typing import Final
 
 from echoless.judge.align import Alignment
 from echoless.judge.apart import apart_features, superset_features
 from echoless.judge.case import Case
 from echoless.judge.facts import Facts
-from echoless.judge.features import feature
 from echoless.judge.naming import differences, naming
+from echoless.judge.needed import needed
 from echoless.judge.scan import Kind, Token
 from echoless.judge.scorecard import Scorecard
 from echoless.judge.vetoes import Veto
@@ -35,37 +34,6 @@ from echoless.times import instant
 
 _SAME_TOPIC: Final = 0.35
 """Cosine from which texts in two languages, of which no word can be compared, are worth a look."""
-
-EASED: Final = 0.55
-"""Score from which texts are merged whose words all have a counterpart, or that share a value, are
-very close and have hardly a word left over, inclusive. Where the score is this low they mostly
-differ in wording that labelled pairs are poor in (`the standup is at 9:30`, `the daily standup
-starts at 9:30`)."""
-
-VERY_CLOSE: Final = 0.80
-"""Cosine on the reference scale of texts that are very close, inclusive."""
-
-SHARING_VALUES: Final = 0.45
-"""Cosine that texts need which have two names or values in common and hardly a word left over,
-inclusive: a form or a line of configuration is far from the sentence that says the same. With more
-words left over, nearly every such merge on `benchmarks/results/real_memories.md` was wrong."""
-
-SHARING_SCORE: Final = 0.75
-"""Score from which that cosine is enough, inclusive."""
-
-_HARDLY: Final = (1, 3)
-"""Words left over on the two sides, at most, that are hardly a word."""
-
-IN_ONE_LANGUAGE: Final = 0.65
-"""Cosine on the reference scale that texts in one language need to be merged, inclusive: below it
-nearly every merge proposed in `benchmarks/results/real_memories.md` was wrong (November 2026)."""
-
-BOTH_SAY_MORE: Final = 0.70
-"""The same where both texts have words left over, inclusive."""
-
-ACROSS_LANGUAGES: Final = 0.55
-"""Cosine on the reference scale that texts in two languages need to be merged, inclusive: true
-translations have a median of .71 to .79 (measured, November 2026)."""
 
 ONE_SIDED: Final = 0.3
 """Probability from which the one side that has words left over is called the superset, inclusive:
@@ -97,38 +65,10 @@ def _together(case: Case, weighed: Weighed, card: Scorecard) -> Verdict | None:
     if weighed.against or (chance := _chance(weighed, card)) < card.review:
         return None
     note = f"score {chance:.2f}"
-    if chance < _enough(weighed, card):
+    enough = needed(weighed, card)
+    if chance < enough.score or both.similarity < enough.cosine:
         return Unsure(case.evidence("similar-in-meaning", *differences(both), note=note))
     return _same(case, both, note, card)
-
-
-def _enough(weighed: Weighed, card: Scorecard) -> float:
-    """The score this pair needs to be merged; more than 1 if no score is enough."""
-    both, close = weighed.found, weighed.found.similarity
-    across = both.a.facts.language != both.b.facts.language
-    shared = round(expm1(feature(weighed.values, "values-shared")))
-    if _straight(weighed) and (
-        (close >= BOTH_SAY_MORE and not both.rest_a and not both.rest_b)
-        or (close >= VERY_CLOSE and shared and _hardly_more(both))
-    ):
-        return min(EASED, card.merge)
-    two_sided = both.rest_a and both.rest_b
-    floor = BOTH_SAY_MORE if two_sided else IN_ONE_LANGUAGE
-    if close >= (ACROSS_LANGUAGES if across else floor):
-        return card.merge
-    if shared > 1 and close >= SHARING_VALUES and _hardly_more(both):
-        return max(SHARING_SCORE, card.merge)
-    return 2.0
-
-
-def _hardly_more(both: Alignment) -> bool:
-    few, more = sorted((len(both.rest_a), len(both.rest_b)))
-    return few <= _HARDLY[0] and more <= _HARDLY[1]
-
-
-def _straight(weighed: Weighed) -> bool:
-    """Nothing they share stands in another place."""
-    return not any(feature(weighed.values, name) for name in ("crossed", "inverted", "exchanged"))
 
 
 def _without_vectors(case: Case, weighed: Weighed) -> Verdict | None:
