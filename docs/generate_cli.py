@@ -37,18 +37,6 @@ def reference() -> str:
     return "\n".join(lines)
 
 
-def _members(group: click.Command, parent: click.Context) -> Iterator[str]:
-    """The commands of another program's group, each with its own section."""
-    if not isinstance(group, click.Group):
-        return
-    context = click.Context(group, info_name=group.name, parent=parent)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        yield from (f"#### echoless {group.name} {name}", "", f"{command.short_help}", "")
-        yield from (*_command(command, context), "")
-
-
 def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
     context = click.Context(command, info_name=command.name, parent=parent)
     yield "```text"
@@ -57,7 +45,7 @@ def _command(command: click.Command, parent: click.Context) -> Iterator[str]:
     yield ""
     yield inspect.cleandoc(command.help or "")
     yield ""
-    if not isinstance(command, click.Group):
+    if any(isinstance(each, click.Option) for each in command.params):
         yield from _options(command)
     if command.epilog:
         _, _, examples = command.epilog.partition("\n")
