@@ -294,10 +294,12 @@ def _dumps(text: str) -> Iterator[tuple[str, set[str]]]:
     if front:
         yield text[front.end() :].strip(), _keys(front[1].split("\n"))
     tail = text[-_WINDOW:]
-    if tail.endswith("```"):
-        tail = tail[:-3].rstrip()
+    fenced = tail.endswith("```") and not (text.startswith("```") and text.count("```") == 2)
+    if fenced:
+        tail = tail[:-3].rstrip()  # the fence of the dump; one around everything comes off whole
     if tail.endswith("}"):
-        yield from _json_dumps(text[: max(0, len(text) - _WINDOW)], tail)
+        for rest, keys in _json_dumps(text[: max(0, len(text) - _WINDOW)], tail):
+            yield (re.sub(r"\s?```(?:json)?\s?$", "", rest).strip() if fenced else rest), keys
     boxed = re.search(r"\s*[\[(（]([^\[\]()（）\n]{3,300})[\])）]$", text)
     if boxed:
         yield text[: boxed.start()].strip(), _keys(re.split(r"[,;|]", boxed[1]))
@@ -315,7 +317,7 @@ def _json_dumps(before: str, tail: str) -> Iterator[tuple[str, set[str]]]:
         if start < 0:
             return
         if keys := _json_keys(tail[start:]):
-            yield re.sub(r"\s?```(?:json)?\s?$", "", before + tail[:start]).strip(), keys
+            yield (before + tail[:start]).strip(), keys
 
 
 def _keys(parts: Iterable[str]) -> set[str]:

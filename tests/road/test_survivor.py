@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from echoless import Memory, Provenance
@@ -287,6 +287,9 @@ def test_appended_junk_of_any_kind_never_wins(
     assert chosen([noisy, clean], SAME_TEXT)[0] == clean.id
 
 
+@example(text=EN, before=[_ADD[3], _ADD[8]], after=_ADD[11], ids=["a", "b"])  # a fence round a dump
+@example(text=EN, before=[_ADD[3], _ADD[11]], after=_ADD[8], ids=["a", "b"])  # a dump behind one
+@example(text=EN, before=[_ADD[12], _ADD[8]], after=_ADD[9], ids=["a", "b"])  # two elements
 @given(
     text=_TEXTS,
     before=st.lists(st.sampled_from(_ADD), min_size=1, max_size=2),
