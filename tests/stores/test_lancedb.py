@@ -262,6 +262,20 @@ def test_the_common_commands_clean_a_mapped_table_and_take_it_back(
     assert table(tmp_path / "db", "notes") == before
 
 
+def test_a_map_may_be_given_by_options_or_in_a_file(notes: str, tmp_path: Path) -> None:
+    where = f"lancedb:///{tmp_path}/db?model=tiny#notes"
+    said = {"content": "body", "id": "uid", "namespace": "owner", "tags": "labels"}
+    (tmp_path / "map.toml").write_text(
+        "[map]\n" + "".join(f'{field} = "{column}"\n' for field, column in said.items()), "utf-8"
+    )
+    options = [word for field, column in said.items() for word in ("--map", f"{field}={column}")]
+    for given in (options, ["--map-file", str(tmp_path / "map.toml")]):
+        result = CliRunner().invoke(main, ["audit", where, *given, "--no-semantic", "--json"])
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.stdout)
+        assert (found["counts"]["total"], found["counts"]["redundant"]) == (4, 1)
+
+
 # ------------------------------------------------------------------ the layout of sliding-context
 
 CONTEXT = context_schema(2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -25,15 +25,18 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import audit_blocks, skipped_blocks
+from echoless.cli.report import audit_blocks, second_look_blocks, skipped_blocks
 from echoless.codec import memory_to_json
 from echoless.errors import TOO_MUCH_REPETITION, InputError
 from echoless.ledger import Event, Ledger
 from echoless.model import Json, Memory
-from echoless.pipeline import find, plan
+from echoless.pipeline import Findings, find, plan
 from echoless.searching import MODES, Answer, Hit, Mode, search, similar
 from echoless.settings import Choices
 from echoless.stores import Store, open_store
+
+if TYPE_CHECKING:
+    from echoless.second_look import SecondLook
 
 # ------------------------------------------------------------------ audit
 
@@ -87,18 +90,33 @@ def audit_command(
     The report gives the number of redundant copies, the share they have, what they cost in tokens,
     the largest groups with reason and differences, and apart from these what only looks like a
     duplicate: updates, contradictions, siblings, and pairs a person should look at.
+
+    Where the profile trusts a similarity, as those of other programs do, the report ends with a
+    second look: which of these pairs the judge that reads the texts would hold back.
     """
     limit = None if fail_over is None else share_limit(fail_over)
     with open_store(store) as opened, Bar(quiet=as_json) as bar:
         report = audit(find(opened, settings_for(opened, choices), progress=bar))
+    second = _second_look(report.findings, choices)
     over = limit is not None and report.findings.ratio > limit
     if as_json:
-        render.show_json(report_json(report))
+        look: Json = None if second is None else second.to_json()
+        render.show_json({**report_json(report), "second_look": look})
     else:
-        _print(audit_blocks(report, plan(report.findings), top=top, pairs=pairs), markdown=markdown)
+        blocks = [*audit_blocks(report, plan(report.findings), top=top, pairs=pairs)]
+        _print(iter([*blocks, *second_look_blocks(second)]), markdown=markdown)
         if over:
             render.note(_too_much(report, str(fail_over)))
     return TOO_MUCH_REPETITION if over else 0
+
+
+def _second_look(findings: Findings, choices: Choices) -> SecondLook | None:
+    """Where a profile trusts a similarity, what the judge that reads would hold back."""
+    if findings.settings.profile.judge == "full":
+        return None
+    from echoless.second_look import look_again  # noqa: PLC0415 - only for such profiles
+
+    return look_again(findings, encoder=choices.encoder or "auto")
 
 
 def _print(blocks: Iterator[Block], *, markdown: bool) -> None:

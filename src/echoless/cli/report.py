@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.actions import Action, Member
 from echoless.auditing import Report, Share, held_by_kind
@@ -27,6 +27,9 @@ from echoless.model import Judged, Memory, Update
 from echoless.pipeline import Findings
 from echoless.planning import Plan
 from echoless.tally import Tally
+
+if TYPE_CHECKING:
+    from echoless.second_look import SecondLook
 
 LEGEND: Final = say(
     "Differences: ",
@@ -62,6 +65,16 @@ def audit_blocks(report: Report, plan: Plan, *, top: int, pairs: int) -> Iterato
     yield from _parts("By namespace", "namespace", report.by_namespace)
     yield from _parts("Growth by month of creation", "month", report.by_month)
     yield from skipped_blocks(report.findings.tally)
+
+
+def second_look_blocks(second: SecondLook | None) -> Iterator[Block]:
+    """What the full judge would hold back; nothing where it judged in the first place."""
+    if second is None or not second.merges:
+        return
+    yield Heading("Second look")
+    for line in second.lines():
+        yield say(line.removeprefix("Second look: "))
+    yield Gap()
 
 
 def _summary(report: Report) -> Iterator[Block]:

@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from echoless.errors import UsageError
 from echoless.ledger import Ledger, Mark
 from echoless.model import Memory
 from echoless.times import instant
+
+if TYPE_CHECKING:
+    from echoless.stores.field_map import FieldMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +134,7 @@ class Store(Protocol):
 
 
 class StoreKind(Protocol):
-    """What an entry point of `echoless.stores` offers besides the store itself.
-
-    A kind that reads its owner's columns by a `FieldMap` in the URL says so by `takes_map = True`.
-    """
+    """What an entry point of `echoless.stores` offers besides the store itself."""
 
     summary: str
     """One line for `echoless stores`."""
@@ -157,6 +157,20 @@ class StoreKind(Protocol):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Whether a file or folder looks, by its content, like one of its stores."""
+        ...
+
+
+@runtime_checkable
+class TakesMap(Protocol):
+    """A kind of store that reads its owner's columns or keys by a map in the URL."""
+
+    def mapped(self, location: str, field_map: FieldMap) -> str:
+        """A location with a map, filled up from the one it has.
+
+        Args:
+            location: What stands after `scheme:///`.
+            field_map: Field of a memory to the store's column or metadata key.
+        """
         ...
 
 

@@ -7,8 +7,8 @@ from typing import cast
 
 from echoless import plugins
 from echoless.errors import ForeignStore, StoreNotFound, UsageError
-from echoless.stores.base import Store, StoreKind
-from echoless.stores.field_map import FieldMap, Location, read_location
+from echoless.stores.base import Store, StoreKind, TakesMap
+from echoless.stores.field_map import FieldMap
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -87,14 +87,14 @@ def mapped(url: str, field_map: FieldMap) -> str:
         StoreNotFound: As `open_store`, for a bare path.
     """
     scheme, location = locate(url)
-    if not getattr(_kind(scheme), "takes_map", False):
-        takers = [name for name, kind in kinds().items() if getattr(kind, "takes_map", False)]
+    kind = _kind(scheme)
+    if not isinstance(kind, TakesMap):
+        takers = [name for name, each in kinds().items() if isinstance(each, TakesMap)]
         raise UsageError(
             f"A {scheme} store has fields of its own, so it takes no map. "
             f"These do: {', '.join(takers) or 'none'}."
         )
-    there = read_location(location)
-    return f"{scheme}:///{Location(there.path, there.part, field_map.over(there.map))}"
+    return f"{scheme}:///{kind.mapped(location, field_map)}"
 
 
 def _recognise(path: Path) -> str:

@@ -43,7 +43,6 @@ class ChromaStore:
     """Memories in one collection."""
 
     summary: ClassVar[str] = "a collection of Chroma, ego-mcp's or any with a map (extra: chroma)"
-    takes_map: ClassVar[bool] = True
     holds_ledger: Final = False
 
     def __init__(self, folder: Path, collection: str, asked: FieldMap) -> None:
@@ -62,6 +61,12 @@ class ChromaStore:
         self._exact = ExactVectors(self._sidecar)
         self._lexical = LexicalIndex(folder.parent)
         self.url = f"chroma:///{Location(folder, collection, asked)}"
+
+    @classmethod
+    def mapped(cls, location: str, field_map: FieldMap) -> str:
+        """The location with a map, filled up from the one it has."""
+        there = read_location(location)
+        return str(Location(there.path, there.part, field_map.over(there.map)))
 
     @classmethod
     def open(cls, location: str) -> Self:

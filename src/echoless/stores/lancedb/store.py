@@ -15,6 +15,7 @@ from echoless.errors import StoreError
 from echoless.ledger import Ledger
 from echoless.model import Memory
 from echoless.stores.base import ALL, Scope
+from echoless.stores.field_map import FieldMap
 from echoless.stores.files import exclusive
 from echoless.stores.lancedb import rows
 from echoless.stores.lancedb.entries import united_entry
@@ -75,6 +76,13 @@ class LanceStore:
         self._oddities = rows.Oddities()
         self._writing = False
         self._noted = False
+
+    @classmethod
+    def mapped(cls, location: str, field_map: FieldMap) -> str:
+        """The location with a map, filled up from the one it has."""
+        there = Location.parse(location)
+        whole = replace(there, columns=field_map.over(there.columns))
+        return whole.url.removeprefix("lancedb:///")
 
     @classmethod
     def open(cls, location: str) -> Self:
