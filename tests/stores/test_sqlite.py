@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from echoless import open_store
-from echoless.errors import ForeignStore, StoreError, StoreLocked, StoreReadOnly
+from echoless.errors import ForeignStore, StoreError, StoreLocked, StoreNotFound, StoreReadOnly
 from echoless.stores import Scope
 from echoless.stores.sqlite import SqliteStore
 from echoless.testing.stores import StoreConformance, contents, fill, simple
@@ -146,3 +146,12 @@ def test_a_store_that_may_not_be_written_says_so(
     with open_store(path) as store:
         with pytest.raises(StoreReadOnly, match="may not be written"), store.writing():
             store.put([simple(3)])
+
+
+def test_an_absolute_path_behind_three_slashes_is_told_apart(tmp_path: Path) -> None:
+    fill(f"sqlite:///{tmp_path}/agent.db", [simple(1)])
+    with pytest.raises(StoreNotFound, match="Did you mean sqlite:////"):
+        open_store(f"sqlite://{tmp_path}/agent.db")
+    with pytest.raises(StoreNotFound) as problem:
+        open_store("sqlite:///no such folder/agent.db")
+    assert "four" not in str(problem.value)

@@ -48,7 +48,23 @@ def open_store(url: str | Path, *, create: bool = False) -> Store:
     """
     scheme, location = locate(url, create=create)
     kind = _kind(scheme)
-    return kind.create(location) if create else kind.open(location)
+    if create:
+        return kind.create(location)
+    try:
+        return kind.open(location)
+    except StoreNotFound as problem:
+        if not _is_at_the_root(location):
+            raise
+        raise StoreNotFound(
+            f"{problem} Did you mean {scheme}:////{location}? A URL with an absolute path has four "
+            "slashes."
+        ) from None
+
+
+def _is_at_the_root(location: str) -> bool:
+    """Whether a relative location that is not there would be, were it absolute."""
+    path = location.partition("#")[0].partition("?")[0]
+    return bool(path) and not Path(path).is_absolute() and Path("/", path).exists()
 
 
 def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
