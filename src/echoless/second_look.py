@@ -7,7 +7,7 @@ the judge that compares what texts say, show what that costs. Nothing is changed
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,18 +124,30 @@ def look_again(
     findings: Findings, *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
 ) -> SecondLook:
     """As `second_look`, on what was found already."""
-    proposed = sorted(_proposed(findings), key=lambda p: (-p.best[1], p.a.id, p.b.id))
-    pairs = proposed[:limit]
-    verdicts = _judged(pairs, encoder)
+    return look_at(_proposed(findings), encoder=encoder, examples=examples, limit=limit)
+
+
+def look_at(
+    pairs: Iterable[Pair], *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
+) -> SecondLook:
+    """As `second_look`, on pairs that a threshold proposes.
+
+    Args:
+        pairs: Each once, with the similarity that proposes it.
+        encoder: As for `second_look`.
+        examples: As above.
+        limit: As above.
+    """
+    proposed = sorted(pairs, key=lambda p: (-p.best[1], p.a.id, p.b.id))
+    read = proposed[:limit]
+    verdicts = _judged(read, encoder)
     back = [
-        (pair, verdict)
-        for pair, verdict in zip(pairs, verdicts, strict=True)
-        if not merges(verdict)
+        (pair, verdict) for pair, verdict in zip(read, verdicts, strict=True) if not merges(verdict)
     ]
     kinds = [v.evidence.difference.value for _, v in back if v.evidence.difference is not None]
     return SecondLook(
         merges=len(proposed),
-        read=len(pairs),
+        read=len(read),
         held=len(back),
         verdicts=_counted(verdict_name(verdict) for _, verdict in back),
         differences=_counted(kinds),

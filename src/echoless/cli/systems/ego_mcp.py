@@ -17,12 +17,14 @@ from echoless.cli.document import Block, say, strong
 from echoless.cli.options import encoder_option, examples, json_option, writing
 from echoless.cli.outcome import run_blocks, run_json, say_notes
 from echoless.cli.systems.edge import ending
+from echoless.cli.systems.second import second_look_at
 from echoless.errors import EcholessError, InputError, UsageError
-from echoless.model import Json
+from echoless.model import Json, Pair
 from echoless.planning import Plan
 from echoless.stores import Store, open_store
 from echoless.systems.ego_mcp import consolidation_text, keep_both, run
 from echoless.systems.ego_mcp.acting import Embed, plan_merge
+from echoless.systems.ego_mcp.consolidating import HIDDEN_TEXT, ConsolidationStats
 
 SYSTEM: Final = "ego-mcp"
 _COLLECTION: Final = "ego_memories"
@@ -135,12 +137,29 @@ def consolidate_command(
             merge_threshold=merge_threshold,
             max_merge_candidates=max_merge_candidates,
         )
+        second = second_look_at(_pairs(opened, stats))
     for reason, ids in stats.skipped.items():
         render.note(f"{reason}: {', '.join(ids)}")
+    for line in second:
+        render.note(line)
     if as_json:
         render.show_json(stats.to_dict())
     else:
         click.echo(consolidation_text(stats))
+
+
+def _pairs(store: Store, stats: ConsolidationStats) -> list[Pair]:
+    """The candidates with their memories, those aside whose text is not shown."""
+    shown = [each for each in stats.merge_candidates if each.snippet_a != HIDDEN_TEXT]
+    memories = store.get({id_ for each in shown for id_ in (each.memory_a_id, each.memory_b_id)})
+    return [
+        Pair(
+            memories[each.memory_a_id],
+            memories[each.memory_b_id],
+            {"semantic": min(1.0, max(0.0, 1.0 - each.distance))},
+        )
+        for each in shown
+    ]
 
 
 # ------------------------------------------------------------------ merge

@@ -149,6 +149,11 @@ def similar_command(
     show_default=True,
     help="Keep apart texts that differ in a number or a negation.",
 )
+@click.option(
+    "--second-look",
+    is_flag=True,
+    help="Also tell what the bare threshold would merge and the full judge would hold back.",
+)
 @_db_path
 def deduplicate_command(
     *,
@@ -160,6 +165,7 @@ def deduplicate_command(
     use_lsh: bool,
     merge_metadata: bool,
     guards: bool,
+    second_look: bool,
     db_path: str | None,
 ) -> int:
     """Group near-equal memories of one namespace; with --no-dry-run, merge each group into one."""
@@ -177,6 +183,7 @@ def deduplicate_command(
             use_lsh=use_lsh,
             merge_metadata=merge_metadata,
             guards=guards,
+            second_look=second_look,
             db_path=db_path,
         )
     code = _show(answer)

@@ -13,6 +13,7 @@ import click
 
 from echoless.cli.document import visible
 from echoless.cli.options import command_line, examples, writing
+from echoless.cli.systems.second import second_look_lines
 from echoless.errors import EcholessError, UsageError
 from echoless.model import Json
 from echoless.systems.wt_memory.clusters import Cluster
@@ -218,6 +219,9 @@ def _report(work: Work) -> None:
         lines += ["", "Run `wt-memory dedup --dry-run` to preview cleanup."]
     if work.remarks:
         lines += ["", *_remarks(work)]
+    second = second_look_lines(work.findings)
+    if second:
+        lines += ["", *second]
     click.echo(visible_lines(lines))
 
 

@@ -16,6 +16,7 @@ from echoless.model import Json, Memory
 from echoless.pipeline import Findings, find, plan_groups
 from echoless.planning import Plan
 from echoless.profiles import LLM_MEMORY, DetectorUse
+from echoless.second_look import look_again
 from echoless.settings import Settings
 from echoless.stores.base import Scope
 from echoless.stores.llm_memory import LlmMemoryStore
@@ -57,6 +58,7 @@ class _Wish:
     use_lsh: bool
     merge_metadata: bool
     guards: bool
+    second_look: bool
 
 
 def memory_deduplicate(
@@ -69,6 +71,7 @@ def memory_deduplicate(
     merge_metadata: bool = True,
     *,
     guards: bool = True,
+    second_look: bool = False,
     db_path: str | Path | None = None,
 ) -> Answer:
     """Group near-equal memories of one namespace; merge each group into one if asked to.
@@ -82,6 +85,8 @@ def memory_deduplicate(
         use_lsh: Compare a thousand memories and more by random hyperplanes.
         merge_metadata: False leaves tags and metadata of the one that stays as they are.
         guards: False merges also texts that differ in a number or a negation.
+        second_look: Also tell what the bare threshold would merge and the judge that reads the
+            texts would hold back, under `second_look`.
         db_path: The file; see `reading.open_file`.
 
     Returns:
@@ -99,6 +104,7 @@ def memory_deduplicate(
             use_lsh=arguments.flag("use_lsh", use_lsh),
             merge_metadata=arguments.flag("merge_metadata", merge_metadata),
             guards=arguments.flag("guards", guards),
+            second_look=arguments.flag("second_look", second_look),
         )
         _admit(wish)
         with open_file(db_path) as store:
@@ -140,6 +146,8 @@ def _deduplicated(store: LlmMemoryStore, wish: _Wish) -> Answer:
         "merged": _gone(store, made, run),
         "algorithm": "brute_force" if tables is None else "lsh",
     }
+    if wish.second_look:
+        answer["second_look"] = look_again(findings).to_json()
     return answer | _more(findings, tables, run, skipped=len(alive) - len(fit))
 
 

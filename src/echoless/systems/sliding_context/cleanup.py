@@ -15,6 +15,7 @@ from echoless.groups import Group
 from echoless.llm import Complete, Embed
 from echoless.model import Memory
 from echoless.pipeline import Findings, find, plan_groups
+from echoless.second_look import look_again
 from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
 from echoless.stores.lancedb.location import Location
 from echoless.stores.lancedb.store import LanceStore
@@ -178,6 +179,8 @@ def _preview(job: _Job, groups: Sequence[Group]) -> Cleanup:
     for number, group in enumerate(groups, 1):
         _announce(job, number, group)
         job.say(f"  [DRY RUN] Would merge {len(group.members) + 1} entries.")
+    for line in look_again(job.findings).lines():
+        job.warn(line)
     count = len(job.entries)
     left = count - sum(len(group.members) for group in groups)
     job.say(
