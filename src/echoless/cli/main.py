@@ -120,7 +120,8 @@ def main(ctx: click.Context, debug: bool) -> None:
     A STORE is a path (agent.db, memories.jsonl), recognised by its content, or a URL
     (sqlite:///agent.db). Nothing is written unless --apply, `apply` or a yes in the review asks for
     it; duplicates are hidden, not removed, unless --action says otherwise; whatever was written can
-    be undone. Every command has --json and its own --help.
+    be undone. Every command has --json and its own --help; those for other programs' memories speak
+    as these programs do.
     """
     ctx.ensure_object(State).debug = debug
 
