@@ -23,7 +23,7 @@ END = "<!-- end generated -->"
 def reference() -> str:
     """The reference: every command with its usage, options and examples."""
     lines = ["", *_options(main), ""]
-    context = click.Context(main, info_name="echoless")
+    context = click.Context(main, info_name="echoless", **main.context_settings)
     for title, family in FAMILIES.items():
         lines += [f"### {title}", ""]
         for name, (_, short) in family.items():

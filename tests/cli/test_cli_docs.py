@@ -28,7 +28,7 @@ def generator() -> ModuleType:
 
 
 def commands() -> Iterator[click.Command]:
-    context = click.Context(main)
+    context = click.Context(main, **main.context_settings)
     for name in main.list_commands(context):
         command = main.get_command(context, name)
         assert command is not None
