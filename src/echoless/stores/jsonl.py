@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from echoless.database import is_sqlite
-from echoless.errors import DuplicateId, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
-from echoless.ledger import Ledger
+from echoless.errors import DuplicateId, ForeignStore, StoreNotFound, StoreReadOnly
 from echoless.model import Memory
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
-from echoless.stores.sidecar import Sidecar
+from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-class JsonlStore:
+class JsonlStore(BesideSidecar):
     """Memories in a JSON Lines file."""
 
     summary: ClassVar[str] = "one JSON object a line; replaced atomically, lineage in a sidecar"
@@ -68,16 +67,6 @@ class JsonlStore:
         return head.startswith(b"{") or (not head and path.suffix in {".jsonl", ".ndjson"})
 
     # ------------------------------------------------------------------ reading
-
-    @property
-    def identity(self) -> str:
-        """Given by the sidecar; before it exists, derived from the absolute path."""
-        return self._sidecar.identity
-
-    @property
-    def ledger(self) -> Ledger:
-        """In the sidecar."""
-        return self._sidecar.ledger
 
     def _reload(self) -> None:
         data = read_bytes(self._path)
@@ -154,8 +143,7 @@ class JsonlStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Stage changes and replace the file once, at the end; on failure nothing happened."""
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+        self._must_write()
         if self._staging:
             yield
             return
@@ -240,16 +228,6 @@ class JsonlStore:
                 f'Line {self._places[id_] + 1} of {self._path} has no "id", so it can be marked '
                 "but not changed or removed. `echoless import` into a new store gives ids."
             )
-
-    def close(self) -> None:
-        """Close the sidecar."""
-        self._sidecar.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
 
 def _split(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from echoless import ledger as ledgers
 from echoless.database import (
@@ -16,6 +16,7 @@ from echoless.database import (
     open_for_writing,
     table_exists,
 )
+from echoless.errors import StoreError
 from echoless.ledger import Ledger
 
 SUFFIX: Final = ".echoless"
@@ -78,3 +79,44 @@ class Sidecar:
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+
+
+class BesideSidecar:
+    """What stores have in common whose ledger lies beside them.
+
+    Attributes:
+        url: Where the store is.
+    """
+
+    url: str
+    _sidecar: Sidecar
+    _writing: bool
+
+    @property
+    def identity(self) -> str:
+        """Given by the sidecar; before it exists, derived from where the store lies."""
+        return self._sidecar.identity
+
+    @property
+    def ledger(self) -> Ledger:
+        """In the sidecar."""
+        return self._sidecar.ledger
+
+    def _must_write(self) -> None:
+        """Refuse a change outside of `writing()`.
+
+        Raises:
+            StoreError: The store is open for reading.
+        """
+        if not self._writing:
+            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+
+    def close(self) -> None:
+        """Close the sidecar."""
+        self._sidecar.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()

@@ -31,7 +31,7 @@ from echoless.stores.chroma.record import Record
 from echoless.stores.chroma.writes import Held, Writes
 from echoless.stores.field_map import FieldMap, Location, read_location
 from echoless.stores.files import exclusive
-from echoless.stores.sidecar import Sidecar
+from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _ALL: Final = ["embeddings", "documents", "metadatas"]
 _BATCH: Final = 1000
@@ -39,7 +39,7 @@ _NAME: Final = 100
 _MAP_FACT: Final = "field map"
 
 
-class ChromaStore:
+class ChromaStore(BesideSidecar):
     """Memories in one collection."""
 
     summary: ClassVar[str] = "a collection of Chroma, ego-mcp's or any with a map (extra: chroma)"
@@ -101,16 +101,6 @@ class ChromaStore:
         return path.is_dir() and folders.folder_of(path) is not None
 
     # ------------------------------------------------------------------ what it is
-
-    @property
-    def identity(self) -> str:
-        """Given by the sidecar; before it exists, derived from the absolute path."""
-        return self._sidecar.identity
-
-    @property
-    def ledger(self) -> Ledger:
-        """In the sidecar."""
-        return self._sidecar.ledger
 
     @property
     def profile(self) -> str:
@@ -266,7 +256,7 @@ class ChromaStore:
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Replace or add; a record that comes back is the one it was, key by key."""
-        collection, layout = self._must_write(), self._its_layout()
+        collection, layout = self._changing(), self._its_layout()
         there = self._fetch(sorted({m.id for m in memories}))
         told = []
         for memory in memories:  # refuse before the first change
@@ -289,7 +279,7 @@ class ChromaStore:
 
     def remove(self, ids: Iterable[str]) -> None:
         """Take records out."""
-        collection = self._must_write()
+        collection = self._changing()
         gone = sorted(self._fetch(sorted(set(ids))))
         if not gone:
             return
@@ -305,21 +295,14 @@ class ChromaStore:
                 self._scanned.pop(id_, None)
             self._scanned.update(self._memories(sorted(set(ids))))
 
-    def _must_write(self) -> Collection:
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+    def _changing(self) -> Collection:
+        self._must_write()
         return self._open()
 
     def close(self) -> None:
         """Close client and sidecar, and remove the copy."""
         self._close_client()
         self._sidecar.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
 
 def _file_name(collection: str) -> str:

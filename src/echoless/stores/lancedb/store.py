@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.errors import StoreError
-from echoless.ledger import Ledger
 from echoless.model import Memory
 from echoless.stores.base import ALL, Scope
 from echoless.stores.field_map import FieldMap
@@ -29,7 +28,7 @@ from echoless.stores.lancedb.layout import (
 )
 from echoless.stores.lancedb.location import Location, existing, tables_in
 from echoless.stores.lancedb.places import Misfit
-from echoless.stores.sidecar import Sidecar
+from echoless.stores.sidecar import BesideSidecar, Sidecar
 from echoless.vectors.optional import require_module
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ _SIMPLE: Final = re.compile(r"[0-9A-Za-z_-]{1,64}\Z")
 _VERSION: Final = "lancedb_version_before_last_write"
 
 
-class LanceStore:
+class LanceStore(BesideSidecar):
     """Memories in a table of a LanceDB folder."""
 
     summary: ClassVar[str] = "a table of a LanceDB folder, any columns; lineage in a sidecar"
@@ -112,16 +111,6 @@ class LanceStore:
         return bool(tables_in(path))
 
     # ------------------------------------------------------------------ reading
-
-    @property
-    def identity(self) -> str:
-        """Given by the sidecar; before it exists, derived from folder and table."""
-        return self._sidecar.identity
-
-    @property
-    def ledger(self) -> Ledger:
-        """In the sidecar."""
-        return self._sidecar.ledger
 
     @property
     def profile(self) -> str:
@@ -227,8 +216,7 @@ class LanceStore:
                 self._writing = False
 
     def _must_write(self) -> None:
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+        super()._must_write()
         if not self._noted:
             self.ledger.set_fact(_VERSION, str(self.version))
             self._noted = True
@@ -283,16 +271,6 @@ class LanceStore:
     def _speaking(self) -> Iterator[None]:
         with _translated(self._location.url):
             yield
-
-    def close(self) -> None:
-        """Close the sidecar."""
-        self._sidecar.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
 
 def _database(folder: Path) -> lancedb.DBConnection:

@@ -15,7 +15,6 @@ from typing import ClassVar, Final, Self
 
 from echoless.database import Database, is_sqlite, open_for_reading
 from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
-from echoless.ledger import Ledger
 from echoless.model import JsonObject, Memory
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive
@@ -23,13 +22,13 @@ from echoless.stores.llm_memory import connection, layout, links, records, sides
 from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Layout
 from echoless.stores.llm_memory.records import Raw
 from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
-from echoless.stores.sidecar import Sidecar
+from echoless.stores.sidecar import BesideSidecar, Sidecar
 from echoless.times import now
 
 _BATCH: Final = 500
 
 
-class LlmMemoryStore:
+class LlmMemoryStore(BesideSidecar):
     """Memories in the SQLite file of llm-memory."""
 
     summary: ClassVar[str] = "the SQLite file of llm-memory, vectors included; lineage in a sidecar"
@@ -100,16 +99,6 @@ class LlmMemoryStore:
             database.close()
 
     # ------------------------------------------------------------------ reading
-
-    @property
-    def identity(self) -> str:
-        """Given by the sidecar; before it exists, derived from the absolute path."""
-        return self._sidecar.identity
-
-    @property
-    def ledger(self) -> Ledger:
-        """In the sidecar."""
-        return self._sidecar.ledger
 
     @property
     def layout(self) -> Layout:
@@ -211,8 +200,7 @@ class LlmMemoryStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Changes inside become visible together; the file is locked against other writers."""
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+        self._must_write()
         if self._database.writable or not self.can_merge:
             yield  # inside an outer one, or for marks alone: `put` and `remove` refuse
             return
@@ -233,7 +221,7 @@ class LlmMemoryStore:
     def put(self, memories: Sequence[Memory]) -> None:
         """Replace or add; a memory taken out earlier goes back to its old place if it is free."""
         with self.transaction():
-            self._must_write()
+            self._must_change()
             with self._database.speaking():
                 for memory in memories:
                     records.check(memory)
@@ -305,14 +293,14 @@ class LlmMemoryStore:
     def remove(self, ids: Iterable[str]) -> None:
         """Take memories out, with their vectors and all rows that hang on them."""
         with self.transaction():
-            self._must_write()
+            self._must_change()
             with self._database.speaking():
                 for id_ in sorted(set(ids)):
                     if self._layout.has_vectors:
                         self._db.execute(f"DELETE FROM {VECTORS} WHERE memory_id = ?", (id_,))
                     self._db.execute(f"DELETE FROM {MEMORIES} WHERE id = ?", (id_,))
 
-    def _must_write(self) -> None:
+    def _must_change(self) -> None:
         if not self._layout.writable:
             raise StoreReadOnly(
                 f"{self._path} has schema version {self._layout.version}; llm-memory stores are "
@@ -350,9 +338,3 @@ class LlmMemoryStore:
         """Close both files."""
         self._database.close()
         self._sidecar.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()

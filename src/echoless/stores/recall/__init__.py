@@ -22,14 +22,14 @@ from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.recall import layout, lineage, references, rows, writing
 from echoless.stores.recall.layout import TABLES, Table
-from echoless.stores.sidecar import Sidecar
+from echoless.stores.sidecar import BesideSidecar, Sidecar
 from echoless.text import content_key
 
 _BATCH: Final = 500
 _EMBEDDING: Final = ("id", "model", "dimensions", "embedding", "created_at")
 
 
-class RecallStore:
+class RecallStore(BesideSidecar):
     """Memories in a Recall database."""
 
     summary: ClassVar[str] = "database of Recall: five tables, marks in dedup_lineage"
@@ -96,11 +96,6 @@ class RecallStore:
             database.close()
 
     # ------------------------------------------------------------------ reading
-
-    @property
-    def identity(self) -> str:
-        """Given by the sidecar; before it exists, derived from the absolute path."""
-        return self._sidecar.identity
 
     @property
     def ledger(self) -> Ledger:
@@ -316,10 +311,6 @@ class RecallStore:
                 found[one] = f"it alone has {', '.join(fields)}"
         return found
 
-    def _must_write(self) -> None:
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
-
     def integrity(self) -> list[str]:
         """What is wrong with the file, one sentence each; empty if nothing is."""
         with self._database.speaking():
@@ -330,12 +321,6 @@ class RecallStore:
         """Close the files."""
         self._database.close()
         self._sidecar.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
 
 def _located(location: str) -> tuple[Path, tuple[str, ...]]:

@@ -17,14 +17,13 @@ from typing import ClassVar, Final, Self
 
 from echoless.codec import field_to_json
 from echoless.errors import ForeignStore, StoreError, StoreNotFound
-from echoless.ledger import Ledger
 from echoless.model import Memory, identical
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.shodh.library import Engine
 from echoless.stores.shodh.record import Note, note, writing
 from echoless.stores.shodh.survivor import survivor
-from echoless.stores.sidecar import Sidecar
+from echoless.stores.sidecar import BesideSidecar, Sidecar
 from echoless.times import instant
 
 _MARKER: Final = Path("memories", "CURRENT")
@@ -49,7 +48,7 @@ _COMPARED: Final = (
 )
 
 
-class ShodhStore:
+class ShodhStore(BesideSidecar):
     """Memories of one project of shodh-memory, opened through the library."""
 
     summary: ClassVar[str] = "a project of shodh-memory (wt-memory); lineage in a sidecar"
@@ -101,16 +100,6 @@ class ShodhStore:
         return (path / _MARKER).is_file() and (path / "memory_index").is_dir()
 
     # ------------------------------------------------------------------ reading
-
-    @property
-    def identity(self) -> str:
-        """Given by the sidecar; before it exists, derived from the absolute path."""
-        return self._sidecar.identity
-
-    @property
-    def ledger(self) -> Ledger:
-        """In the sidecar."""
-        return self._sidecar.ledger
 
     def _reload(self) -> None:
         self._notes, self._strays = _by_lasting_id([note(r) for r in self._engine.notes()])
@@ -176,10 +165,6 @@ class ShodhStore:
     def _still(self, key: str) -> bool:
         return self._engine.note(key) is not None
 
-    def _check_writing(self) -> None:
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
-
     def put(self, memories: Sequence[Memory]) -> None:
         """Write memories anew; one that is there as given stays untouched.
 
@@ -187,7 +172,7 @@ class ShodhStore:
             StoreError: The library did not take or keep one, or did not remove the old record. Of
                 that memory the old record stands.
         """
-        self._check_writing()
+        self._must_write()
         for memory in memories:
             there = self.get([memory.id]).get(memory.id)
             if not identical(there, memory):
@@ -263,7 +248,7 @@ class ShodhStore:
         Raises:
             StoreError: One is still there; the message names it.
         """
-        self._check_writing()
+        self._must_write()
         for id_ in sorted(set(ids)):
             known = self._notes.get(id_)
             if known is None:
@@ -299,12 +284,6 @@ class ShodhStore:
         """Let go of the engine and of the sidecar."""
         self._engine.close()
         self._sidecar.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
 
 def _place(memory: Memory) -> tuple[int, str]:
