@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from echoless.applying import Refusal, Run, apply
     from echoless.auditing import Report, audit
     from echoless.checking import Health, Problem, check
+    from echoless.consolidating import Consolidation, Offer, consolidate
     from echoless.errors import EcholessError
     from echoless.groups import Group, Membership
     from echoless.model import (
@@ -49,10 +50,12 @@ if TYPE_CHECKING:
     from echoless.stores import Scope, Store, open_store
     from echoless.transport import backup, export, import_into, transfer
     from echoless.undoing import Undone, history, keep_both, purge, undo
+    from echoless.uniting import Merged, merge_memories, plan_merge
 
 __all__ = [
     "Answer",
     "Choices",
+    "Consolidation",
     "Contradiction",
     "Difference",
     "DifferenceKind",
@@ -68,6 +71,8 @@ __all__ = [
     "Link",
     "Membership",
     "Memory",
+    "Merged",
+    "Offer",
     "Plan",
     "Problem",
     "Provenance",
@@ -89,14 +94,17 @@ __all__ = [
     "audit",
     "backup",
     "check",
+    "consolidate",
     "export",
     "find",
     "history",
     "import_into",
     "keep_both",
     "layered",
+    "merge_memories",
     "open_store",
     "plan",
+    "plan_merge",
     "purge",
     "read_plan",
     "resolve",
@@ -111,6 +119,7 @@ _HOMES: Final = {
     "applying": ("Refusal", "Run", "apply"),
     "auditing": ("Report", "audit"),
     "checking": ("Health", "Problem", "check"),
+    "consolidating": ("Consolidation", "Offer", "consolidate"),
     "errors": ("EcholessError",),
     "groups": ("Group", "Membership"),
     "model": (
@@ -139,6 +148,7 @@ _HOMES: Final = {
     "stores": ("Scope", "Store", "open_store"),
     "transport": ("backup", "export", "import_into", "transfer"),
     "undoing": ("Undone", "history", "keep_both", "purge", "undo"),
+    "uniting": ("Merged", "merge_memories", "plan_merge"),
 }
 """Where each public name lives. Names are loaded when first used, which keeps `import echoless` at
 a few milliseconds; therefore no module may carry the name of a public function."""
