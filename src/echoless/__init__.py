@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from echoless.applying import Refusal, Run, apply
     from echoless.auditing import Report, audit
     from echoless.checking import Health, Problem, check
+    from echoless.condensing import Condensed, plan_consolidation
     from echoless.consolidating import Consolidation, Offer, consolidate
     from echoless.errors import EcholessError
     from echoless.groups import Group, Membership
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Choices",
+    "Condensed",
     "Consolidation",
     "Contradiction",
     "Difference",
@@ -104,6 +106,7 @@ __all__ = [
     "merge_memories",
     "open_store",
     "plan",
+    "plan_consolidation",
     "plan_merge",
     "purge",
     "read_plan",
@@ -119,6 +122,7 @@ _HOMES: Final = {
     "applying": ("Refusal", "Run", "apply"),
     "auditing": ("Report", "audit"),
     "checking": ("Health", "Problem", "check"),
+    "condensing": ("Condensed", "plan_consolidation"),
     "consolidating": ("Consolidation", "Offer", "consolidate"),
     "errors": ("EcholessError",),
     "groups": ("Group", "Membership"),

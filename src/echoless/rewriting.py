@@ -3,49 +3,85 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from echoless.actions import Rewrite
 from echoless.codec import bytes_to_floats, floats_to_bytes
 from echoless.errors import EcholessError, EncoderError, UsageError
 from echoless.facts_kept import lost_facts
+from echoless.llm import Embed
 from echoless.model import Memory, Vector
 from echoless.text import is_blank
 
 if TYPE_CHECKING:
     from echoless.vectors.base import Encoder
 
-Embed: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-"""Vectors of texts, by the model whose vectors the store holds."""
-
 _OWN: Final = 0.99
 """Cosine from which an encoder is taken for the model of a stored vector: it gives the stored text
 this vector. Rounding, and servers that do not always answer alike, stay above 0.999."""
 
 
+class NewVectors:
+    """Where the vectors of new texts come from.
+
+    A survivor without stored vectors needs none for its new text. One with vectors gets a new one
+    by the same model: from `embed`; from the encoder that was named, which has to carry the model's
+    name or give the survivor's present text the vector that is stored; or from the encoder that is
+    installed, if it carries the model's name.
+    """
+
+    def __init__(self, embed: Embed | None = None, encoder: str | None = None) -> None:
+        """Open nothing yet.
+
+        Args:
+            embed: Vectors of texts, by the model whose vectors the store holds.
+            encoder: `name:argument`, in place of `embed`.
+        """
+        self._embed = embed
+        self._named = encoder
+        self._opened: Encoder | None = None
+
+    def of(self, keep: Memory, text: str) -> tuple[Vector, ...]:
+        """The vectors a survivor has with a new text.
+
+        Raises:
+            UsageError: No encoder fits, or it is unknown.
+            EncoderError: The text could not be embedded.
+            MissingExtra: The library of the encoder is not installed.
+        """
+        if not keep.vectors:
+            return ()
+        if self._embed is not None:
+            return (_by_callable(keep, text, self._embed),)
+        made = self._encoder()
+        if made is None:
+            raise UsageError(_none_fits(keep, None))
+        for vector in keep.vectors:
+            if vector.model == made.model:
+                return (_vector(vector, _encoded(made, [text])[0], made.model),)
+        if self._named is None or len(keep.vectors) > 1:
+            raise UsageError(_none_fits(keep, made.model))
+        return (_by_measure(keep, text, made),)
+
+    def _encoder(self) -> Encoder | None:
+        if self._opened is None:
+            from echoless.vectors.registry import open_encoder  # noqa: PLC0415 - seldom asked for
+
+            self._opened = open_encoder(self._named or "auto")
+        return self._opened
+
+
 def rewrite_of(
-    keep: Memory,
-    sources: Sequence[Memory],
-    text: str,
-    *,
-    embed: Embed | None = None,
-    encoder: str | None = None,
-    by: str,
+    keep: Memory, sources: Sequence[Memory], text: str, *, vectors: NewVectors, by: str
 ) -> Rewrite:
     """A survivor's new text, as a plan takes it. Writes nothing.
-
-    A survivor without stored vectors needs none for the new text. One with vectors gets a new one
-    by the same model: from `embed`; from `encoder`, which has to carry the model's name or give the
-    survivor's present text the vector that is stored; or from the encoder that is installed, if it
-    carries the model's name.
 
     Args:
         keep: The survivor.
         sources: All memories whose facts the text has to keep.
         text: The new text.
-        embed: Gives its vector.
-        encoder: `name:argument`, in place of `embed`.
+        vectors: Gives its vector where one is needed.
         by: Who wrote the text, for the reader of the plan.
 
     Raises:
@@ -55,41 +91,13 @@ def rewrite_of(
     """
     if is_blank(text):
         raise UsageError("content must not be empty")
-    _refuse_loss(text, sources)
-    return Rewrite(text, _vectors(keep, text, embed, encoder), by)
-
-
-def _refuse_loss(text: str, sources: Sequence[Memory]) -> None:
-    """Law 12: a merged text keeps what can be checked of its sources."""
     for memory in sources:
         if lost := lost_facts([memory.content], text):
             raise UsageError(
                 f"The new text loses {lost.line()!r} of {memory.id}; nothing was merged. Keep what "
                 "all of them say, or keep them apart."
             )
-
-
-# ------------------------------------------------------------------ vectors
-
-
-def _vectors(
-    keep: Memory, text: str, embed: Embed | None, encoder: str | None
-) -> tuple[Vector, ...]:
-    if not keep.vectors:
-        return ()
-    if embed is not None:
-        return (_by_callable(keep, text, embed),)
-    from echoless.vectors.registry import open_encoder  # noqa: PLC0415 - seldom asked for
-
-    made = open_encoder(encoder or "auto")
-    if made is None:
-        raise UsageError(_none_fits(keep, encoder))
-    for vector in keep.vectors:
-        if vector.model == made.model:
-            return (_vector(vector, _encoded(made, [text])[0], made.model),)
-    if encoder is None or len(keep.vectors) > 1:
-        raise UsageError(_none_fits(keep, made.model))
-    return (_by_measure(keep, text, made),)
+    return Rewrite(text, vectors.of(keep, text), by)
 
 
 def _none_fits(keep: Memory, tried: str | None) -> str:

@@ -12,10 +12,11 @@ from echoless.applying import apply
 from echoless.errors import InputError, PlanRefused, UsageError
 from echoless.facts_kept import lost_facts
 from echoless.groups import Group, Membership
+from echoless.llm import Embed
 from echoless.model import Duplicate, Evidence, Judged, Memory
 from echoless.planning import Plan, make_plan
 from echoless.profiles import ActionKind, Profile
-from echoless.rewriting import Embed, rewrite_of
+from echoless.rewriting import NewVectors, rewrite_of
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Protects, Retains, Store, Unites
 from echoless.tally import Tally
@@ -68,7 +69,7 @@ def merge_memories(
         content: A text for the one that stays; its own by default. It has to keep the numbers,
             names, paths and negations of both.
         embed: Gives the vector of that text, where the one that stays has a stored one.
-        encoder: `name:argument`, in place of `embed`; see `rewriting.rewrite_of`.
+        encoder: `name:argument`, in place of `embed`; see `rewriting.NewVectors`.
         action: `mark`, `merge` or `delete`.
         by: Who decided, for the history.
         settings: Complete settings; those of the store's profile by default.
@@ -158,13 +159,12 @@ def plan_merges(
     for keep, gone in behind.items():
         for remove in gone:
             _check_pair(store, memories[keep], memories[remove], prior, chosen.profile)
+    vectors = NewVectors(embed, encoder)
     rewrites = {}
     for keep, text in (texts or {}).items():
         _check_rewritten(store, memories[keep])
         sources = [memories[id_] for id_ in (keep, *behind[keep])]
-        rewrites[keep] = rewrite_of(
-            memories[keep], sources, text, embed=embed, encoder=encoder, by=by
-        )
+        rewrites[keep] = rewrite_of(memories[keep], sources, text, vectors=vectors, by=by)
     merges = [(keep, remove) for keep, gone in behind.items() for remove in gone]
     return make_plan(
         [_group(memories, keep, gone, rewritten=keep in rewrites) for keep, gone in behind.items()],

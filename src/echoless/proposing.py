@@ -1,0 +1,134 @@
+"""A model proposes one text for several; it is taken only if no fact is lost. Law 12.
+
+```
+too long to be checked, or a limit ...... not asked
+no answer ............................... refused, not answered
+no JSON object with a text, blank ....... refused
+a fact of a source is not in it ......... refused, with what is lost
+longer than all sources ................. refused
+else .................................... proposed, for a plan that is previewed and can be undone
+```
+A refusal leaves the sources as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from echoless.errors import LimitReached, ModelError, ModelUnavailable, UsageError
+from echoless.facts_kept import LostFacts, lost_facts
+from echoless.llm.base import LONGEST as LONGEST_ANSWER
+from echoless.llm.base import Model, Prompt
+from echoless.llm.fence import fenced
+from echoless.llm.prompts import wording
+from echoless.llm.reading import objects_with
+from echoless.model import Json
+
+LONGEST: Final = 20_000
+"""Characters of all texts together: the judge's reader, which looks for what is lost, reads no
+further."""
+
+_SPARE: Final = 200
+"""Characters a merged text may have beyond its sources: words that say where they disagree."""
+
+SCHEMA: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A text that may take the place of its sources.
+
+    Attributes:
+        text: It keeps every fact that can be checked.
+        by: Model and version of the prompt, for the reader of a plan.
+    """
+
+    text: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No text; the sources stay.
+
+    Attributes:
+        reason: Why, as a clause without a full stop.
+        lost: What the model's text left out; empty if that is not the reason.
+        answered: A text came and was not taken; False if none came.
+    """
+
+    reason: str
+    lost: LostFacts = field(default_factory=LostFacts)
+    answered: bool = True
+
+
+Proposal: TypeAlias = Proposed | Refused
+
+
+def propose_merge(
+    model: Model, texts: Sequence[str], *, locale: str = "en", prompt: str = "merge"
+) -> Proposal:
+    """One text that says what several say, from a model, checked.
+
+    Args:
+        model: Whom to ask.
+        texts: The sources, the most important one first; at least one.
+        locale: Language of the prompt: `de`, `en` or `ja`.
+        prompt: Which prompt: `merge` or `summary`.
+
+    Returns:
+        The text, or why there is none.
+
+    Raises:
+        ModelUnavailable: The model can answer nothing at all.
+        UsageError: There are no texts, or no prompt in that language.
+    """
+    if not texts:
+        raise UsageError("There is nothing to merge: no texts were given.")
+    words = wording(prompt, locale)
+    if sum(map(len, texts)) > LONGEST:
+        return Refused(f"the texts have more than {LONGEST:,} characters together", answered=False)
+    asked = Prompt(
+        instruction=words.text, data=fenced(list(texts)), schema=SCHEMA, longest=LONGEST_ANSWER
+    )
+    try:
+        answer = model.answer(asked)
+    except ModelUnavailable:
+        raise
+    except LimitReached as problem:
+        return Refused(f"it was not asked: {_clause(problem)}", answered=False)
+    except ModelError as problem:
+        return Refused(f"there was no answer: {_clause(problem)}", answered=False)
+    return _checked(answer.text, texts, f"{model.name}, {words.version}")
+
+
+def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:
+    found = objects_with(answer, "text")
+    text = found[-1]["text"] if found else None
+    if not isinstance(text, str):
+        return Refused("the answer is no JSON object with a text")
+    text = text.strip()
+    if not text or not _is_text(text):
+        return Refused("the text is blank" if not text else "it holds what is no text")
+    lost = lost_facts(texts, text)
+    if lost:
+        return Refused(f"it leaves out {lost.line()}", lost)
+    if len(text) > sum(map(len, texts)) + _SPARE:
+        return Refused("it is longer than its sources together")
+    return Proposed(text, by)
+
+
+def _is_text(text: str) -> bool:
+    """Whether every store can hold it: no NUL, no half of a character."""
+    return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+def _clause(problem: ModelError) -> str:
+    return str(problem).rstrip(".")
