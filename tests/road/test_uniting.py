@@ -33,6 +33,7 @@ from echoless.testing.stores import fill
 from echoless.testing.strategies import worlds
 from echoless.uniting import keep_both, plan_merges
 from tests.laws.worlds import KINDS, picture, quick, world
+from tests.road.embedded import embedded
 
 PORT = "The staging database listens on port 5432."
 NIGHT = "The staging database is backed up every night."
@@ -43,15 +44,6 @@ def two(**fields: object) -> list[Memory]:
     return [
         Memory(id="m-0", content=PORT, tags=("a",), access_count=2, created_at="2026-01-01"),
         Memory(id="m-1", content=NIGHT, tags=("b",), access_count=3, created_at="2025-01-01"),
-    ]
-
-
-def embedded(memories: Sequence[Memory], encoder: WordBag, model: str = "") -> list[Memory]:
-    rows = encoder.encode([memory.content for memory in memories])
-    name = model or encoder.model
-    return [
-        replace(memory, vectors=(Vector(name, row.astype("<f4").tobytes()),))
-        for memory, row in zip(memories, rows, strict=True)
     ]
 
 
