@@ -46,6 +46,16 @@ if TYPE_CHECKING:
     )
     from echoless.pipeline import Findings, find, plan
     from echoless.planning import Plan, read_plan, write_plan
+    from echoless.remembering import (
+        Admitted,
+        AlreadyKnown,
+        Guard,
+        Match,
+        NeedsReview,
+        Remembered,
+        Updates,
+        remember,
+    )
     from echoless.searching import Answer, Hit, search, similar
     from echoless.settings import Choices, Settings, layered, resolve
     from echoless.stores import Scope, Store, open_store
@@ -54,6 +64,8 @@ if TYPE_CHECKING:
     from echoless.uniting import Merged, merge_memories, plan_merge
 
 __all__ = [
+    "Admitted",
+    "AlreadyKnown",
     "Answer",
     "Choices",
     "Condensed",
@@ -67,19 +79,23 @@ __all__ = [
     "Evidence",
     "Findings",
     "Group",
+    "Guard",
     "Health",
     "Hit",
     "Judged",
     "Link",
+    "Match",
     "Membership",
     "Memory",
     "Merged",
+    "NeedsReview",
     "Offer",
     "Plan",
     "Problem",
     "Provenance",
     "Refusal",
     "Related",
+    "Remembered",
     "Report",
     "Run",
     "Scope",
@@ -90,6 +106,7 @@ __all__ = [
     "Undone",
     "Unsure",
     "Update",
+    "Updates",
     "Vector",
     "Verdict",
     "apply",
@@ -110,6 +127,7 @@ __all__ = [
     "plan_merge",
     "purge",
     "read_plan",
+    "remember",
     "resolve",
     "search",
     "similar",
@@ -147,6 +165,16 @@ _HOMES: Final = {
     ),
     "pipeline": ("Findings", "find", "plan"),
     "planning": ("Plan", "read_plan", "write_plan"),
+    "remembering": (
+        "Admitted",
+        "AlreadyKnown",
+        "Guard",
+        "Match",
+        "NeedsReview",
+        "Remembered",
+        "Updates",
+        "remember",
+    ),
     "searching": ("Answer", "Hit", "search", "similar"),
     "settings": ("Choices", "Settings", "layered", "resolve"),
     "stores": ("Scope", "Store", "open_store"),
