@@ -8,18 +8,18 @@ the judge found to say what the others say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, assert_never
+from threading import Lock
+from typing import assert_never
 
 from echoless.actions import Rewrite
 from echoless.consolidating import Consolidation
 from echoless.errors import EncoderError, UsageError
 from echoless.groups import Group
-from echoless.limits import WORKERS
 from echoless.llm import Complete, Embed, Model
 from echoless.llm.bridge import as_model
+from echoless.llm.in_order import asked_in_order
 from echoless.model import Json, Memory
 from echoless.pipeline import Findings, plan_groups
 from echoless.planning import Plan
@@ -30,8 +30,6 @@ from echoless.stores.base import Store
 
 Asked = Callable[[int, int], None]
 """Told (groups asked about, groups in all)."""
-
-LOCALE: Final = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +82,11 @@ def plan_consolidation(
     found: Findings | Consolidation,
     model: Model | Complete | None = None,
     *,
-    locale: str = LOCALE,
+    locale: str | None = None,
     action: ActionKind = "merge",
     embed: Embed | None = None,
     encoder: str | None = None,
-    workers: int = WORKERS,
+    workers: int | None = None,
     progress: Asked | None = None,
 ) -> Condensed:
     """A plan for the groups of a consolidation; writes nothing.
@@ -97,11 +95,11 @@ def plan_consolidation(
         store: The store of it.
         found: From `consolidate` or `find`.
         model: Writes a text for each group of `to_write`; without one every survivor keeps its own.
-        locale: Language of the prompt: `de`, `en` or `ja`.
+        locale: Language of the prompt, `de`, `en` or `ja`; that of the settings by default.
         action: `merge` or `delete`; without a model also `mark`.
         embed: Gives the vectors of new texts, where survivors have stored ones.
         encoder: `name:argument`, in place of `embed`; see `rewriting.NewVectors`.
-        workers: Questions on their way at a time, at least 1.
+        workers: Questions on their way at a time, from 1; those of the settings by default.
         progress: Told how many groups were asked about.
 
     Raises:
@@ -118,11 +116,14 @@ def plan_consolidation(
     if action == "mark":
         raise UsageError("A mark changes no record, so it cannot take a new text. Use merge.")
     groups = to_write(findings)
-    desk = _Desk(findings, as_model(model), locale, NewVectors(embed, encoder))
+    settings = findings.settings
+    desk = _Desk(findings, as_model(model), locale or settings.locale, NewVectors(embed, encoder))
     desk.check_vectors(groups)
+    proposals = desk.ask(groups, workers or settings.limits.workers, progress)
     rewrites: dict[str, Rewrite] = {}
     refused: list[Unmerged] = []
-    for group, answer in zip(groups, desk.ask(groups, workers, progress), strict=True):
+    for group, proposal in zip(groups, proposals, strict=True):
+        answer = desk.taken(group, proposal)
         match answer:
             case Rewrite():
                 rewrites[group.survivor] = answer
@@ -183,21 +184,23 @@ class _Desk:
                 self.vectors.of(survivor, survivor.content)
                 return
 
-    def ask(
-        self, groups: Sequence[Group], workers: int, progress: Asked | None
-    ) -> Iterator[Rewrite | Unmerged | None]:
-        """What came of each group, in their order; None leaves the survivor its text."""
-        with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
-            answers = pool.map(self._proposed, groups)
-            for done, (group, proposal) in enumerate(zip(groups, answers, strict=True), 1):
+    def ask(self, groups: Sequence[Group], workers: int, progress: Asked | None) -> list[Proposal]:
+        """What the model proposes for each group, in their order."""
+        done: list[str] = []
+        one_at_a_time = Lock()
+
+        def ask_one(group: Group) -> Proposal:
+            proposal = propose_merge(self.model, _texts(self.findings, group), locale=self.locale)
+            with one_at_a_time:
+                done.append(group.survivor)
                 if progress:
-                    progress(done, len(groups))
-                yield self._taken(group, proposal)
+                    progress(len(done), len(groups))
+            return proposal
 
-    def _proposed(self, group: Group) -> Proposal:
-        return propose_merge(self.model, _texts(self.findings, group), locale=self.locale)
+        return asked_in_order(ask_one, groups, max(1, workers))
 
-    def _taken(self, group: Group, proposal: Proposal) -> Rewrite | Unmerged | None:
+    def taken(self, group: Group, proposal: Proposal) -> Rewrite | Unmerged | None:
+        """What comes of a proposal; None leaves the survivor its text."""
         members = _members(self.findings, group)
         match proposal:
             case Refused(reason=reason):

@@ -19,7 +19,6 @@ from typing import Final, TypeAlias
 
 from echoless.errors import LimitReached, ModelError, ModelUnavailable, UsageError
 from echoless.facts_kept import LostFacts, lost_facts
-from echoless.llm.base import LONGEST as LONGEST_ANSWER
 from echoless.llm.base import Model, Prompt
 from echoless.llm.fence import fenced
 from echoless.llm.prompts import wording
@@ -73,7 +72,12 @@ Proposal: TypeAlias = Proposed | Refused
 
 
 def propose_merge(
-    model: Model, texts: Sequence[str], *, locale: str = "en", prompt: str = "merge"
+    model: Model,
+    texts: Sequence[str],
+    *,
+    locale: str = "en",
+    prompt: str = "merge",
+    shown: Sequence[str] = (),
 ) -> Proposal:
     """One text that says what several say, from a model, checked.
 
@@ -82,6 +86,7 @@ def propose_merge(
         texts: The sources, the most important one first; at least one.
         locale: Language of the prompt: `de`, `en` or `ja`.
         prompt: Which prompt: `merge` or `summary`.
+        shown: What the model sees in place of the texts, such as these with numbers.
 
     Returns:
         The text, or why there is none.
@@ -95,9 +100,7 @@ def propose_merge(
     words = wording(prompt, locale)
     if sum(map(len, texts)) > LONGEST:
         return Refused(f"the texts have more than {LONGEST:,} characters together", answered=False)
-    asked = Prompt(
-        instruction=words.text, data=fenced(list(texts)), schema=SCHEMA, longest=LONGEST_ANSWER
-    )
+    asked = Prompt(instruction=words.text, data=fenced(list(shown or texts)), schema=SCHEMA)
     try:
         answer = model.answer(asked)
     except ModelUnavailable:

@@ -2,11 +2,12 @@
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from tests.model_server import ModelServer, fails, merged, prompt_of, running
 
 from echoless import Memory, open_store
 from echoless.cli import render
@@ -336,3 +337,80 @@ def test_without_a_terminal_it_is_a_dry_run(consolidate: Call, notes: str) -> No
 def test_nothing_to_review_is_said(review: Call, place: Path) -> None:
     fill(f"sqlite:///{place}/one.db", [Memory(id="m-0", content=PORT)])
     assert "No two memories are near enough" in review(store="one.db").stdout
+
+
+# ------------------------------------------------------------------ texts by a model
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with running() as made:
+        yield made
+
+
+def test_a_list_says_how_many_groups_a_model_would_be_asked_about_and_asks_nothing(
+    consolidate: Call, server: ModelServer
+) -> None:
+    model = f"openai:writer@{server.url}"
+    shown = consolidate("--model", model)
+    assert shown.exit_code == 0
+    assert f"With --plan FILE {model} would be asked for the text of 2 groups." in shown.stdout
+    assert json.loads(consolidate("--model", model, "--json").stdout)["to_write"] == 2
+    assert server.seen == []
+
+
+def test_texts_by_a_model_stand_in_the_plan_and_are_applied_from_it_and_undone(
+    consolidate: Call, notes: str, echoless: Call, server: ModelServer
+) -> None:
+    before = contents_of(notes)
+    port, tea = "On port 5432 the database listens.", "In the morning Anna drinks green tea."
+    server.script = [lambda body: merged(port if "database" in prompt_of(body) else tea)]
+    words = ("--model", f"openai:writer@{server.url}", "--plan", "p.json")
+    result = consolidate(*words)
+    assert result.exit_code == 0, result.output
+    assert "   new text  by openai:writer" in result.stdout
+    assert port in result.stdout
+    assert "2 texts asked for, 2 taken, 0 refused." in result.stdout
+    assert "2 questions" in result.stderr
+    assert contents_of(notes) == before
+    assert echoless("apply", notes, "p.json").exit_code == 0
+    assert contents_of(notes) == {**before, "m-1": port, "m-5": tea}
+    assert hidden(notes) == {"m-2": "m-1", "m-3": "m-1", "m-6": "m-5"}
+    assert echoless("undo", notes, "last").exit_code == 0
+    assert contents_of(notes) == before
+
+
+def test_what_a_misbehaving_model_says_leaves_the_sources_and_is_counted(
+    consolidate: Call, notes: str, echoless: Call, server: ModelServer
+) -> None:
+    lost, broken = merged("The database listens on port 5433."), '{"text": "Anna'
+    server.script = [lambda body: lost if "database" in prompt_of(body) else broken]
+    words = ("--model", f"openai:writer@{server.url}", "--plan", "p.json", "--json")
+    groups = json.loads(consolidate(*words).stdout)["groups"]
+    assert (groups["asked"], groups["written"], groups["counts"]["groups"]) == (2, 0, 0)
+    reasons = {each["survivor"]: each["reason"] for each in groups["refused"]}
+    assert "5432" in reasons["m-1"]
+    assert "no JSON object" in reasons["m-5"]
+    assert groups["spent"]["questions"] == 2
+    assert echoless("apply", notes, "p.json").exit_code == 0
+    assert hidden(notes) == {}
+
+
+def test_a_refused_text_is_named_for_a_person(consolidate: Call, server: ModelServer) -> None:
+    server.script = [lambda _body: merged("The database listens.")]
+    shown = consolidate("--model", f"openai:writer@{server.url}", "--plan", "p.json").stdout
+    assert "2 texts asked for, " in shown
+    assert "stays as it is  m-1, m-2, m-3: it leaves out 5432" in shown
+
+
+def test_a_model_that_is_not_there_is_told_and_no_plan_is_written(
+    consolidate: Call, place: Path, server: ModelServer
+) -> None:
+    unknown = consolidate("--model", "oracle:x", "--plan", "p.json")
+    assert (unknown.exit_code, "Unknown model" in unknown.stderr) == (2, True)
+    server.script = [fails(401)]
+    gone = consolidate("--model", f"openai:writer@{server.url}", "--plan", "p.json")
+    assert gone.exit_code == 8
+    assert not (place / "p.json").exists()

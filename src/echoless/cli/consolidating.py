@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 import click
 
-from echoless import plugins
 from echoless.applying import Run, apply
 from echoless.cli import render
 from echoless.cli.document import Block, Gap, count, say, strong
@@ -28,10 +27,11 @@ from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, und
 from echoless.cli.pair_review import PERSON, review_pairs
 from echoless.cli.progress import Bar
 from echoless.cli.report import group_blocks, plan_blocks
-from echoless.condensing import LOCALE, Condensed, plan_consolidation, to_write
+from echoless.condensing import Condensed, plan_consolidation, to_write
 from echoless.consolidating import LIMIT, Consolidation, consolidate
 from echoless.errors import UsageError
-from echoless.llm import Model
+from echoless.llm.governed import GovernedModel
+from echoless.llm.registry import open_model
 from echoless.model import Json
 from echoless.offering import ADVICE, Advice
 from echoless.planning import Plan, write_plan
@@ -39,8 +39,6 @@ from echoless.profiles import ACTIONS, ActionKind
 from echoless.settings import Choices
 from echoless.stores import Store, open_store
 from echoless.uniting import keep_both, notes_on, plan_merge
-
-LOCALES: Final = ("de", "en", "ja")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +56,6 @@ class _Wishes:
         content: A text for the one that stays.
         action: What happens to those that go.
         model: Who writes texts.
-        locale: In which language it is asked.
         plan_file: Write a plan there.
         now: Carry out at once.
         interactive: Ask pair by pair.
@@ -75,7 +72,6 @@ class _Wishes:
     content: str | None
     action: ActionKind
     model: str | None
-    locale: str
     plan_file: Path | None
     now: bool
     interactive: bool
@@ -182,13 +178,6 @@ class _Wishes:
     "plan of --plan FILE. Texts go to its server. A text that loses a fact is refused.",
 )
 @click.option(
-    "--locale",
-    type=click.Choice(LOCALES),
-    default=LOCALE,
-    show_default=True,
-    help="Language the model is asked in.",
-)
-@click.option(
     "--plan",
     "plan_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -219,10 +208,14 @@ def consolidate_command(**values: object) -> int:
             return _keep_both(opened, wishes, wishes.apart)
         if wishes.merge is not None:
             return _merge(opened, wishes, wishes.merge)
+        settings = settings_for(opened, wishes.choices)
+        model = None
+        if wishes.model and wishes.plan_file:  # a wrong name is told before the long work
+            model = open_model(wishes.model, settings.limits)
         with Bar(quiet=wishes.as_json) as bar:
             found = consolidate(
                 opened,
-                settings_for(opened, wishes.choices),
+                settings,
                 window=wishes.window,
                 limit=wishes.limit,
                 advice=wishes.advice,
@@ -233,7 +226,7 @@ def consolidate_command(**values: object) -> int:
         if wishes.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         if wishes.now or wishes.plan_file:
-            return _all_groups(opened, wishes, found)
+            return _all_groups(opened, wishes, found, model)
         return _listed(wishes, found)
 
 
@@ -267,33 +260,30 @@ def _listed(wishes: _Wishes, found: Consolidation) -> int:
 # ------------------------------------------------------------------ all groups
 
 
-def _all_groups(opened: Store, wishes: _Wishes, found: Consolidation) -> int:
+def _all_groups(
+    opened: Store, wishes: _Wishes, found: Consolidation, model: GovernedModel | None
+) -> int:
     with Bar(quiet=wishes.as_json) as bar:
         made = plan_consolidation(
             opened,
             found,
-            _model(wishes.model),
-            locale=wishes.locale,
+            model,
             action=wishes.action,
             encoder=wishes.encoder(opened),
             progress=lambda done, whole: bar(f"asking {wishes.model}", done, whole),
         )
     run = _carry_out(opened, wishes, made.plan)
     if wishes.as_json:
-        render.show_json({**found.to_json(), "groups": made.to_json(), **_written(wishes, run)})
+        spent = {"spent": model.spent.to_json()} if model else {}
+        groups = {**made.to_json(), **spent}
+        render.show_json({**found.to_json(), "groups": groups, **_written(wishes, run)})
     else:
         render.show(plan_blocks(found.findings, made.plan, None))
         render.show([*_refused_blocks(made), Gap()])
         render.show(_how_it_went(wishes, run))
+        if model:
+            render.note(model.spent.line())
     return exit_code(run)
-
-
-def _model(name: str | None) -> Model | None:
-    if name is None:
-        return None
-    kind, _, argument = name.partition(":")
-    made = cast("Callable[[str], Model]", plugins.load("models", kind))
-    return made(argument)
 
 
 def _refused_blocks(made: Condensed) -> Iterator[Block]:

@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Final
 
 from echoless.errors import UsageError
+from echoless.settings import LOCALES
 
-LOCALES: Final = ("de", "en", "ja")
 _DIGITS: Final = 8
 
 
@@ -39,7 +39,7 @@ def wording(name: str, locale: str) -> Wording:
         UsageError: There is no prompt in that language.
     """
     if locale not in LOCALES:
-        raise UsageError(f"Unknown locale {locale!r}. Known: {', '.join(LOCALES)}.")
+        raise UsageError(f"Unknown locale {locale!r}. Known: {', '.join(sorted(LOCALES))}.")
     raw = files(__package__).joinpath(locale, f"{name}.txt").read_bytes()
     digits = sha256(raw.replace(b"\r\n", b"\n")).hexdigest()[:_DIGITS]
     text = raw.decode("utf-8").replace("\r\n", "\n").strip()
