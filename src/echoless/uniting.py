@@ -12,6 +12,7 @@ from echoless.applying import apply
 from echoless.errors import InputError, PlanRefused, UsageError
 from echoless.facts_kept import lost_facts
 from echoless.groups import Group, Membership
+from echoless.ledger import Mark
 from echoless.llm import Embed
 from echoless.model import Duplicate, Evidence, Judged, Memory
 from echoless.planning import Plan, make_plan
@@ -67,7 +68,7 @@ def merge_memories(
         keep: Id of the one that stays.
         remove: Id of the one that goes.
         content: A text for the one that stays; its own by default. It has to keep the numbers,
-            names, paths and negations of both.
+            names, paths and negations of both, and of what stands hidden behind it.
         embed: Gives the vector of that text, where the one that stays has a stored one.
         encoder: `name:argument`, in place of `embed`; see `rewriting.NewVectors`.
         action: `mark`, `merge` or `delete`.
@@ -154,8 +155,9 @@ def plan_merges(
     """
     chosen = settings or resolve(Choices(), proposed=store.profile)
     behind = _behind(pairs)
-    memories = _read(store, behind)
-    prior = {mark.survivor for mark in store.ledger.marks().values()} | store.ledger.sticky()
+    marks = store.ledger.marks()
+    memories = _read(store, behind, marks)
+    prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
     for keep, gone in behind.items():
         for remove in gone:
             _check_pair(store, memories[keep], memories[remove], prior, chosen.profile)
@@ -163,7 +165,8 @@ def plan_merges(
     rewrites = {}
     for keep, text in (texts or {}).items():
         _check_rewritten(store, memories[keep])
-        sources = [memories[id_] for id_ in (keep, *behind[keep])]
+        already = store.get(id_ for id_, mark in marks.items() if mark.survivor == keep)
+        sources = [*(memories[id_] for id_ in (keep, *behind[keep])), *already.values()]
         rewrites[keep] = rewrite_of(memories[keep], sources, text, vectors=vectors, by=by)
     merges = [(keep, remove) for keep, gone in behind.items() for remove in gone]
     return make_plan(
@@ -209,13 +212,14 @@ def _behind(pairs: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     return {keep: tuple(sorted(r for r in gone if gone[r] == keep)) for keep in keeps}
 
 
-def _read(store: Store, behind: Mapping[str, Sequence[str]]) -> dict[str, Memory]:
+def _read(
+    store: Store, behind: Mapping[str, Sequence[str]], marks: Mapping[str, Mark]
+) -> dict[str, Memory]:
     wanted = [id_ for keep, gone in behind.items() for id_ in (keep, *gone)]
     found = store.get(wanted)
     for id_ in wanted:
         if id_ not in found:
             raise InputError(f"There is no memory {id_!r} in {store.url}.")
-    marks = store.ledger.marks()
     for id_ in wanted:
         if id_ in marks:
             raise UsageError(

@@ -18,6 +18,7 @@ from echoless import (
     Store,
     Vector,
     apply,
+    consolidate,
     history,
     merge_memories,
     open_store,
@@ -29,7 +30,7 @@ from echoless.model import fingerprint
 from echoless.profiles import ACTIONS, ActionKind
 from echoless.settings import Choices, resolve
 from echoless.testing.encoders import WordBag
-from echoless.testing.stores import fill
+from echoless.testing.stores import contents, fill
 from echoless.testing.strategies import worlds
 from echoless.uniting import keep_both, plan_merges
 from tests.laws.worlds import KINDS, picture, quick, world
@@ -101,6 +102,23 @@ def test_a_new_text_gets_a_vector_by_the_model_of_the_store(kind: str, tmp_path:
         assert vector == Vector(before.vectors[0].model, bag.encode([BOTH])[0].tobytes())
         undo(store, done.run)
         assert store.get(["m-0"])["m-0"] == before
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_on_every_store_offering_writes_nothing_and_an_answer_is_remembered(
+    kind: str, tmp_path: Path
+) -> None:
+    memories = embedded([*two(), Memory(id="m-2", content=f"{PORT} ")], WordBag())
+    with store_of(kind, tmp_path, memories) as store:
+        before = contents(tmp_path)
+        (pair, *_) = consolidate(store, encoder="stored", limit=1).pairs
+        assert contents(tmp_path) == before
+        assert (pair.a.id, pair.b.id) == ("m-0", "m-2")
+        records = list(store.scan())
+        keep_both(store, "m-2", "m-0")
+        assert list(store.scan()) == records
+        pairs = consolidate(store, encoder="stored", limit=None).pairs
+        assert ("m-0", "m-2") not in {(each.a.id, each.b.id) for each in pairs}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -253,6 +271,15 @@ def test_a_text_that_loses_a_number_a_path_or_a_negation_is_refused(text: str, l
         with pytest.raises(UsageError, match="must not be empty"):
             merge_memories(store, "m-0", "m-1", " \n")
         assert picture(store) == before
+
+
+def test_a_text_keeps_what_stands_hidden_behind_it_already_too() -> None:
+    third = Memory(id="m-2", content="The staging database has a replica on port 5555.")
+    with world("sqlite", [*two(), third]) as store:
+        merge_memories(store, "m-0", "m-2")
+        with pytest.raises(UsageError, match=r"loses '.*5555.*' of m-2"):
+            merge_memories(store, "m-0", "m-1", BOTH)
+        assert merge_memories(store, "m-0", "m-1", f"{BOTH} {third.content}").memory.id == "m-0"
 
 
 def test_a_mark_changes_no_record_so_it_takes_no_text() -> None:
