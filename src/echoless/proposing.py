@@ -5,6 +5,7 @@ too long to be checked, or a limit ...... not asked
 no answer ............................... refused, not answered
 no JSON object with a text, blank ....... refused
 a fact of a source is not in it ......... refused, with what is lost
+a figure or name is in no source ........ refused
 longer than all sources ................. refused
 else .................................... proposed, for a plan that is previewed and can be undone
 ```
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from echoless.errors import LimitReached, ModelError, ModelUnavailable, UsageError
-from echoless.facts_kept import LostFacts, lost_facts
+from echoless.facts_kept import LostFacts, added_facts, lost_facts
 from echoless.llm.base import Model, Prompt
 from echoless.llm.fence import fenced
 from echoless.llm.prompts import wording
@@ -123,6 +124,9 @@ def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:
     lost = lost_facts(texts, text)
     if lost:
         return Refused(f"it leaves out {lost.line()}", lost)
+    added = added_facts(texts, text)
+    if added:
+        return Refused(f"it adds {', '.join(added)}")
     if len(text) > sum(map(len, texts)) + _SPARE:
         return Refused("it is longer than its sources together")
     return Proposed(text, by)
