@@ -5,6 +5,7 @@ too long to be checked, or a limit ...... not asked
 no answer ............................... refused, not answered
 no JSON object with a text, blank ....... refused
 a fact of a source is not in it ......... refused, with what is lost
+a figure or name is in no source ........ refused
 longer than all sources ................. refused
 else .................................... proposed, for a plan that is previewed and can be undone
 ```
@@ -13,22 +14,32 @@ A refusal leaves the sources as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeAlias
 
 from echoless.errors import LimitReached, ModelError, ModelUnavailable, UsageError
-from echoless.facts_kept import LostFacts, lost_facts
+from echoless.facts_kept import LostFacts, added_facts, lost_facts
 from echoless.llm.base import Model, Prompt
 from echoless.llm.fence import fenced
+from echoless.llm.in_order import asked_in_order
 from echoless.llm.prompts import wording
 from echoless.llm.reading import objects_with
 from echoless.model import Json
+from echoless.tally import Tally
 
 LONGEST: Final = 20_000
 """Characters of all texts together: the judge's reader, which looks for what is lost, reads no
 further."""
 
+GIVE_UP: Final = 5
+"""Groups in a row without an answer after which no more are asked for."""
+
+REFUSED: Final = "merged text refused, the sources stay"
+UNANSWERED: Final = "no merged text from the model, the sources stay"
+
+_TOLD: Final = 10
 _SPARE: Final = 200
 """Characters a merged text may have beyond its sources: words that say where they disagree."""
 
@@ -69,6 +80,9 @@ class Refused:
 
 
 Proposal: TypeAlias = Proposed | Refused
+Progress: TypeAlias = Callable[[int, int], None]
+
+_GIVEN_UP: Final = Refused("it was not asked: the model had failed too often", answered=False)
 
 
 def propose_merge(
@@ -112,6 +126,76 @@ def propose_merge(
     return _checked(answer.text, texts, f"{model.name}, {words.version}")
 
 
+def propose_merges(
+    model: Model,
+    groups: Mapping[str, Sequence[str]],
+    tally: Tally,
+    *,
+    locale: str = "en",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, Proposal]:
+    """A text for each of several groups, several asked for at a time.
+
+    Args:
+        model: Whom to ask.
+        groups: The sources of each group by its id, say that of its survivor.
+        tally: Takes the ids of groups without a text, by reason, and what went wrong.
+        locale: Language of the prompt.
+        workers: How many are asked for at a time.
+        progress: Told (groups asked for, groups).
+
+    Returns:
+        A proposal for each id, in their order.
+
+    Raises:
+        ModelUnavailable: The model can answer nothing, and has answered nothing.
+    """
+    found: dict[str, Proposal] = {}
+    ids, silent = list(groups), 0
+    for start in range(0, len(ids), workers):
+        some = ids[start : start + workers]
+        if progress is not None:
+            progress(start, len(ids))
+        if silent >= GIVE_UP:
+            found.update(dict.fromkeys(some, _GIVEN_UP))
+            continue
+        ask = partial(_one_of_many, model, locale)
+        for id_, proposal in zip(
+            some, asked_in_order(ask, [groups[i] for i in some], workers), strict=True
+        ):
+            if isinstance(proposal, ModelUnavailable):
+                if not any(_was_answered(each) for each in found.values()):
+                    raise proposal
+                silent = GIVE_UP
+                found[id_] = Refused(f"there was no answer: {_clause(proposal)}", answered=False)
+                continue
+            found[id_] = proposal
+            silent = 0 if _was_answered(proposal) else silent + 1
+    _report(found, tally)
+    return found
+
+
+def _one_of_many(model: Model, locale: str, texts: Sequence[str]) -> Proposal | ModelUnavailable:
+    try:
+        return propose_merge(model, texts, locale=locale)
+    except ModelUnavailable as problem:
+        return problem
+
+
+def _was_answered(proposal: Proposal) -> bool:
+    return isinstance(proposal, Proposed) or proposal.answered
+
+
+def _report(found: Mapping[str, Proposal], tally: Tally) -> None:
+    """Law 9: each refusal under its reason, the first few in full."""
+    refused = {id_: each for id_, each in found.items() if isinstance(each, Refused)}
+    for id_, each in refused.items():
+        tally.skip(REFUSED if each.answered else UNANSWERED, id_)
+    for id_, each in list(refused.items())[:_TOLD]:
+        tally.note(f"No merged text for {id_}: {each.reason}.")
+
+
 def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:
     found = objects_with(answer, "text")
     text = found[-1]["text"] if found else None
@@ -123,6 +207,9 @@ def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:
     lost = lost_facts(texts, text)
     if lost:
         return Refused(f"it leaves out {lost.line()}", lost)
+    added = added_facts(texts, text)
+    if added:
+        return Refused(f"it adds {', '.join(added)}")
     if len(text) > sum(map(len, texts)) + _SPARE:
         return Refused("it is longer than its sources together")
     return Proposed(text, by)

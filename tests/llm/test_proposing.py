@@ -10,7 +10,17 @@ import pytest
 from echoless.errors import LimitReached, ModelError, ModelUnavailable, UsageError
 from echoless.llm.base import Answer, Model, Prompt
 from echoless.llm.bridge import Completing
-from echoless.proposing import LONGEST, Proposed, Refused, propose_merge
+from echoless.proposing import (
+    GIVE_UP,
+    LONGEST,
+    REFUSED,
+    UNANSWERED,
+    Proposed,
+    Refused,
+    propose_merge,
+    propose_merges,
+)
+from echoless.tally import Tally
 
 SOURCES = [
     "Anna decided on 2026-03-01 that the API of Ledgerkit listens on port 8080.",
@@ -160,3 +170,62 @@ def test_a_plain_callable_is_a_model() -> None:
     assert found.by.startswith("mine, ")
     cut = propose_merge(Completing(lambda _prompt: '{"text": "' + GOOD), SOURCES)
     assert isinstance(cut, Refused)
+
+
+# ------------------------------------------------------------------ several groups
+
+
+def by_first_word(**answers: str | Exception) -> Stub:
+    """Answers by the first word of the first text."""
+
+    def write(prompt: Prompt) -> str:
+        first = json.loads(prompt.data.split("\n", 1)[1].rsplit("\n", 1)[0])[0]
+        answer = answers[first.split()[0]]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return Stub(write)
+
+
+def groups(*words: str) -> dict[str, list[str]]:
+    return {f"id-{w}": [f"{w} has port 80.", f"{w} has port 80, not 81."] for w in words}
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_each_group_has_its_proposal_in_order_and_refusals_are_counted(workers: int) -> None:
+    model = by_first_word(
+        a=json.dumps({"text": "a has port 80, not 81."}),
+        b=json.dumps({"text": "b has port 80."}),
+        c=ModelError("It fell over."),
+        d="nonsense",
+    )
+    tally = Tally()
+    found = propose_merges(model, groups("a", "b", "c", "d"), tally, workers=workers)
+    assert list(found) == ["id-a", "id-b", "id-c", "id-d"]
+    assert isinstance(found["id-a"], Proposed)
+    assert tally.skipped == {REFUSED: ("id-b", "id-d"), UNANSWERED: ("id-c",)}
+    assert "No merged text for id-b: it leaves out 81, not." in tally.notes
+
+
+def test_a_model_that_only_fails_is_not_asked_for_ever() -> None:
+    def fail(_prompt: Prompt) -> str:
+        raise ModelError("no")
+
+    model = Stub(fail)
+    tally = Tally()
+    many = groups(*(f"w{n}" for n in range(30)))
+    propose_merges(model, many, tally)
+    assert len(model.asked) == GIVE_UP
+    assert tally.counts == {UNANSWERED: 30}
+
+
+def test_a_model_that_goes_away_leaves_the_rest_and_one_that_never_was_is_an_error() -> None:
+    gone = ModelUnavailable("Wrong key.")
+    tally = Tally()
+    model = by_first_word(a=json.dumps({"text": "a has port 80, not 81."}), b=gone, c=gone)
+    found = propose_merges(model, groups("a", "b", "c"), tally)
+    assert isinstance(found["id-a"], Proposed)
+    assert tally.skipped == {UNANSWERED: ("id-b", "id-c")}
+    with pytest.raises(ModelUnavailable):
+        propose_merges(model, groups("b", "c"), Tally())
