@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import assert_never
 
 from echoless.actions import Rewrite
@@ -19,14 +18,14 @@ from echoless.errors import EncoderError, UsageError
 from echoless.groups import Group
 from echoless.llm import Complete, Embed, Model
 from echoless.llm.bridge import as_model
-from echoless.llm.in_order import asked_in_order
 from echoless.model import Json, Memory
 from echoless.pipeline import Findings, plan_groups
 from echoless.planning import Plan
 from echoless.profiles import ActionKind
-from echoless.proposing import Proposal, Proposed, Refused, propose_merge
+from echoless.proposing import Proposal, Proposed, Refused, propose_merges
 from echoless.rewriting import NewVectors, rewrite_of
 from echoless.stores.base import Store
+from echoless.tally import Tally
 
 Asked = Callable[[int, int], None]
 """Told (groups asked about, groups in all)."""
@@ -117,13 +116,20 @@ def plan_consolidation(
         raise UsageError("A mark changes no record, so it cannot take a new text. Use merge.")
     groups = to_write(findings)
     settings = findings.settings
-    desk = _Desk(findings, as_model(model), locale or settings.locale, NewVectors(embed, encoder))
+    desk = _Desk(findings, NewVectors(embed, encoder))
     desk.check_vectors(groups)
-    proposals = desk.ask(groups, workers or settings.limits.workers, progress)
+    proposals = propose_merges(
+        as_model(model),
+        {group.survivor: _texts(findings, group) for group in groups},
+        Tally(),  # the refusals are told in full
+        locale=locale or settings.locale,
+        workers=workers or settings.limits.workers,
+        progress=progress,
+    )
     rewrites: dict[str, Rewrite] = {}
     refused: list[Unmerged] = []
-    for group, proposal in zip(groups, proposals, strict=True):
-        answer = desk.taken(group, proposal)
+    for group in groups:
+        answer = desk.taken(group, proposals[group.survivor])
         match answer:
             case Rewrite():
                 rewrites[group.survivor] = answer
@@ -167,8 +173,6 @@ class _Desk:
     """What is needed to have a text written."""
 
     findings: Findings
-    model: Model
-    locale: str
     vectors: NewVectors
 
     def check_vectors(self, groups: Sequence[Group]) -> None:
@@ -183,21 +187,6 @@ class _Desk:
             if survivor.vectors:
                 self.vectors.of(survivor, survivor.content)
                 return
-
-    def ask(self, groups: Sequence[Group], workers: int, progress: Asked | None) -> list[Proposal]:
-        """What the model proposes for each group, in their order."""
-        done: list[str] = []
-        one_at_a_time = Lock()
-
-        def ask_one(group: Group) -> Proposal:
-            proposal = propose_merge(self.model, _texts(self.findings, group), locale=self.locale)
-            with one_at_a_time:
-                done.append(group.survivor)
-                if progress:
-                    progress(len(done), len(groups))
-            return proposal
-
-        return asked_in_order(ask_one, groups, max(1, workers))
 
     def taken(self, group: Group, proposal: Proposal) -> Rewrite | Unmerged | None:
         """What comes of a proposal; None leaves the survivor its text."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from echoless.actions import Rewrite
 from echoless.codec import bytes_to_floats, floats_to_bytes
 from echoless.errors import EcholessError, EncoderError, UsageError
-from echoless.facts_kept import lost_facts
+from echoless.facts_kept import LostFacts, lost_facts
 from echoless.llm import Embed
 from echoless.model import Memory, Vector
 from echoless.text import is_blank
@@ -77,6 +78,9 @@ def rewrite_of(
 ) -> Rewrite:
     """A survivor's new text, as a plan takes it. Writes nothing.
 
+    Numbers, names, paths, dates, negations and decisions of the sources have to be in it. A model's
+    text is held to more before it comes here, see `proposing`.
+
     Args:
         keep: The survivor.
         sources: All memories whose facts the text has to keep.
@@ -91,13 +95,23 @@ def rewrite_of(
     """
     if is_blank(text):
         raise UsageError("content must not be empty")
-    for memory in sources:
-        if lost := lost_facts([memory.content], text):
-            raise UsageError(
-                f"The new text loses {lost.line()!r} of {memory.id}; nothing was merged. Keep what "
-                "all of them say, or keep them apart."
-            )
+    if lost := _facts_lost([memory.content for memory in sources], text):
+        raise UsageError(
+            f"The new text loses {lost.line()!r} of {_losers(sources, text)}; nothing was merged. "
+            "Keep what all of them say, or keep them apart."
+        )
     return Rewrite(text, vectors.of(keep, text), by)
+
+
+def _facts_lost(sources: Sequence[str], text: str) -> LostFacts:
+    """What may not be lost, whoever wrote the text; plain words are the writer's own choice."""
+    return replace(lost_facts(sources, text), words=())
+
+
+def _losers(sources: Sequence[Memory], text: str) -> str:
+    """Ids of the memories that lose something, as far as one can be told from the others."""
+    losing = [memory.id for memory in sources if _facts_lost([memory.content], text)]
+    return " and ".join(losing or (memory.id for memory in sources))
 
 
 def _none_fits(keep: Memory, tried: str | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from echoless import undoing
+from echoless.actions import Rewrite
 from echoless.applying import apply
 from echoless.errors import InputError, PlanRefused, UsageError
 from echoless.facts_kept import lost_facts
@@ -68,7 +69,8 @@ def merge_memories(
         keep: Id of the one that stays.
         remove: Id of the one that goes.
         content: A text for the one that stays; its own by default. It has to keep the numbers,
-            names, paths and negations of both, and of what stands hidden behind it.
+            names, paths, dates, negations and decisions of both, and of what stands hidden behind
+            it.
         embed: Gives the vector of that text, where the one that stays has a stored one.
         encoder: `name:argument`, in place of `embed`; see `rewriting.NewVectors`.
         action: `mark`, `merge` or `delete`.
@@ -170,7 +172,7 @@ def plan_merges(
         rewrites[keep] = rewrite_of(memories[keep], sources, text, vectors=vectors, by=by)
     merges = [(keep, remove) for keep, gone in behind.items() for remove in gone]
     return make_plan(
-        [_group(memories, keep, gone, rewritten=keep in rewrites) for keep, gone in behind.items()],
+        [_group(memories, keep, gone, rewrites.get(keep)) for keep, gone in behind.items()],
         memories.__getitem__,
         action=action,
         reasons=dict.fromkeys(behind, CHOSEN if by == CALLER else f"chosen by {by}"),
@@ -265,20 +267,18 @@ def _check_rewritten(store: Store, keep: Memory) -> None:
 
 
 def _group(
-    memories: Mapping[str, Memory], keep: str, gone: Sequence[str], *, rewritten: bool
+    memories: Mapping[str, Memory], keep: str, gone: Sequence[str], rewrite: Rewrite | None
 ) -> Group:
+    stays = memories[keep].content if rewrite is None else rewrite.content
     members = []
     for id_ in gone:
-        verdict = Duplicate(_evidence(memories[keep], memories[id_], rewritten=rewritten))
+        lost = lost_facts([memories[id_].content], stays)
+        note = f"not in the text that stays: {lost.line()}" if lost else ""
+        similarity = _similarity(memories[keep], memories[id_])
+        verdict = Duplicate(Evidence("asked-for", "by hand", similarity, note=note))
         a, b = sorted((keep, id_))
         members.append(Membership(id_, Judged(a, b, verdict)))
     return Group(keep, tuple(members))
-
-
-def _evidence(keep: Memory, remove: Memory, *, rewritten: bool) -> Evidence:
-    lost = None if rewritten else lost_facts([remove.content], keep.content)
-    note = f"not in the text that stays: {lost.line()}" if lost else ""
-    return Evidence("asked-for", "by hand", _similarity(keep, remove), note=note)
 
 
 def _similarity(one: Memory, other: Memory) -> float:

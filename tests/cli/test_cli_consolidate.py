@@ -178,7 +178,7 @@ def test_a_new_text_is_shown_applied_and_refused_if_it_loses_a_number(
     assert text in dry.stdout
     lost = consolidate(*words, "It listens.", "--apply", store=ports)
     assert lost.exit_code == 2
-    assert "loses '5432' of m-0" in lost.stderr
+    assert "loses '5432, 5433' of m-0 and m-2" in lost.stderr
     assert contents_of(ports)["m-0"] == PORT
     assert consolidate(*words, text, "--apply", store=ports).exit_code == 0
     assert contents_of(ports)["m-0"] == text

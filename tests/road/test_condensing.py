@@ -186,7 +186,7 @@ def test_a_plain_callable_is_a_model_too_and_progress_is_told() -> None:
             store, consolidate(store, safe()), write, progress=lambda *at: seen.append(at)
         )
     assert made.written == 1
-    assert seen == [(1, 2), (2, 2)]
+    assert seen == [(0, 2)]
 
 
 def test_a_mark_takes_no_text_and_findings_of_another_store_are_refused() -> None:

@@ -17,7 +17,7 @@ import chromadb
 import pytest
 from click.testing import CliRunner, Result
 
-from echoless import open_store, undo
+from echoless import consolidate, open_store, undo
 from echoless.cli.main import main
 from echoless.errors import EncoderError, InputError, PlanRefused, UsageError
 from echoless.systems.ego_mcp import (
@@ -678,3 +678,14 @@ def test_consolidation_agrees_with_plain_cosines(data: Callable[..., Path]) -> N
         folder, window=10_000, max_replay_events=500, max_merge_candidates=10_000
     ).merge_candidates
     assert {frozenset((c.memory_a_id, c.memory_b_id)) for c in found} == expected
+
+
+def test_the_general_consolidation_offers_the_same_pairs(data: Callable[..., Path]) -> None:
+    """`echoless consolidate` with a window, by the same vectors; the judge speaks of each pair."""
+    folder = data(*messy(NOW))
+    wide: dict[str, Any] = {"window": 10_000, "now": NOW}
+    own = stats(folder, **wide, max_replay_events=500, max_merge_candidates=10_000)
+    with open_store(folder) as store:
+        general = consolidate(store, limit=None, **wide)
+    assert {(a, b) for a, b, _ in pairs(own)} == {(p.a.id, p.b.id) for p in general.pairs}
+    assert general.verdicts.keys() > {"duplicate"}

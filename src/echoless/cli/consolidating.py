@@ -153,8 +153,8 @@ class _Wishes:
 @click.option(
     "--content",
     metavar="TEXT",
-    help="With --merge: a new text for KEEP. It has to keep the numbers, names, paths and "
-    "negations of both.",
+    help="With --merge: a new text for KEEP. It has to keep the numbers, names, paths, "
+    "dates and negations of both.",
 )
 @click.option(
     "--keep-both",
