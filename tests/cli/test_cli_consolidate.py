@@ -334,6 +334,13 @@ def test_without_a_terminal_it_is_a_dry_run(consolidate: Call, notes: str) -> No
     assert hidden(notes) == {}
 
 
+def test_long_ids_are_not_repeated_in_the_question(review: Call, place: Path) -> None:
+    ids = [f"{n}b9f3c52-6a1e-4c0e-9d8a-5d1f0a7c2e31" for n in (1, 2)]
+    fill(f"sqlite:///{place}/long.db", [Memory(id=id_, content=PORT) for id_ in ids])
+    shown = review("o", "n", store="long.db").stdout
+    assert "[m]erge, keep the first  [o]r keep the second  [d]ifferent" in shown
+
+
 def test_nothing_to_review_is_said(review: Call, place: Path) -> None:
     fill(f"sqlite:///{place}/one.db", [Memory(id="m-0", content=PORT)])
     assert "No two memories are near enough" in review(store="one.db").stdout

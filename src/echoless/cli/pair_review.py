@@ -28,6 +28,9 @@ from echoless.uniting import notes_on, plan_merges
 
 PERSON: Final = "a person"
 
+_SHORT: Final = 16
+"""Characters of an id that is named in the question."""
+
 Answer = Literal["merge", "different", "skip", "settled"]
 """`settled`: nobody was asked, as an earlier answer takes one of the two away."""
 
@@ -103,7 +106,7 @@ class PairReview:
         ways = self._ways(offer)
         self._show(offer)
         while True:
-            typed = ask(_question(ways))
+            typed = ask(_question(ways, offer))
             typed = "q" if typed is None else typed.strip().lower()
             if typed == "q":
                 return False
@@ -139,11 +142,18 @@ class PairReview:
         render.show([Gap(), Heading(place), *offer_blocks(offer)])
 
 
-def _question(ways: Mapping[str, str]) -> str:
+def _question(ways: Mapping[str, str], offer: Offer) -> str:
     words = {"m": "[m]erge, keep", "o": "[o]r keep" if "m" in ways else "[o] merge, keep"}
-    possible = [f"{words[letter]} {keep}" for letter, keep in ways.items()]
+    possible = [f"{words[letter]} {_named(keep, offer)}" for letter, keep in ways.items()]
     rest = ("[d]ifferent (remembered)", "[s]kip", "[u]ndo the last answer", "[q]uit: ")
     return "  ".join((*possible, *rest))
+
+
+def _named(id_: str, offer: Offer) -> str:
+    """An id as it is, unless it would push the other answers off the line."""
+    if len(id_) <= _SHORT:
+        return id_
+    return "the first" if id_ == offer.a.id else "the second"
 
 
 def _unknown(typed: str, ways: Mapping[str, str]) -> str:
