@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from echoless import survivor as survivors
@@ -161,12 +162,11 @@ class Desk:
             yield _pair(*shown, each.verdict)
 
     def copies(self) -> Iterator[Pairing]:
-        """Each copy with the best one before it that it is not kept apart from."""
+        """Each copy with the best recent one before it that it is not kept apart from."""
         for ids in self.classes.values():
-            late = [id_ for id_ in ids if self._is_recent(id_)]
+            late = [id_ for id_ in ids if self._is_recent(id_)]  # these stand first in `ids`
             for at, id_ in enumerate(ids):
-                before = ids[:at] if self._is_recent(id_) else _before(late, ids, at)
-                for other in before:
+                for other in islice(late, at):
                     if (min(id_, other), max(id_, other)) not in self.found.apart:
                         yield _pair(other, id_, self.copied)
                         break
@@ -182,12 +182,6 @@ class Desk:
         if self.recent is not None and recent_first([a, b], self.recent.holds)[0] is b:
             a, b, verdict = b, a, flipped(verdict)
         return Offer(a=a, b=b, verdict=verdict, advice=advice_on(verdict), keep=keep, why=why)
-
-
-def _before(late: Sequence[str], ids: Sequence[str], at: int) -> Iterator[str]:
-    """Recent ones that stand before a place."""
-    earlier = set(ids[:at]) if late else set()
-    return (id_ for id_ in late if id_ in earlier)
 
 
 def lay_out(found: Findings, recent: Window | None) -> Desk:
