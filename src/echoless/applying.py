@@ -82,7 +82,7 @@ def apply(
     _admit(store, plan)  # refuse before the first write makes a sidecar
     with store.writing():
         recovered = tuple(r.run for r in recover(store))
-        run = _new_run()
+        run = new_run()
         with together_with_ledger(store):
             _admit(store, plan)  # again: another process may have been quicker
             out = _carry_out(store, plan, run, progress, one_by_one=one_by_one)
@@ -103,7 +103,8 @@ def _admit(store: Store, plan: Plan) -> None:
         )
 
 
-def _new_run() -> str:
+def new_run() -> str:
+    """A fresh id of a run: when, and three random bytes."""
     return f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
 
 

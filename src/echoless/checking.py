@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from echoless.ledger import Ledger, Mark
 from echoless.model import JsonObject
-from echoless.recovery import hidden_before, marks_of, outdated, recover, release, unfinished
+from echoless.recovery import hidden_before, marks_of, outdated, recover, release
 from echoless.stores.base import Store
 
 
@@ -63,7 +63,7 @@ def check(store: Store, *, mend: bool = True) -> Health:
 
 
 def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
-    waiting = unfinished(store.ledger)
+    waiting = store.ledger.open_runs()
     if not waiting:
         return
     if not mend:

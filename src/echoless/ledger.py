@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from echoless.codec import memory_from_json, memory_to_json
-from echoless.database import Database, Migrations
+from echoless.database import Database, Migrations, table_exists
 from echoless.model import Json, JsonObject, Memory, canonical
 from echoless.times import now
 
@@ -61,6 +61,67 @@ def _projections(db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
 
 
+STARTS: Final = frozenset({"run_started", "undo_started"})
+ENDS: Final = frozenset({"run_finished", "run_undone"})
+
+
+@migrations.add("0003_open_runs")
+def _open_runs(db: sqlite3.Connection) -> None:
+    """Runs that have not ended, so that a writer need not read the whole ledger to know them."""
+    db.execute("CREATE TABLE open_runs (run TEXT PRIMARY KEY) WITHOUT ROWID")
+    _find_open(db)
+
+
+def _find_open(db: sqlite3.Connection) -> None:
+    """Fill `open_runs` from the events."""
+    open_ = _open_among(db.execute("SELECT run, kind FROM events WHERE run <> '' ORDER BY seq"))
+    db.execute("DELETE FROM open_runs")
+    db.executemany("INSERT INTO open_runs VALUES (?)", ((run,) for run in open_))
+
+
+def _open_among(told: Iterable[tuple[str, str]]) -> list[str]:
+    """Runs that started, or began to be undone, and never said how it ended; oldest first."""
+    open_: dict[str, None] = {}
+    for run, kind in told:
+        if kind in STARTS:
+            open_[run] = None
+        elif kind in ENDS:
+            open_.pop(run, None)
+    return list(open_)
+
+
+@migrations.add("0004_confirmations")
+def _confirmations(db: sqlite3.Connection) -> None:
+    """How often a memory was said again, and what was answered under a caller's key."""
+    db.execute(
+        "CREATE TABLE confirmations (id TEXT PRIMARY KEY, times INTEGER NOT NULL,"
+        " last TEXT NOT NULL) WITHOUT ROWID"
+    )
+    db.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
+
+
+def _count_again(db: sqlite3.Connection) -> None:
+    """Fill the projections of confirmations and answers from the events."""
+    db.execute("DELETE FROM confirmations")
+    db.execute("DELETE FROM answers")
+    for at, data in db.execute(
+        "SELECT at, data FROM events WHERE kind = 'confirmed' ORDER BY seq"
+    ).fetchall():
+        db.execute(_CONFIRM, (str(json.loads(data)["id"]), at))
+    for (data,) in db.execute(
+        "SELECT data FROM events WHERE kind = 'answered' ORDER BY seq"
+    ).fetchall():
+        told = json.loads(data)
+        db.execute(_ANSWER, (str(told["key"]), canonical(told)))
+
+
+_CONFIRM: Final = (
+    "INSERT INTO confirmations VALUES (?1, 1, ?2)"
+    " ON CONFLICT (id) DO UPDATE SET times = times + 1, last = ?2"
+)
+_ANSWER: Final = "INSERT OR REPLACE INTO answers VALUES (?, ?)"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One entry of the ledger.
@@ -71,7 +132,8 @@ class Event:
         run: The run it belongs to; empty for events outside a run.
         kind: `run_started`, `action_started`, `action_done`, `action_refused`, `action_failed`,
             `action_rolled_back`, `run_finished`, `undo_started`, `run_undone`, `released`,
-            `kept_both`, `kept_both_taken_back`, `purged`, `imported`.
+            `kept_both`, `kept_both_taken_back`, `purged`, `imported`, `confirmed` (said again),
+            `answered` (under a caller's key).
         data: Details of that kind.
     """
 
@@ -148,6 +210,21 @@ class Ledger:
             "INSERT INTO events (at, run, kind, data) VALUES (?, ?, ?, ?)",
             (now(), run, kind, canonical(data or {})),
         )
+        if kind in STARTS:
+            self._db.execute("INSERT OR IGNORE INTO open_runs VALUES (?)", (run,))
+        elif kind in ENDS:
+            self._db.execute("DELETE FROM open_runs WHERE run = ?", (run,))
+
+    def open_runs(self) -> list[str]:
+        """Runs that started, or began to be undone, and never said how it ended; oldest first."""
+        if not table_exists(self._db, "open_runs"):  # written by an older version, open to readers
+            rows = self._db.execute("SELECT run, kind FROM events WHERE run <> '' ORDER BY seq")
+            return _open_among(rows)
+        rows = self._db.execute(
+            "SELECT run, (SELECT min(seq) FROM events e WHERE e.run = o.run) AS first"
+            " FROM open_runs o ORDER BY first"
+        )
+        return [run for run, _ in rows.fetchall()]
 
     def events(self, run: str | None = None, kind: str | None = None) -> Iterator[Event]:
         """Events in order, of one run or kind if given."""
@@ -238,6 +315,16 @@ class Ledger:
         )
         return {row[0]: Mark(*row) for row in rows.fetchall()}
 
+    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
+        """Marks of some hidden memories, by id."""
+        places = ",".join("?" * len(ids))
+        rows = self._db.execute(
+            "SELECT duplicate, survivor, run, verdict, similarity, evidence, texts FROM marks"
+            f" WHERE duplicate IN ({places}) ORDER BY duplicate",
+            list(ids),
+        )
+        return {row[0]: Mark(*row) for row in rows.fetchall()}
+
     # ------------------------------------------------------------------ kept both, plans, facts
 
     def keep(self, pairs: Iterable[Kept]) -> None:
@@ -274,6 +361,43 @@ class Ledger:
         """Set a named value."""
         self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, value))
 
+    # ------------------------------------------------------------------ said again
+
+    def confirm(self, id_: str, data: JsonObject) -> int:
+        """Count that a memory was said again; the memory itself stays as it is.
+
+        Args:
+            id_: The memory.
+            data: What else the event is to tell.
+
+        Returns:
+            How often it was said again so far.
+        """
+        self.record("confirmed", data={**data, "id": id_})
+        self._db.execute(_CONFIRM, (id_, now()))
+        return self.confirmations(id_)
+
+    def confirmations(self, id_: str) -> int:
+        """How often a memory was said again, this time not counted as the first."""
+        if not table_exists(self._db, "confirmations"):
+            return 0
+        row = self._db.execute("SELECT times FROM confirmations WHERE id = ?", (id_,)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def keep_answer(self, key: str, data: JsonObject) -> None:
+        """Remember what was answered under a key, so that a retry is told the same."""
+        told = {**data, "key": key}
+        self.record("answered", data=told)
+        self._db.execute(_ANSWER, (key, canonical(told)))
+
+    def answer(self, key: str) -> JsonObject | None:
+        """What was answered under a key, or None."""
+        if not table_exists(self._db, "answers"):
+            return None
+        row = self._db.execute("SELECT body FROM answers WHERE key = ?", (key,)).fetchone()
+        found: JsonObject | None = None if row is None else json.loads(row[0])
+        return found
+
     # ------------------------------------------------------------------ carrying over
 
     TABLES: Final[Mapping[str, str]] = {
@@ -307,6 +431,8 @@ class Ledger:
                 [row[c] for c in columns],
             )
             count += 1
+        _find_open(self._db)
+        _count_again(self._db)
         return count
 
     def is_empty(self) -> bool:

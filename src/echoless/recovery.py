@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from echoless.ledger import Event, Image, Ledger, Mark
 from echoless.model import JsonObject, Memory, digest, identical, same
 from echoless.stores.base import HidesMarked, Store, Transaction
 
 Outcome = Literal["finished", "rolled back", "conflict"]
+
+ADD: Final = "add"
+"""Kind of an action that adds memories; the others are those of `actions.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +36,9 @@ class Recovered:
     ids: tuple[str, ...]
 
 
-def unfinished(ledger: Ledger) -> list[str]:
-    """Runs that started, or began to be undone, and never said how it ended; oldest first."""
-    open_: dict[str, None] = {}
-    for event in ledger.events():
-        if event.kind in {"run_started", "undo_started"}:
-            open_[event.run] = None
-        elif event.kind in {"run_finished", "run_undone"}:
-            open_.pop(event.run, None)
-    return list(open_)
-
-
 def recover(store: Store) -> list[Recovered]:
     """End every interrupted run. Call inside `store.writing()`."""
-    return [_recover(store, run) for run in unfinished(store.ledger)]
+    return [_recover(store, run) for run in store.ledger.open_runs()]
 
 
 def _recover(store: Store, run: str) -> Recovered:
@@ -98,6 +90,9 @@ def _recover_actions(
     restore = [m for i, m in sorted(before.items()) if m and i not in edited and i in arrived]
     if restore:
         store.put(restore)
+    added = [i for i in arrived if before[i] is None]
+    if added:
+        store.remove(added)
     if isinstance(store, HidesMarked) and (arrived or not isinstance(store, Transaction)):
         store.unhide([m.duplicate for event in pending for m in marks_of(event.data, run)])
     with store.ledger.transaction():
@@ -198,6 +193,9 @@ def _finish_undo(store: Store, run: str) -> Recovered:
     ]
     if waiting:
         store.put(waiting)
+    left = [i for i in added_by(done_images(store.ledger, run)) if same(current.get(i), after[i])]
+    if left:
+        store.remove(left)
     with store.ledger.transaction():
         reveal(store, store.ledger.marks(run))
         hide_again(store, run)
@@ -209,6 +207,12 @@ def done_images(ledger: Ledger, run: str) -> list[Image]:
     """Images of the actions of a run that were carried out."""
     done = ledger.done_actions(run)
     return [image for image in ledger.images(run) if image.action in done]
+
+
+def added_by(images: Sequence[Image]) -> tuple[str, ...]:
+    """Ids of the records a run added: there after it and not before."""
+    before, after = first_images(images), last_images(images)
+    return tuple(sorted(i for i in before if before[i] is None and after[i] is not None))
 
 
 def first_images(images: Sequence[Image]) -> dict[str, Memory | None]:

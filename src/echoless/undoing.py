@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,13 +10,14 @@ from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.ledger import Event, Image, Kept, Ledger
 from echoless.model import Memory, same
 from echoless.recovery import (
+    ADD,
+    added_by,
     done_images,
     first_images,
     hide_again,
     last_images,
     recover,
     reveal,
-    unfinished,
 )
 from echoless.stores.base import Store, Unrestored, together, together_with_ledger
 from echoless.text import content_key
@@ -33,6 +35,7 @@ class Undone:
         run: The run that was undone.
         shown: Memories that are visible again.
         restored: Records put back as they were.
+        removed: Records the run had added, gone again.
         kept: Pairs remembered as different (`keep_both`).
         unrestored: What this kind of store could not bring back, in words; mostly nothing.
     """
@@ -42,6 +45,7 @@ class Undone:
     restored: tuple[str, ...]
     kept: int = 0
     unrestored: str = ""
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +61,24 @@ class PastRun:
     merged: int
     deleted: int
     refused: int
+    added: int = 0
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether it added memories and touched nothing that was there."""
+        return self.added > 0 and not (self.marked or self.merged or self.deleted)
 
 
 def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
     """Undo a run.
 
-    Marks are taken back; merged survivors and removed memories are put back as they were. If a
-    record was recalled since, its access count keeps what was added.
+    Marks are taken back; merged survivors and removed memories are put back as they were, and what
+    the run added is removed. If a record was recalled since, its access count keeps what was added.
 
     Args:
         store: The store of the run.
-        run: Its id, or `last` for the latest run that stands.
+        run: Its id, or `last` for the latest run that stands and did more than add memories: what
+            an agent remembered since is not what a person wants to take back.
         keep_both: Also remember its pairs as different, so that they are not proposed again.
 
     Raises:
@@ -75,7 +86,7 @@ def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
         UsageError: It was undone before.
         UndoConflict: A record was edited since, or the images were purged; nothing was changed.
     """
-    if not unfinished(store.ledger):
+    if not store.ledger.open_runs():
         _resolve(store.ledger, run)  # refuse before the first write makes a sidecar
     with store.writing():
         recover(store)
@@ -83,17 +94,19 @@ def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
         images = done_images(store.ledger, run)
         restore = _restoration(store, run, images)
         with together_with_ledger(store):
-            return _carry_out(store, run, restore, keep_both=keep_both)
+            return _carry_out(store, run, restore, added_by(images), keep_both=keep_both)
 
 
 def _resolve(ledger: Ledger, run: str) -> str:
-    runs = history(ledger)
     if run == "last":
-        standing = [r.id for r in runs if r.status == "done"]
+        standing = [r.id for r in history(ledger) if r.status == "done" and not r.only_adds]
         if not standing:
-            raise InputError("There is no run to undo. `echoless history` lists all runs.")
+            raise InputError(
+                "There is no run to undo. `echoless history` lists all runs; what was only added "
+                "is taken back by the id of its run."
+            )
         return standing[-1]
-    found = next((r for r in runs if r.id == run), None)
+    found = next(iter(history(ledger, run)), None)
     if found is None:
         raise InputError(f"There is no run {run!r} in this store. `echoless history` lists them.")
     if found.status == "undone":
@@ -121,6 +134,7 @@ def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
         for id_ in sorted(before)
         if not same(current.get(id_), after[id_])
     ]
+    problems += _leant_on(store.ledger, added_by(images))
     if problems:
         raise UndoConflict(
             f"Run {run} cannot be undone, nothing was changed: {'; '.join(problems)}. "
@@ -130,6 +144,14 @@ def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
         _with_recalls(old, after[id_], current.get(id_))
         for id_, old in reversed(before.items())
         if old is not None
+    ]
+
+
+def _leant_on(ledger: Ledger, added: Sequence[str]) -> list[str]:
+    """Added memories that others stand behind: without them those would be hidden for good."""
+    survivors = {mark.survivor for mark in ledger.marks().values()} if added else set()
+    return [
+        f"{id_!r} stands for others that are hidden behind it" for id_ in added if id_ in survivors
     ]
 
 
@@ -150,22 +172,27 @@ def _with_recalls(old: Memory, after: Memory | None, current: Memory | None) -> 
     return replace(old, access_count=max(0, old.access_count + added), last_accessed=last)
 
 
-def _carry_out(store: Store, run: str, restore: list[Memory], *, keep_both: bool) -> Undone:
+def _carry_out(
+    store: Store, run: str, restore: list[Memory], added: Sequence[str], *, keep_both: bool
+) -> Undone:
     ledger = store.ledger
     shown = tuple(ledger.marks(run))
     kept = _kept_pairs(store, run) if keep_both else []
     with ledger.transaction():
         ledger.record("undo_started", run)
-    if restore:
+    if restore or added:
         with together(store):
-            store.put(restore)
+            if restore:
+                store.put(restore)
+            store.remove(added)
     with ledger.transaction():
         reveal(store, shown)
         hide_again(store, run)
         ledger.keep(kept)
         ledger.record("run_undone", run, {"kept_both": len(kept)})
     unrestored = store.unrestored if restore and isinstance(store, Unrestored) else ""
-    return Undone(run, shown, tuple(sorted(m.id for m in restore)), len(kept), unrestored)
+    restored = tuple(sorted(m.id for m in restore))
+    return Undone(run, shown, restored, len(kept), unrestored, tuple(added))
 
 
 def _kept_pairs(store: Store, run: str) -> list[Kept]:
@@ -208,10 +235,10 @@ def keep_both(store: Store, pairs: list[tuple[str, str]]) -> int:
     return len(kept)
 
 
-def history(ledger: Ledger) -> list[PastRun]:
-    """All runs, oldest first. Counts are of what was carried out."""
+def history(ledger: Ledger, run: str | None = None) -> list[PastRun]:
+    """All runs, or one of them, oldest first. Counts are of what was carried out."""
     runs: dict[str, list[Event]] = {}
-    for event in ledger.events():
+    for event in ledger.events(run):
         if event.run:
             runs.setdefault(event.run, []).append(event)
     return [_past_run(run, events) for run, events in runs.items()]
@@ -220,10 +247,10 @@ def history(ledger: Ledger) -> list[PastRun]:
 def _past_run(run: str, events: list[Event]) -> PastRun:
     start = next(e for e in events if e.kind == "run_started")
     done = {e.data["action"] for e in events if e.kind == "action_done"}
-    count = {"mark": 0, "merge": 0, "delete": 0}
+    count = {"mark": 0, "merge": 0, "delete": 0, ADD: 0}
     for event in events:
         if event.kind == "action_started" and event.data["action"] in done:
-            members = event.data["members"]
+            members = event.data["added" if event.data["kind"] == ADD else "members"]
             count[str(event.data["kind"])] += len(members) if isinstance(members, list) else 0
     return PastRun(
         run,
@@ -235,6 +262,7 @@ def _past_run(run: str, events: list[Event]) -> PastRun:
         count["merge"],
         count["delete"],
         sum(e.kind == "action_refused" for e in events),
+        count[ADD],
     )
 
 

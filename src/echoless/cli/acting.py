@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import click
 
@@ -20,6 +20,7 @@ from echoless.errors import EcholessError, InputError, UsageError
 from echoless.ledger import Event
 from echoless.model import Json
 from echoless.planning import read_plan
+from echoless.recovery import ADD
 from echoless.stores import Store, open_store
 from echoless.times import instant
 from echoless.undoing import PastRun, history, purge, undo
@@ -77,6 +78,7 @@ def undo_command(*, store: str, run: str, keep_both: bool, as_json: bool) -> Non
                 "run": done.run,
                 "shown": list(done.shown),
                 "restored": list(done.restored),
+                "removed": list(done.removed),
                 "kept": done.kept,
                 **({"unrestored": done.unrestored} if done.unrestored else {}),
             }
@@ -84,7 +86,9 @@ def undo_command(*, store: str, run: str, keep_both: bool, as_json: bool) -> Non
         return
     shown = count(len(done.shown), "memory is", "memories are")
     restored = count(len(done.restored), "record")
-    render.show([say(strong(f"Undone: {done.run}. {shown} visible again, {restored} put back."))])
+    taken = f" {count(len(done.removed), 'addition')} taken out again." if done.removed else ""
+    says = f"Undone: {done.run}. {shown} visible again, {restored} put back.{taken}"
+    render.show([say(strong(says))])
     if done.unrestored:
         render.show([say(done.unrestored)])
     if done.kept:
@@ -139,19 +143,22 @@ def _event_json(event: Event) -> dict[str, Json]:
     return {"at": event.at, "event": event.kind, **event.data}
 
 
+_COUNTED: Final = ("marked", "merged", "deleted", "refused")
+
+
 def _runs_blocks(runs: list[PastRun], store: str) -> Iterator[Block]:
     if not runs:
-        yield say(f"No plan was ever carried out on {store}.")
+        yield say(f"Nothing was ever changed or added in {store}.")
         return
-    headers = ("run", "started", "status", "profile", "marked", "merged", "deleted", "refused")
+    headers = ("run", "started", "status", "profile", "added", *_COUNTED)
     rows = (
         (
             *(r.id, r.started_at, r.status, r.profile),
-            *map(number, (r.marked, r.merged, r.deleted, r.refused)),
+            *map(number, (r.added, r.marked, r.merged, r.deleted, r.refused)),
         )
         for r in runs
     )
-    yield Table(headers, tuple(rows), frozenset({4, 5, 6, 7}))
+    yield Table(headers, tuple(rows), frozenset({4, 5, 6, 7, 8}))
 
 
 def _run_blocks(run: PastRun, events: list[Event]) -> Iterator[Block]:
@@ -165,7 +172,10 @@ def _event_blocks(event: Event) -> Iterator[Block]:
     data = event.data
     match event.kind:
         case "action_started":
-            yield say(strong(f"{data['kind']} behind {data['survivor']}"), f"  ({data['why']})")
+            what = f"{data['kind']} behind {data['survivor']}"
+            if data["kind"] == ADD:
+                what = f"add {', '.join(cast('list[str]', data['added'])) or 'links'}"
+            yield say(strong(what), f"  ({data['why']})")
             for member in cast("list[Mapping[str, Json]]", data["members"]):
                 facts = (member["id"], member["verdict"] or "by a chain", member["similarity"])
                 yield say("  ".join(map(str, facts)), f"  {member['evidence']}", level=1)

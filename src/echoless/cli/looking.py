@@ -350,8 +350,12 @@ def _role(event: Event, id_: str) -> str | None:
     data = event.data
     if event.kind in {"kept_both", "kept_both_taken_back", "released"}:
         return "pair" if id_ in data.values() else None
+    if event.kind == "confirmed":
+        return "said again" if data.get("id") == id_ else None
     if event.kind not in {"action_started", "action_refused"}:
         return None
+    if id_ in cast("list[str]", data.get("added", [])):
+        return "added"
     if data.get("survivor") == id_:
         return "survivor"
     members = cast("list[Mapping[str, Json]]", data.get("members", []))

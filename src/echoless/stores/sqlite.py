@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
@@ -53,6 +53,7 @@ class SqliteStore:
         self._path = path
         self._database = database
         self._writing = False
+        self._writer: Database | None = None
         self.url = f"sqlite:///{path}"
 
     @classmethod
@@ -182,6 +183,26 @@ class SqliteStore:
             times = self.get(id_ for id_, _ in hits)
             return [h for h in hits if (instant(times[h[0]].created_at) or -(2**63)) >= start]
 
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """By the numbers triggers give to changes; every program's changes count."""
+        if not table_exists(self._db, schema.CHANGES):  # not written since an older version
+            return "", None
+        with self._database.speaking():
+            (last,) = self._db.execute(
+                f"SELECT coalesce(max(number), 0) FROM {schema.CHANGES}"
+            ).fetchone()
+            mine = self.identity
+            state = f"{mine}/{last}"
+            identity, _, number = since.rpartition("/")
+            if identity != mine or not number.isdecimal() or int(number) > last:
+                return state, None
+            if int(number) == last:
+                return state, ()
+            rows = self._db.execute(
+                f"SELECT id FROM {schema.CHANGES} WHERE number > ?", (int(number),)
+            )
+            return state, [id_ for (id_,) in rows]
+
     # ------------------------------------------------------------------ writing
 
     @contextmanager
@@ -191,14 +212,23 @@ class SqliteStore:
             yield
             return
         reader = self._database
-        writer = open_for_writing(self._path)
+        if self._writer is None:
+            self._writer = self._open_writer()
+        self._database, self._writing = self._writer, True
         try:
-            _migrate(writer)
-            self._database, self._writing = writer, True
             yield
         finally:
             self._database, self._writing = reader, False
+
+    def _open_writer(self) -> Database:
+        """Opened by the first write and kept: whoever remembers a text writes again soon."""
+        writer = open_for_writing(self._path)
+        try:
+            _migrate(writer)
+        except BaseException:
             writer.close()
+            raise
+        return writer
 
     def transaction(self) -> AbstractContextManager[None]:
         """All or nothing, lineage included."""
@@ -267,6 +297,9 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the file."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
         self._database.close()
 
     def __enter__(self) -> Self:

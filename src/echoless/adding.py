@@ -1,0 +1,155 @@
+"""Add memories to a store, as a run: event first, read back, undoable like any other.
+
+An addition is the one write that needs no plan: nothing that was there changes. Where it does
+change something (a link back from an older memory), the older record is part of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from echoless.applying import new_run
+from echoless.errors import DuplicateId, EcholessError, PlanRefused, UsageError
+from echoless.ledger import Image, Ledger
+from echoless.model import Json, JsonObject, Memory, identical
+from echoless.recovery import ADD, recover
+from echoless.stores.base import (
+    Store,
+    Transaction,
+    together,
+    together_with_ledger,
+)
+
+__all__ = ["add"]
+
+
+def add(
+    store: Store,
+    memories: Sequence[Memory],
+    *,
+    profile: str,
+    why: str,
+    changed: Sequence[Memory] = (),
+    said: JsonObject | None = None,
+) -> str:
+    """Write new memories, and what changes with them.
+
+    May be called inside `store.writing()`; else the lock is held for as long as it takes.
+
+    Args:
+        store: Any open store.
+        memories: Whole records with ids that are free; not empty unless `changed` is given.
+        profile: Name of the profile, for the history.
+        why: Why they were added, one line, for the history.
+        changed: Records that are there, as they are to be after it.
+        said: What else the event is to tell, by name.
+
+    Returns:
+        Id of the run, for `undo`.
+
+    Raises:
+        UsageError: There is nothing to write.
+        DuplicateId: An id is taken.
+        PlanRefused: A record did not read back as written, or one of `changed` is gone; nothing was
+            added.
+        StoreError: The store is locked, read-only or full, or cannot hold a field.
+    """
+    if not memories and not changed:
+        raise UsageError("There is nothing to add.")
+    with store.writing():
+        recover(store)
+        with together_with_ledger(store):
+            before = _before(store, memories, changed)
+            return _carry_out(
+                store, before, [*memories, *changed], profile, _event(why, memories, said)
+            )
+
+
+def _before(
+    store: Store, memories: Sequence[Memory], changed: Sequence[Memory]
+) -> dict[str, Memory | None]:
+    new, old = [m.id for m in memories], [m.id for m in changed]
+    there = store.get([*new, *old])
+    taken = [i for at, i in enumerate(new) if i in there or i in new[:at]]
+    if taken:
+        raise DuplicateId(
+            f"There is a memory {taken[0]!r} in {store.url} already; choose another id."
+        )
+    gone = [i for i in old if i not in there]
+    if gone:
+        raise PlanRefused(f"{gone[0]!r} is gone from {store.url}; nothing was added.")
+    return {**dict.fromkeys(new), **{i: there[i] for i in old}}
+
+
+def _event(why: str, memories: Sequence[Memory], said: JsonObject | None) -> dict[str, Json]:
+    added = [m.id for m in memories]
+    survivor = added[0] if added else ""
+    return {
+        **(said or {}),
+        "action": 0,
+        "kind": ADD,
+        "survivor": survivor,
+        "added": added,
+        "why": why,
+        "members": [],
+        "conflicts": [],
+    }
+
+
+def _carry_out(
+    store: Store,
+    before: Mapping[str, Memory | None],
+    after: Sequence[Memory],
+    profile: str,
+    event: dict[str, Json],
+) -> str:
+    ledger, run = store.ledger, new_run()
+    with ledger.transaction():
+        ledger.record("run_started", run, {"plan": "", "profile": profile, "settings": ""})
+        ledger.record("action_started", run, event)
+        ledger.save_images(run, _images(before, after))
+    try:
+        with together(store):
+            store.put(after)
+            _verify(store, after)
+        _confirm(ledger, run)
+    except BaseException:
+        if not (isinstance(store, Transaction) and store.holds_ledger):
+            with suppress(EcholessError):  # what cannot be ended now, `check` ends later
+                _take_back(store, before)
+                recover(store)
+        raise
+    return run
+
+
+def _images(before: Mapping[str, Memory | None], after: Sequence[Memory]) -> Iterator[Image]:
+    for id_, memory in before.items():
+        yield Image(0, id_, "before", memory)
+    for memory in after:
+        yield Image(0, memory.id, "after", memory)
+
+
+def _verify(store: Store, written: Sequence[Memory]) -> None:
+    found = store.get([m.id for m in written])
+    for memory in written:
+        if not identical(found.get(memory.id), memory):
+            raise PlanRefused(
+                f"{store.url} did not keep {memory.id!r} as written (it reads back differently). "
+                "It was taken back; nothing was changed."
+            )
+
+
+def _take_back(store: Store, before: Mapping[str, Memory | None]) -> None:
+    """Undo what arrived, whole or mangled: `recover` would take a mangled record for an edit."""
+    there = store.get(before)
+    store.remove([i for i, old in before.items() if old is None and i in there])
+    old = [m for i, m in before.items() if m is not None and not identical(there.get(i), m)]
+    if old:
+        store.put(old)
+
+
+def _confirm(ledger: Ledger, run: str) -> None:
+    with ledger.transaction():
+        ledger.record("action_done", run, {"action": 0})
+        ledger.record("run_finished", run, {"status": "done", "refused": 0, "failed": 0})

@@ -1,0 +1,193 @@
+"""Memories by the direction of their vectors: signs first, then the true cosine of the few.
+
+A vector is kept as one bit for each of `BITS` random directions, the side it lies on; two vectors
+at an angle differ in angle / pi of the bits (Charikar, Similarity estimation techniques from
+rounding algorithms, STOC 2002). A question is compared with all signatures by exclusive or and
+population count, and the closest `LOOKED_AT` by their cosine. Vectors of one model share a mean;
+signs are taken of what is left without it, or half of the bits would say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.remembering.growing import Rows
+from echoless.vectors.join import DECIMALS
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+Words = NDArray[np.uint64]
+
+BITS: Final = 256
+LOOKED_AT: Final = 64
+SEED: Final = 42
+
+FAR: Final = 0.42
+"""Share of the bits in which vectors differ whose cosine is not worth taking: at a cosine of .25
+they differ in .42 of them, strangers in half."""
+
+_MEAN_OF: Final = 4_096
+"""Vectors the mean is taken of; of more it hardly moves."""
+
+_BLOCK: Final = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Memories close to a question, in the same order in all three.
+
+    Attributes:
+        places: Shape (n,), int64, ascending.
+        one_way: Shape (n,): cosine of the worst part's best match, in the better direction, six
+            decimals: that all of one is found in the other.
+        both_ways: As above, in the worse direction: what the detector reports.
+    """
+
+    places: Ints
+    one_way: Doubles
+    both_ways: Doubles
+
+
+class VectorIndex:
+    """Vectors of one model, several for a long memory.
+
+    Attributes:
+        model: Identity of the model.
+        dimensions: Of its vectors.
+    """
+
+    ARRAYS = ("owners", "rows", "mean", "signatures")
+
+    def __init__(
+        self,
+        model: str,
+        owners: Ints,
+        rows: Floats,
+        *,
+        mean: Floats | None = None,
+        signatures: Words | None = None,
+    ) -> None:
+        """Begin with vectors.
+
+        Args:
+            model: Identity of the model.
+            owners: Shape (n,), int64: the memory of each vector, by its place in the index.
+            rows: Shape (n, dimensions), float32, not zero, of any length.
+            mean: Kept from before, with `signatures`.
+            signatures: Shape (n, BITS / 64), uint64.
+        """
+        self.model, self.dimensions = model, rows.shape[1]
+        unit = _unit(rows) if signatures is None else rows
+        self.mean = unit[:_MEAN_OF].mean(axis=0) if mean is None else mean
+        random = np.random.default_rng(SEED)
+        self._planes = random.standard_normal((self.dimensions, BITS)).astype(np.float32)
+        self._kept = unit
+        self._fresh = Rows(np.empty((0, self.dimensions), dtype=np.float32))
+        self._owners = Rows(owners)
+        made = self._signed(unit) if signatures is None else signatures
+        self._columns = [Rows(made[:, word].copy()) for word in range(made.shape[1])]
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    def add(self, owners: Ints, rows: Floats) -> None:
+        """Add vectors: shape (n,) and (n, dimensions); owners not below those that are there."""
+        unit = _unit(rows)
+        self._fresh.append(unit)
+        self._owners.append(owners)
+        for column, words in zip(self._columns, self._signed(unit).T, strict=True):
+            column.append(words)
+
+    def nearest(self, rows: Floats, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT) -> Close:
+        """Memories with a vector close to one of the question's.
+
+        Args:
+            rows: Shape (parts, dimensions).
+            allowed: Shape (places,): which memories may be named.
+            many: Vectors looked at, for each of the question's.
+        """
+        unit = _unit(rows)
+        looked_at = np.unique(np.concatenate([self._closest(row, allowed, many) for row in unit]))
+        places = np.unique(self._owners.all[looked_at])
+        if not len(places):
+            return Close(places, np.empty(0), np.empty(0))
+        first = np.searchsorted(self._owners.all, places)
+        counts = np.searchsorted(self._owners.all, places, side="right") - first
+        starts = np.cumsum(counts) - counts
+        numbers = np.repeat(first - starts, counts) + np.arange(counts.sum())
+        cosines = unit.astype(np.float64) @ self._rows(numbers).astype(np.float64).T
+        cosines = cosines.round(DECIMALS).clip(-1.0, 1.0)
+        there = np.maximum.reduceat(cosines, starts, axis=1).min(axis=0)
+        back = np.minimum.reduceat(cosines.max(axis=0), starts)
+        return Close(places, np.maximum(there, back), np.minimum(there, back))
+
+    def _closest(self, row: Floats, allowed: NDArray[np.bool_], many: int) -> Ints:
+        """Numbers of the vectors whose signatures differ least, of those that differ little."""
+        asked = self._signed(row[None, :])[0]
+        apart = _differing([column.all for column in self._columns], asked)
+        near = np.flatnonzero(apart <= FAR * BITS)
+        near = near[allowed[self._owners.all[near]]]
+        if len(near) <= many:
+            return near
+        chosen: Ints = near[np.argpartition(apart[near], many)[:many]]
+        return chosen
+
+    def _rows(self, numbers: Ints) -> Floats:
+        kept = len(self._kept)
+        found = np.empty((len(numbers), self.dimensions), dtype=np.float32)
+        old = numbers < kept
+        found[old] = self._kept[numbers[old]]
+        found[~old] = self._fresh.all[numbers[~old] - kept]
+        return found
+
+    def _signed(self, unit: Floats) -> Words:
+        signs = np.empty((len(unit), BITS // 8), dtype=np.uint8)
+        for start in range(0, len(unit), _BLOCK):
+            sides = (unit[start : start + _BLOCK] - self.mean) @ self._planes
+            signs[start : start + _BLOCK] = np.packbits(sides >= 0, axis=1)
+        return signs.view(np.uint64)
+
+    def arrays(self) -> Mapping[str, NDArray[np.generic]]:
+        """What to keep, by name."""
+        return {
+            "owners": self._owners.all,
+            "rows": np.concatenate([self._kept, self._fresh.all]),
+            "mean": self.mean,
+            "signatures": np.stack([column.all for column in self._columns], axis=1),
+        }
+
+
+def _unit(rows: Floats) -> Floats:
+    wide = rows.astype(np.float64)
+    lengths = np.sqrt((wide**2).sum(axis=1, keepdims=True))
+    unit: Floats = (wide / lengths).astype(np.float32)
+    return unit
+
+
+_COUNTS: Final = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
+
+
+def _differing(columns: Sequence[Words], asked: Words) -> NDArray[np.int16]:
+    """In how many bits each signature differs from the one asked about.
+
+    Column by column: popcount of contiguous words is four times as quick as of rows.
+    """
+    apart = np.zeros(len(columns[0]), dtype=np.int16)
+    for column, word in zip(columns, asked, strict=True):
+        apart += _ones(column ^ word)
+    return apart
+
+
+def _ones(words: Words) -> NDArray[np.uint8]:
+    if hasattr(np, "bitwise_count"):
+        counted: NDArray[np.uint8] = np.bitwise_count(words)
+        return counted
+    by_byte = _COUNTS[words.view(np.uint8)].reshape(-1, 8)  # numpy before 2.0
+    old: NDArray[np.uint8] = by_byte.sum(axis=1, dtype=np.uint8)
+    return old
