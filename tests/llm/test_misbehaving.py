@@ -25,7 +25,7 @@ from echoless.llm.governed import GovernedModel
 from echoless.llm.registry import open_model
 from echoless.model import Evidence, Pair, Unsure, Verdict
 from echoless.opinions.consultation import ADDRESSED, FAILED, LIMIT
-from echoless.proposing import REFUSED, UNANSWERED, Proposed, propose_merges
+from echoless.proposing import GIVE_UP, REFUSED, UNANSWERED, Proposed, propose_merges
 from echoless.systems.sliding_context import Cleanup, parse_args, run_cleanup
 from echoless.tally import Tally
 from tests.model_server import (
@@ -148,6 +148,7 @@ def test_an_opinion_that_does_not_come_leaves_both_memories_and_is_counted(
     assert visible() == set(TEA)
     assert (said["opinions"]["asked"], said["opinions"]["failed"]) == (1, 1)
     assert said["opinions"]["spent"]["questions"] == 1
+    assert said["opinions"]["prompt"].startswith("opinion/en@")
     assert said["skipped"][FAILED] == 2
     assert any(re.search(EVERY[what].told, note) for note in said["notes"])
     assert any("requests for 1 questions" in note for note in said["notes"])
@@ -215,6 +216,22 @@ def test_what_a_limit_leaves_out_stays_and_is_counted_and_told(
     assert said["skipped"][LIMIT] > 1
     assert any("limit of 0.05 on the cost is reached" in note for note in said["notes"])
     assert visible() == set(texts)
+
+
+@pytest.mark.usefixtures("undecided")
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_key_that_the_server_repeats_gets_into_no_ledger_plan_or_report(
+    call: Callable[..., Result], server: ModelServer, wire: str, tmp_path: Path
+) -> None:
+    server.script = [lambda _body: opinion("same", f"your key is {KEY}")]
+    result = call(TEA, "--verifier", spec(server, wire), "--json")
+    assert "your key is [key]" in result.stdout
+    assert len(visible()) == 1
+    assert {key for _, key in server.keys} == {KEY}
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(kept) > 1
+    assert not [path for path in kept if KEY.encode() in path.read_bytes()]
+    assert KEY not in result.output
 
 
 # ------------------------------------------------------------------ the merge
@@ -359,6 +376,21 @@ def test_an_entry_that_dictates_the_merge_changes_nothing_in_a_cleanup(
     assert "The user prefers dark mode." in str(row["summary"])
     assert done.refused == 1
     assert "not taken" in said
+
+
+def test_a_cleanup_does_not_ask_a_model_for_ever_that_only_fails(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    rows = []
+    for group in range(8):
+        place = [float(at == group % 6) * (1 if group < 6 else -1) for at in range(6)]
+        rows += [entry(group * 2 + n, f"Matter {group} told {n}.", place) for n in range(2)]
+    folder = build(tmp_path / "lancedb", rows)
+    server.script = plain_too(fails(400, "no"))
+    done, said = cleanup(folder, model(server, "openai"))
+    assert len(done.failures) == 8
+    assert said.count("not asked, it had failed too often") == 8 - GIVE_UP
+    assert len(rows_of(folder)) == 16
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -66,6 +66,11 @@ class ModelVerifier:
         """What was spent so far."""
         return self._model.spent
 
+    @property
+    def prompt(self) -> str:
+        """Version of the prompt: `opinion/LOCALE@` and a digest."""
+        return self._words.version
+
     def within(self, limits: Limits, locale: str) -> ModelVerifier:
         """The same verifier under other limits, asked in another language, with its own total."""
         return ModelVerifier(self._model.within(limits), locale=locale)

@@ -71,7 +71,8 @@ class Heard:
         answered: Got an opinion, `unsure` included.
         failed: Got none.
         left_out: Unsure without a veto, and not asked.
-        spent: Of its model, where it counts that.
+        prompt: Version of the prompt, of a verifier over a language model.
+        spent: What that model took.
     """
 
     verifier: str
@@ -79,6 +80,7 @@ class Heard:
     answered: int
     failed: int
     left_out: int
+    prompt: str = ""
     spent: Spent | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -90,7 +92,9 @@ class Heard:
             "failed": self.failed,
             "left_out": self.left_out,
         }
-        return counts if self.spent is None else {**counts, "spent": self.spent.to_json()}
+        if self.spent is not None:
+            counts |= {"prompt": self.prompt, "spent": self.spent.to_json()}
+        return counts
 
 
 class Consultation:
@@ -145,13 +149,15 @@ class Consultation:
     @property
     def heard(self) -> Heard:
         """How it went so far."""
+        limited = self._verifier if isinstance(self._verifier, Limited) else None
         return Heard(
             verifier=self._verifier.name,
             asked=self._answered + self._failed,
             answered=self._answered,
             failed=self._failed,
             left_out=self._left_out,
-            spent=self._verifier.spent if isinstance(self._verifier, Limited) else None,
+            prompt=limited.prompt if limited else "",
+            spent=limited.spent if limited else None,
         )
 
     def report(self, tally: Tally) -> None:
