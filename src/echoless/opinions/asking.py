@@ -67,6 +67,11 @@ class ModelVerifier:
         return self._model.spent
 
     @property
+    def workers(self) -> int:
+        """Questions on their way at a time."""
+        return self._model.limits.workers
+
+    @property
     def prompt(self) -> str:
         """Version of the prompt: `opinion/LOCALE@` and a digest."""
         return self._words.version
@@ -90,8 +95,7 @@ class ModelVerifier:
             VerifierError: The model can answer nothing, and has answered nothing of these.
         """
         gone = Event()
-        workers = self._model.limits.workers
-        heard = asked_in_order(lambda pair: self._about(pair, gone), pairs, workers)
+        heard = asked_in_order(lambda pair: self._about(pair, gone), pairs, self.workers)
         lost = next((each for each in heard if isinstance(each, ModelUnavailable)), None)
         if lost is None:
             return [each for each in heard if not isinstance(each, ModelUnavailable | None)]

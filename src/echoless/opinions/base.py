@@ -99,6 +99,11 @@ class Limited(Protocol):
         ...
 
     @property
+    def workers(self) -> int:
+        """Questions on their way at a time."""
+        ...
+
+    @property
     def prompt(self) -> str:
         """Version of the prompt: its name, its language, and a digest of its words."""
         ...

@@ -40,7 +40,7 @@ RULE: Final = "verifier-says-same"
 """Rule of the evidence where a verifier's word made the merge."""
 
 BATCH: Final = 8
-"""Pairs handed over at a time; progress is told in between."""
+"""Pairs handed over at a time, or as many as are on their way at once; progress is told between."""
 
 GIVE_UP: Final = 5
 """Questions in a row without a usable answer after which no more are asked: with retries and a
@@ -133,9 +133,10 @@ class Consultation:
         """
         settled = list(verdicts)
         chosen = self._choose(pairs, verdicts, tally)
-        for start in range(0, len(chosen), BATCH):
+        batch = max(BATCH, self._verifier.workers) if isinstance(self._verifier, Limited) else BATCH
+        for start in range(0, len(chosen), batch):
             self._progress(start, len(chosen))
-            places = chosen[start : start + BATCH]
+            places = chosen[start : start + batch]
             if self._broken or self._in_a_row >= GIVE_UP:
                 self._leave_out(GIVEN_UP, [pairs[place] for place in places], tally)
                 continue
