@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
@@ -310,3 +310,22 @@ def test_counting_is_exact_with_many_threads() -> None:
     assert answers.count("OK") == model.spent.answered == model.spent.requests == 50
     assert model.spent.left_out == 30
     assert model.spent.tokens_in == 500
+
+
+def test_an_interruption_does_not_wait_for_what_is_on_its_way() -> None:
+    begun, release = Event(), Event()
+
+    def ask(_number: int) -> int:
+        begun.set()
+        release.wait(5)
+        return 0
+
+    def interrupt() -> None:
+        begun.wait(5)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("echoless.llm.in_order.Thread.join", lambda _thread: interrupt())
+        with pytest.raises(KeyboardInterrupt):
+            asked_in_order(ask, range(4), 2)
+    release.set()
