@@ -35,7 +35,7 @@ from echoless.review import bonds_among
 from echoless.settings import Choices, resolve
 from echoless.tally import Tally
 from tests.laws.worlds import quick, world
-from tests.opinions.chat_server import Server, chat, fails, opinion
+from tests.model_server import ModelServer, fails, opinion
 
 
 class Stub:
@@ -266,7 +266,9 @@ def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Stub], Stub]:
     def install(verifier: Stub) -> Stub:
-        monkeypatch.setattr("echoless.opinions.registry.open_verifier", lambda _spec: verifier)
+        monkeypatch.setattr(
+            "echoless.opinions.registry.open_verifier", lambda *_, **_more: verifier
+        )
         return verifier
 
     return install
@@ -377,7 +379,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.usefixtures("undecided")
-def test_dedup_asks_hides_and_can_be_undone(store: str, server: Server) -> None:
+def test_dedup_asks_hides_and_can_be_undone(store: str, server: ModelServer) -> None:
     words = ("dedup", store, "--no-semantic", "--verifier", f"openai:m@{server.url}")
     preview = call(*words)
     assert preview.exit_code == 0
@@ -392,8 +394,8 @@ def test_dedup_asks_hides_and_can_be_undone(store: str, server: Server) -> None:
 
 
 @pytest.mark.usefixtures("undecided")
-def test_audit_counts_what_failed_and_goes_on(store: str, server: Server) -> None:
-    server.script = [lambda _body: chat("I would say they are the same!")]
+def test_audit_counts_what_failed_and_goes_on(store: str, server: ModelServer) -> None:
+    server.script = [lambda _body: "I would say they are the same!"]
     words = ("audit", store, "--no-semantic", "--json", "--verifier", f"openai:m@{server.url}")
     result = call(*words)
     assert result.exit_code == 0
@@ -406,7 +408,7 @@ def test_audit_counts_what_failed_and_goes_on(store: str, server: Server) -> Non
 
 @pytest.mark.usefixtures("undecided")
 def test_a_refused_key_ends_with_eight_and_changes_nothing(
-    store: str, server: Server, tmp_path: Path
+    store: str, server: ModelServer, tmp_path: Path
 ) -> None:
     server.script = [fails(401, "wrong key")]
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -418,7 +420,7 @@ def test_a_refused_key_ends_with_eight_and_changes_nothing(
 
 
 @pytest.mark.usefixtures("undecided")
-def test_judge_asks_too_and_says_so_beside_its_answers(server: Server) -> None:
+def test_judge_asks_too_and_says_so_beside_its_answers(server: ModelServer) -> None:
     server.script = [lambda _body: opinion("first_contains_second", "adds on a nail")]
     line = json.dumps({"a": "x", "b": "y"})
     words = ("judge", "-", "--json", "--encoder", "none", "--verifier", f"openai:m@{server.url}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Final, TypeAlias, cast
 
 import click
 
+from echoless.limits import WORKERS
 from echoless.profiles import GROUPINGS, PROFILES
-from echoless.settings import ORDERS, QUESTIONS, Choices, Settings, layered, resolve
+from echoless.settings import LOCALES, ORDERS, QUESTIONS, Choices, Settings, layered, resolve
 from echoless.stores.base import Store
 from echoless.stores.field_map import FieldMap, read_file, read_pairs
 from echoless.stores.registry import mapped
@@ -85,8 +86,8 @@ verifier_option = click.option(
     "--verifier",
     metavar="NAME[:ARG]",
     help="Ask this model about pairs the judge is unsure of and nothing stands against: "
-    "openai:MODEL, openai:MODEL@URL (texts go to that server), or cross-encoder:MODEL. None by "
-    "default.",
+    "openai:MODEL, openai:MODEL@URL or anthropic:MODEL (texts go to that server), or "
+    "cross-encoder:MODEL. None by default.",
 )
 
 questions_option = click.option(
@@ -94,6 +95,57 @@ questions_option = click.option(
     type=int,
     metavar="N",
     help=f"Ask the verifier about at most N pairs, the closest first ({QUESTIONS} by default).",
+)
+
+_ASKING: Final = (
+    click.option(
+        "--locale",
+        type=click.Choice(LOCALES),
+        help=f"Language in which a language model is asked ({LOCALES[0]} by default).",
+    ),
+    click.option(
+        "--workers",
+        type=int,
+        metavar="N",
+        help=f"Questions to a language model on their way at a time ({WORKERS} by default).",
+    ),
+    click.option(
+        "--requests-a-minute", type=int, metavar="N", help="Send a language model no more requests."
+    ),
+    click.option(
+        "--tokens-a-minute",
+        type=int,
+        metavar="N",
+        help="Send a language model, and have it write, no more tokens.",
+    ),
+    click.option(
+        "--most-cost",
+        type=float,
+        metavar="X",
+        help="Ask a language model nothing that could cost more in all; needs both prices.",
+    ),
+    click.option(
+        "--price-in",
+        type=float,
+        metavar="X",
+        help="Price of a million tokens sent to the language model, for the running total.",
+    ),
+    click.option(
+        "--price-out",
+        type=float,
+        metavar="X",
+        help="Price of a million tokens it writes.",
+    ),
+)
+
+_ASKING_NAMES: Final = (
+    "locale",
+    "workers",
+    "requests_a_minute",
+    "tokens_a_minute",
+    "most_cost",
+    "price_in",
+    "price_out",
 )
 
 limit_option = click.option(
@@ -105,27 +157,27 @@ limit_option = click.option(
     help="Show at most N memories; places freed by hidden duplicates are filled up.",
 )
 
-_FINDING: Final = (
-    click.option(
+_FINDING: Final[Mapping[str, Callable[[Function], Function]]] = {
+    "profile": click.option(
         "--profile",
         type=click.Choice(tuple(PROFILES)),
         help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
     ),
-    click.option(
+    "threshold": click.option(
         "--threshold",
         multiple=True,
         metavar="[DETECTOR=]T",
         help="Similarity from which a pair is looked at, above 0 and up to 1: 0.9 for every "
         "detector, semantic=0.9 for one. May be given several times.",
     ),
-    click.option(
+    "detector": click.option(
         "--detector",
         multiple=True,
         metavar="NAME",
         help="Look with this detector too, a plug-in or one the profile leaves out. May be given "
         "several times; `echoless detectors` lists them.",
     ),
-    click.option(
+    "semantic": click.option(
         "--no-semantic",
         "semantic",
         flag_value=False,
@@ -133,49 +185,35 @@ _FINDING: Final = (
         type=bool,
         help="Compare by words only: quicker, and blind to paraphrases.",
     ),
-    encoder_option,
-    click.option(
+    "encoder": encoder_option,
+    "survivor": click.option(
         "--survivor",
         type=click.Choice(ORDERS),
         help="Order by which the memory that stays visible is chosen.",
     ),
-    click.option(
+    "grouping": click.option(
         "--grouping",
         type=click.Choice(GROUPINGS),
         help="How pairs become groups: each with the survivor, each with each, by "
         "chains, or the closest pair first.",
     ),
-    namespace_option,
-    click.option(
+    "namespace": namespace_option,
+    "since": click.option(
         "--since",
         metavar="TIME",
         help="Look at memories created from this time on, such as 2026-01-31.",
     ),
-    click.option(
+    "limit": click.option(
         "--limit",
         type=int,
         metavar="N",
         help="Look at the N most recently created memories.",
     ),
-    no_cache_option,
-    verifier_option,
-    questions_option,
-)
-_NAMES: Final = (
-    "profile",
-    "threshold",
-    "detector",
-    "semantic",
-    "encoder",
-    "survivor",
-    "grouping",
-    "namespace",
-    "since",
-    "limit",
-    "cache",
-    "verifier",
-    "questions",
-)
+    "cache": no_cache_option,
+    "verifier": verifier_option,
+    "questions": questions_option,
+    **dict(zip(_ASKING_NAMES, _ASKING, strict=True)),
+}
 
 
 _MAPPING: Final = (
@@ -198,16 +236,38 @@ _MAPPING: Final = (
 
 def finding_options(command: Function) -> Function:
     """The flags of `audit` and `dedup`, handed over as one argument `choices`."""
+    return _gathered(command, tuple(_FINDING))
 
+
+def pair_finding_options(command: Function) -> Function:
+    """The same without `--limit`, which says there how many pairs are shown."""
+    return _gathered(command, tuple(name for name in _FINDING if name != "limit"))
+
+
+def _gathered(command: Function, names: Sequence[str]) -> Function:
     @functools.wraps(command)
     def gathered(**values: object) -> int | None:
-        chosen = {name: values.pop(name) for name in _NAMES}
+        chosen = {name: values.pop(name) for name in names}
         for several in ("threshold", "detector"):
             chosen[several] = chosen[several] or None
         return command(choices=Choices(**chosen), **values)  # type: ignore[arg-type]
 
     decorated: Function = gathered
-    for option in reversed(_FINDING):
+    for name in reversed(names):
+        decorated = _FINDING[name](decorated)
+    return decorated
+
+
+def asking_options(command: Function) -> Function:
+    """How a language model is asked, handed over as one argument `asking`, a `Choices`."""
+
+    @functools.wraps(command)
+    def gathered(**values: object) -> int | None:
+        chosen = {name: values.pop(name) for name in _ASKING_NAMES}
+        return command(asking=Choices(**chosen), **values)  # type: ignore[arg-type]
+
+    decorated: Function = gathered
+    for option in reversed(_ASKING):
         decorated = option(decorated)
     return decorated
 

@@ -3,7 +3,8 @@
 ```
 not Unsure, or Unsure with a veto ....... never asked
 more than the questions of a run ........ not asked, counted; the closest pairs come first
-too long, or after the verifier failed .. not asked, counted
+too long, after the verifier failed, or
+beyond the limits of its model .......... not asked, counted
 same .................................... Duplicate
 one contains the other .................. Subsumes
 different ............................... Related
@@ -19,8 +20,18 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from echoless.errors import VerifierError
+from echoless.llm.governor import Spent
 from echoless.model import Duplicate, Evidence, Json, Pair, Related, Subsumes, Unsure, Verdict
-from echoless.opinions.base import NoOpinion, Opinion, Reply, Says, Verifier, turned
+from echoless.opinions.base import (
+    Limited,
+    NoOpinion,
+    NotAsked,
+    Opinion,
+    Reply,
+    Says,
+    Verifier,
+    turned,
+)
 from echoless.tally import Tally
 
 RULE: Final = "verifier-says-same"
@@ -40,6 +51,7 @@ FAILED: Final = "verifier gave no usable opinion"
 BEYOND: Final = "not put to the verifier: beyond the questions of a run"
 TOO_LONG: Final = "not put to the verifier: too long"
 GIVEN_UP: Final = "not put to the verifier: it had failed too often"
+LIMIT: Final = "not put to the verifier: a limit on questions or cost was reached"
 
 _REASON: Final = 200
 
@@ -56,6 +68,7 @@ class Heard:
         answered: Got an opinion, `unsure` included.
         failed: Got none.
         left_out: Unsure without a veto, and not asked.
+        spent: Of its model, where it counts that.
     """
 
     verifier: str
@@ -63,16 +76,18 @@ class Heard:
     answered: int
     failed: int
     left_out: int
+    spent: Spent | None = None
 
     def to_json(self) -> dict[str, Json]:
         """As in `--json`."""
-        return {
+        counts: dict[str, Json] = {
             "verifier": self.verifier,
             "asked": self.asked,
             "answered": self.answered,
             "failed": self.failed,
             "left_out": self.left_out,
         }
+        return counts if self.spent is None else {**counts, "spent": self.spent.to_json()}
 
 
 class Consultation:
@@ -90,7 +105,7 @@ class Consultation:
         self._limit = limit
         self._progress = progress or (lambda _done, _all: None)
         self._answered = self._failed = self._left_out = self._in_a_row = 0
-        self._broken = ""
+        self._broken = self._limit_reached = ""
         self._first_failure = ""
 
     def settle(
@@ -133,6 +148,7 @@ class Consultation:
             answered=self._answered,
             failed=self._failed,
             left_out=self._left_out,
+            spent=self._verifier.spent if isinstance(self._verifier, Limited) else None,
         )
 
     def report(self, tally: Tally) -> None:
@@ -145,6 +161,12 @@ class Consultation:
         trouble = self._broken or self._first_failure
         if trouble:
             tally.note(f"The verifier {heard.verifier} failed: {trouble}")
+        if self._limit_reached:
+            tally.note(
+                f"The verifier {heard.verifier} was not asked further: {self._limit_reached}"
+            )
+        if heard.spent is not None:
+            tally.note(heard.spent.line())
 
     def _choose(
         self, pairs: Sequence[Pair], verdicts: Sequence[Verdict], tally: Tally
@@ -198,6 +220,10 @@ class Consultation:
                 self._in_a_row += 1
                 self._first_failure = self._first_failure or _one_line(reason)
                 tally.skip(FAILED, pair.a.id, pair.b.id)
+                return verdict
+            case NotAsked(reason=reason):
+                self._limit_reached = self._limit_reached or _one_line(reason)
+                self._leave_out(LIMIT, [pair], tally)
                 return verdict
             case Opinion():
                 self._answered += 1

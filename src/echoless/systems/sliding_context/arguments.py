@@ -14,7 +14,7 @@ from echoless.errors import UsageError
 from echoless.profiles import SLIDING_CONTEXT
 
 SIMILARITY: Final = SLIDING_CONTEXT.detectors[0].threshold or 0.85
-LOCALES: Final = ("de", "en")
+LOCALES: Final = ("de", "en", "ja")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,10 @@ from typing import Final, TypeVar
 
 from echoless.codec import floats_to_bytes
 from echoless.errors import EcholessError, EncoderError, ModelError
-from echoless.llm import Complete, Embed
+from echoless.llm import Embed, Model, Prompt
+from echoless.llm.governed import GovernedModel
 from echoless.model import Vector
+from echoless.settings import Choices, layered, resolve
 from echoless.stores.lancedb.layout import OPENAI_MODELS
 from echoless.systems.sliding_context.arguments import CleanupArgs
 from echoless.systems.sliding_context.texts import PROBE
@@ -19,21 +21,25 @@ WHO: Final = "sliding-context"
 T = TypeVar("T")
 
 
-def open_complete(args: CleanupArgs) -> Complete:
+def open_model(args: CleanupArgs) -> GovernedModel:
     """The model that merges, over the network.
+
+    Limits and prices come from the environment and `echoless.toml`.
 
     Raises:
         ModelError: There is no key.
         MissingExtra: Its library is not installed.
+        UsageError: A limit is none.
     """
-    from echoless.llm.anthropic_messages import MODEL, AnthropicModel  # noqa: PLC0415
+    from echoless.llm.anthropic_messages import AnthropicModel  # noqa: PLC0415
 
     if not args.api_key:
         raise ModelError(
             f"{WHO} needs a key for the model that merges: --api-key or ANTHROPIC_API_KEY. "
             "--no-llm merges without a model."
         )
-    return AnthropicModel(args.api_key, model=args.model or MODEL, what=WHO)
+    model = AnthropicModel(args.model or "", key=args.api_key, what=WHO)
+    return GovernedModel(model, resolve(layered(Choices())).limits)
 
 
 def open_embed(args: CleanupArgs, dimensions: int) -> Embed:
@@ -67,16 +73,17 @@ def open_embed(args: CleanupArgs, dimensions: int) -> Embed:
     return embed
 
 
-def probe(complete: Complete | None, embed: Embed, dimensions: int) -> None:
+def probe(model: Model | None, embed: Embed, dimensions: int) -> None:
     """Ask both for something small, before anything is changed.
 
     Raises:
         ModelError: The model that merges does not answer.
         EncoderError: The other one does not, or with vectors that do not belong in the table.
     """
-    if complete is not None:
-        answer = _asked(lambda: complete(PROBE), "The model that merges", ModelError)
-        if not isinstance(answer, str):
+    if model is not None:
+        asked = Prompt(instruction=PROBE)
+        answer = _asked(lambda: model.answer(asked), "The model that merges", ModelError)
+        if not answer.text:
             raise ModelError("The model that merges answered with something else than a text.")
     vector_of("probe", embed, "", dimensions)
 
