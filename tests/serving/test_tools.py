@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from echoless import open_store
 from echoless.errors import UsageError
 from echoless.mcp import looking as looking_module
 from echoless.mcp.address import Address, read_address
@@ -321,6 +322,25 @@ def test_what_stands_in_a_boot_file_is_known(notes: Path, place: Path) -> None:
         assert (answer["answer"], answer["source"]) == ("already_known", "boot file")
 
     talk(notes, story, boot=(boot,))
+
+
+def test_what_is_remembered_lies_in_the_file_that_is_there_now(place: Path) -> None:
+    store, spare = place / "agent.db", place / "spare.db"
+    for path in (store, spare):
+        open_store(path, create=True).close()
+    fact = "The kettle in the kitchen is blue."
+
+    async def story(agent: Agent) -> None:
+        assert (await agent.call("memory_remember", text=fact))["answer"] == "admitted"
+        for file in place.glob("agent.db*"):
+            file.unlink()
+        assert "agent.db" in await agent.refused("memory_remember", text=fact)
+        spare.rename(store)
+        assert (await agent.call("memory_remember", text=fact))["answer"] == "admitted"
+        assert (await agent.call("memory_remember", text=fact))["answer"] == "already_known"
+        assert len((await agent.call("memory_search", query="kettle"))["hits"]) == 1
+
+    talk(store, story)
 
 
 # ------------------------------------------------------------------ errors

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Unpack
 
+from echoless.errors import StoreReplaced
 from echoless.model import Memory
 
 if TYPE_CHECKING:
@@ -43,7 +44,15 @@ class Door:
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="remembering")
             thread = self._thread
-        return thread.submit(lambda: self._current().remember(text, **details)).result()
+        return thread.submit(lambda: self._remembered(text, **details)).result()
+
+    def _remembered(self, text: str, **details: Unpack[Details]) -> Remembered:
+        try:
+            return self._current().remember(text, **details)
+        except StoreReplaced:  # somebody put another file in its place: that one is the store now
+            self._guard = None  # what it knows is of the old one
+            self._close()
+            return self._current().remember(text, **details)
 
     def note_recalled(self, memories: Iterable[Memory]) -> None:
         """As `Guard.note_recalled`; waits for nothing, and opens nothing."""
