@@ -27,7 +27,8 @@ EcholessError                1   something failed or was refused
     └── LimitReached             a limit on questions or cost; the rest is left out
 ```
 
-`audit --fail-over` ends with 10 (`TOO_MUCH_REPETITION`) and an interrupted command with 130.
+`remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit --fail-over` with 10
+(`TOO_MUCH_REPETITION`) and an interrupted command with 130.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from typing import ClassVar, Final
 
 __all__ = [
     "INTERRUPTED",
+    "NEEDS_REVIEW",
     "TOO_MUCH_REPETITION",
     "BadRecord",
     "DuplicateId",
@@ -62,6 +64,9 @@ __all__ = [
     "UsageError",
     "VerifierError",
 ]
+
+NEEDS_REVIEW: Final = 9
+"""Exit code of `remember` when a text was held back for a person to decide."""
 
 TOO_MUCH_REPETITION: Final = 10
 """Exit code of `audit --fail-over` when the share of redundant copies is above the limit."""

@@ -9,10 +9,9 @@ from typing import Final, Literal
 from echoless.model import (
     Contradiction,
     DifferenceKind,
+    Distinct,
     Duplicate,
     Memory,
-    Related,
-    Sibling,
     Subsumes,
     Unsure,
     Update,
@@ -48,10 +47,12 @@ class Compared:
     Attributes:
         memory: The memory.
         verdict: With the new text on side a.
+        shown: Id of the memory that is visible for it: itself, or the one it stands hidden behind.
     """
 
     memory: Memory
     verdict: Verdict
+    shown: str
 
     @property
     def match(self) -> Match:
@@ -107,7 +108,7 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
         compared: In the order the detectors named them.
         review: Whether a doubt holds the text back.
     """
-    known = [c for c in compared if _is_known(c.verdict)]
+    known = [c for c in compared if says_it_all(c)]
     if known:
         first = min(known, key=_how_fully)
         return Ruling("known", first, ())
@@ -117,12 +118,13 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
     doubtful = sorted((c for c in compared if _is_doubtful(c.verdict)), key=_how_close)
     if doubtful and review:
         return Ruling("review", doubtful[0], tuple(doubtful))
-    near = (c for c in compared if isinstance(c.verdict, Related | Sibling | Unsure | Update))
+    near = (c for c in compared if not isinstance(c.verdict, Distinct))
     return Ruling("new", None, tuple(sorted(near, key=_how_close)[:LINKED]))
 
 
-def _is_known(verdict: Verdict) -> bool:
-    """The memory says all of it."""
+def says_it_all(each: Compared) -> bool:
+    """Whether the memory says all the new text says."""
+    verdict = each.verdict
     return merges(verdict) and (not isinstance(verdict, Subsumes) or verdict.superset == "b")
 
 

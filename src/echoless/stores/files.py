@@ -44,6 +44,30 @@ def file_number(path: Path) -> tuple[int, int] | None:
     return stat.st_dev, stat.st_ino
 
 
+def database_state(path: Path) -> str:
+    """What tells one state of an SQLite file from the next, whoever wrote it.
+
+    Size, time and inode of the file and of its write-ahead log, and the salts of the log (bytes 16
+    to 23, https://sqlite.org/fileformat2.html). The file itself is not opened: to close it again
+    would drop the locks this process holds on it (https://sqlite.org/howtocorrupt.html, 2.2).
+    """
+    log = path.with_name(path.name + "-wal")
+    salts = ""
+    try:
+        with log.open("rb") as file:
+            salts = file.read(32)[16:24].hex()
+    except FileNotFoundError:
+        pass
+    except OSError as problem:
+        raise translated(problem, log) from problem
+    return f"{Snapshot.of(path)}/{Snapshot.of(log)}/{salts}"
+
+
+def since(state: str, before: str) -> tuple[str, tuple[str, ...] | None]:
+    """What `Changes.changes` answers for a store that can only tell whether anything changed."""
+    return state, () if state == before else None
+
+
 def read_bytes(path: Path) -> bytes:
     """The whole file."""
     try:
