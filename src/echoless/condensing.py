@@ -1,6 +1,7 @@
 """Groups that say the same to one text each, written by a model, as a plan. Law 12.
 
-The model proposes a text for a group; the survivor gets it if it keeps the facts of all. The plan
+The model proposes a text for a group; the survivor gets it if it keeps the facts of all and the
+judge, who reads it beside each source, lets it stand for them. The plan
 is previewed and carried out like any other, and can be undone. A group whose text is refused is
 left out of it: its memories stay as they are. Without a model a survivor keeps its own text, which
 the judge found to say what the others say.
@@ -8,22 +9,25 @@ the judge found to say what the others say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from echoless.actions import Rewrite
 from echoless.consolidating import Consolidation
 from echoless.errors import EncoderError, UsageError
 from echoless.groups import Group
+from echoless.judging import judge_pairs
 from echoless.llm import Complete, Embed, Model
 from echoless.llm.bridge import as_model
-from echoless.model import Json, Memory
+from echoless.model import Duplicate, Json, Memory, Subsumes, Unsure, Verdict, verdict_name
 from echoless.pipeline import Findings, plan_groups
 from echoless.planning import Plan
-from echoless.profiles import ActionKind
+from echoless.profiles import SAFE, ActionKind
 from echoless.proposing import Proposal, Proposed, Refused, propose_merges
+from echoless.questions import Question
 from echoless.rewriting import NewVectors, rewrite_of
+from echoless.settings import Settings
 from echoless.stores.base import Store
 from echoless.tally import Tally
 
@@ -126,6 +130,7 @@ def plan_consolidation(
         workers=workers or settings.limits.workers,
         progress=progress,
     )
+    proposals |= _objections(findings, groups, proposals)
     rewrites: dict[str, Rewrite] = {}
     refused: list[Unmerged] = []
     for group in groups:
@@ -166,6 +171,59 @@ def _members(findings: Findings, group: Group) -> list[Memory]:
 def _texts(findings: Findings, group: Group) -> list[str]:
     """Each text once, the survivor's first."""
     return list(dict.fromkeys(memory.content for memory in _members(findings, group)))
+
+
+# ------------------------------------------------------------------ what the judge says of a text
+
+
+def _objections(
+    findings: Findings, groups: Sequence[Group], proposals: Mapping[str, Proposal]
+) -> dict[str, Refused]:
+    """Refusals of texts that cannot stand for one of their sources, by survivor. Law 3.
+
+    The judge reads each source beside the text. Where it is unsure and has no veto, the word of the
+    model counts, as it does for pairs.
+    """
+    asked = [
+        (group.survivor, Question(member.id, member, replace(member, content=proposal.text)))
+        for group in groups
+        if isinstance(proposal := proposals[group.survivor], Proposed)
+        for member in _members(findings, group)
+    ]
+    found: dict[str, Refused] = {}
+    rulings = judge_pairs((question for _, question in asked), _reading(findings))
+    for (survivor, question), ruling in zip(asked, rulings, strict=True):
+        if not _stands_for(ruling.verdict):
+            word = verdict_name(ruling.verdict)
+            why = f"the judge finds: {word} of {question.id} ({ruling.verdict.evidence.line()})"
+            found.setdefault(survivor, Refused(why))
+    return found
+
+
+def _stands_for(verdict: Verdict) -> bool:
+    """Whether side b may stand for side a."""
+    match verdict:
+        case Duplicate():
+            return True
+        case Subsumes(superset=side, narrows=narrows):
+            return side == "b" and not narrows
+        case Unsure(evidence=evidence):
+            return not evidence.veto
+        case _:
+            return False
+
+
+def _reading(findings: Findings) -> Settings:
+    """The settings of the judge that reads texts, whatever judge the profile has."""
+    settings = findings.settings
+    means = any(use.name == "semantic" for use in settings.profile.detectors)
+    words = tuple(use for use in SAFE.detectors if means or use.name != "semantic")
+    encoder = "auto" if settings.encoder == "stored" else settings.encoder
+    profile = replace(SAFE, detectors=words)
+    return replace(settings, profile=profile, encoder=encoder, verifier="none")
+
+
+# ------------------------------------------------------------------ what comes of a text
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,9 @@ from echoless.errors import UsageError
 WORKERS: Final = 4
 """Questions on their way at a time; small servers answer about as many."""
 
+TIMEOUT: Final = 60.0
+"""Seconds; the SDKs' own 600 is no answer for someone who waits."""
+
 _MOST_WORKERS: Final = 64
 
 
@@ -27,6 +30,7 @@ class Limits:
             could exceed it is not asked.
         price_in: Of a million tokens sent.
         price_out: Of a million tokens written.
+        timeout: Seconds for one answer; a local model may need more.
     """
 
     workers: int = WORKERS
@@ -36,6 +40,7 @@ class Limits:
     most_cost: float | None = None
     price_in: float | None = None
     price_out: float | None = None
+    timeout: float = TIMEOUT
 
     def __post_init__(self) -> None:
         """Refuse what is no limit.
@@ -69,6 +74,9 @@ def _check(name: str, value: float) -> None:
     if name in {"price_in", "price_out", "most_cost"}:
         if not (math.isfinite(value) and value >= 0):
             raise UsageError(f"{flag} must be a number from 0, not {value}.")
+    elif name == "timeout":
+        if not (math.isfinite(value) and value > 0):
+            raise UsageError(f"{flag} must be a number of seconds above 0, not {value}.")
     elif value < 1:
         raise UsageError(f"{flag} must be a whole number from 1, not {value}.")
     elif name == "workers" and value > _MOST_WORKERS:

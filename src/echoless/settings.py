@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from echoless import plugins
 from echoless.errors import InputError, UsageError
-from echoless.limits import WORKERS, Limits
+from echoless.limits import TIMEOUT, WORKERS, Limits
 from echoless.model import Json, digest
 from echoless.profiles import (
     ACTIONS,
@@ -77,6 +77,7 @@ class Choices:
         most_cost: Never exceeded.
         price_in: Of a million tokens sent.
         price_out: Of a million tokens written.
+        timeout: Seconds for one answer.
     """
 
     profile: str | None = None
@@ -100,6 +101,7 @@ class Choices:
     most_cost: float | None = None
     price_in: float | None = None
     price_out: float | None = None
+    timeout: float | None = None
 
     def over(self, lower: Choices) -> Choices:
         """These choices, filled up from a weaker layer."""
@@ -194,6 +196,7 @@ def _limits(choices: Choices) -> Limits:
         most_cost=choices.most_cost,
         price_in=choices.price_in,
         price_out=choices.price_out,
+        timeout=TIMEOUT if choices.timeout is None else choices.timeout,
     )
 
 
@@ -284,7 +287,7 @@ def _typed(name: str, value: str) -> Json:
             if not value.isdecimal():
                 raise UsageError(f"ECHOLESS_{name.upper()} must be a whole number, not {value!r}.")
             return int(value)
-        case "most_cost" | "price_in" | "price_out":
+        case "most_cost" | "price_in" | "price_out" | "timeout":
             try:
                 return float(value)
             except ValueError:
@@ -321,6 +324,7 @@ def _choices(data: Mapping[str, Json], source: str) -> Choices:
         "most_cost": (int, float),
         "price_in": (int, float),
         "price_out": (int, float),
+        "timeout": (int, float),
         "semantic": bool,
         "cache": bool,
     }

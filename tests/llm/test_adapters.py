@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from threading import Event
 from typing import Any, Final
 
@@ -137,7 +138,7 @@ def test_silence_is_told_from_absence(server: ModelServer, wire: str) -> None:
     release = Event()
     server.script = [hangs(release)]
     with pytest.raises(Passing, match="did not answer in time") as slow:
-        model(server, wire, timeout=0.05).answer(ASKED)
+        model(server, wire).answer(replace(ASKED, timeout=0.05))
     release.set()
     nobody = OpenAIModel(f"m@{server.nowhere}") if wire == "openai" else None
     nobody_ = nobody or AnthropicModel(f"m@{server.nowhere}", key=KEY)

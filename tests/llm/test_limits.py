@@ -227,6 +227,8 @@ def test_a_limit_on_the_cost_needs_prices() -> None:
         ("tokens_a_minute", -1),
         ("most_questions", 0),
         ("price_in", -0.1),
+        ("timeout", 0),
+        ("timeout", float("inf")),
         ("price_out", float("nan")),
     ],
 )
@@ -291,8 +293,8 @@ def test_the_first_question_that_raises_ends_the_rest() -> None:
         return number
 
     with pytest.raises(ValueError, match="one"):
-        asked_in_order(ask, range(10_000), 2)
-    assert len(asked) < 10_000
+        asked_in_order(ask, range(1_000), 2)
+    assert len(asked) < 1_000
 
 
 def test_counting_is_exact_with_many_threads() -> None:

@@ -21,7 +21,9 @@ from echoless import (
 )
 from echoless.condensing import to_write
 from echoless.errors import ModelError, ModelUnavailable, UsageError
+from echoless.judging import Question, judge_pairs
 from echoless.llm import Answer, Prompt
+from echoless.model import Unsure
 from echoless.testing.encoders import WordBag
 from tests.laws.worlds import KINDS, picture, safe, world
 from tests.road.embedded import embedded
@@ -226,3 +228,25 @@ def test_a_text_that_cannot_be_embedded_leaves_its_group() -> None:
     (left,) = made.refused
     assert "no service" in left.reason
     assert made.plan.counts["groups"] == 2
+
+
+def test_a_text_that_does_not_stand_for_a_source_is_refused_though_no_figure_is_lost() -> None:
+    writer = Writer(staging=WRITTEN, green="Anna does not drink tea in the morning.")
+    with world("sqlite", told()) as store:
+        made = plan_consolidation(store, consolidate(store, safe()), writer)
+    (left,) = made.refused
+    assert set(left.ids) == {"m-2", "m-3"}
+    assert left.reason.startswith("the judge finds: ")
+
+
+def test_where_the_judge_is_unsure_the_word_of_the_model_counts() -> None:
+    source = "The payment API keys live in Vault (secret/payments), rotated every 90 days."
+    text = "API keys for payments are kept in Vault at secret/payments and rotated every 90 days."
+    memories = [Memory(id="m-0", content=source), Memory(id="m-1", content=source[:-1])]
+    (ruling,) = judge_pairs(
+        [Question("q", memories[0], replace(memories[0], content=text))], encoder="none"
+    )
+    assert isinstance(ruling.verdict, Unsure)
+    with world("sqlite", memories) as store:
+        made = plan_consolidation(store, consolidate(store, safe()), Writer(Vault=text))
+    assert (made.written, made.refused) == (1, ())

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, cast
 
 import click
 
-from echoless.limits import WORKERS
+from echoless.limits import TIMEOUT, WORKERS
 from echoless.profiles import GROUPINGS, PROFILES
 from echoless.settings import LOCALES, ORDERS, QUESTIONS, Choices, Settings, layered, resolve
 from echoless.stores.base import Store
@@ -136,6 +136,12 @@ _ASKING: Final = (
         metavar="X",
         help="Price of a million tokens it writes.",
     ),
+    click.option(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help=f"Time a language model has for one answer ({TIMEOUT:g} by default).",
+    ),
 )
 
 _ASKING_NAMES: Final = (
@@ -146,6 +152,7 @@ _ASKING_NAMES: Final = (
     "most_cost",
     "price_in",
     "price_out",
+    "timeout",
 )
 
 limit_option = click.option(

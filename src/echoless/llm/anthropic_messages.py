@@ -28,9 +28,6 @@ OFFICIAL: Final = "https://api.anthropic.com"
 MODEL: Final = "claude-haiku-4-5"
 """Small and quick; merging a few sentences needs no more."""
 
-TIMEOUT: Final = 60.0
-"""Seconds for a request."""
-
 _MESSAGE: Final = 200
 _SHAPES: Final = ("schema", "tool", "bare")
 """How an object is asked for, first accepted shape wins: not every model knows schemas."""
@@ -44,7 +41,6 @@ class AnthropicModel:
         argument: str = "",
         *,
         what: str = "The model 'anthropic'",
-        timeout: float = TIMEOUT,
         key: str = "",
     ) -> None:
         """Read the argument and the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).
@@ -52,7 +48,6 @@ class AnthropicModel:
         Args:
             argument: `MODEL` or `MODEL@BASE_URL`; a small model if empty.
             what: What needs the model, as a subject, for messages.
-            timeout: Seconds for one request.
             key: Instead of ANTHROPIC_API_KEY.
 
         Raises:
@@ -67,7 +62,6 @@ class AnthropicModel:
         self._key = (key or os.environ.get(KEY, "")).strip()
         if not self._key:
             raise UsageError(f"{what} needs a key: set {KEY}.")
-        self._timeout = timeout
         self._shapes: tuple[str, ...] = _SHAPES
         self._lock = Lock()
         self._made: anthropic.Anthropic | None = None
@@ -102,7 +96,10 @@ class AnthropicModel:
             requests += 1
             try:
                 found = self._client().messages.create(
-                    model=self._model, max_tokens=prompt.longest, **_shaped(shape, prompt)
+                    model=self._model,
+                    max_tokens=prompt.longest,
+                    timeout=prompt.timeout,
+                    **_shaped(shape, prompt),
                 )
             except anthropic.APIStatusError as problem:
                 if problem.status_code in OTHER_SHAPE and shape != shapes[-1]:
@@ -129,7 +126,6 @@ class AnthropicModel:
                     api_key=self._key,
                     base_url=self._url,
                     max_retries=0,
-                    timeout=self._timeout,
                 )
                 weakref.finalize(self, self._made.close)
             return self._made

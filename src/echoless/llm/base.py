@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from echoless.errors import ModelError
+from echoless.limits import TIMEOUT
 from echoless.model import Json
 
 Complete: TypeAlias = Callable[[str], str]
@@ -28,12 +29,14 @@ class Prompt:
         data: What to do it with, behind a fence; see `fenced`. May be empty.
         schema: JSON Schema of the object the answer has to be; None asks for plain text.
         longest: Tokens the answer may have.
+        timeout: Seconds the answer may take.
     """
 
     instruction: str
     data: str = ""
     schema: Mapping[str, Json] | None = None
     longest: int = LONGEST
+    timeout: float = TIMEOUT
 
     @property
     def whole(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from echoless.errors import ModelError, ModelUnavailable
@@ -26,7 +27,7 @@ class GovernedModel:
         *,
         retries: int = RETRIES,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """Ask nothing yet.
@@ -36,13 +37,13 @@ class GovernedModel:
             limits: None for none.
             retries: How often a failure that may pass is tried again.
             clock: Seconds that only grow.
-            sleep: Waits so many seconds.
+            sleep: Waits so many seconds; really, if None.
             chance: From 0 to 1, for the length of a wait.
         """
         self._model, self._retries = model, retries
-        self._sleep, self._chance = sleep, chance
+        self._sleep, self._chance = sleep or time.sleep, chance
         self.limits = limits or Limits()
-        self._governor = Governor(model.name, self.limits, clock=clock, sleep=sleep)
+        self._governor = Governor(model.name, self.limits, clock=clock, sleep=self._sleep)
 
     @property
     def name(self) -> str:
@@ -69,6 +70,7 @@ class GovernedModel:
             ModelError: There is no answer to this one: it failed to the last, was cut off, or is
                 empty.
         """
+        prompt = replace(prompt, timeout=self.limits.timeout)
         reserved = self._governor.reserve(prompt)
         answer: Answer | None = None
         try:

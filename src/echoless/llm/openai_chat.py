@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from echoless.limits import TIMEOUT
 from echoless.llm.base import Answer, Prompt
 from echoless.llm.failures import OTHER_SHAPE, Subject, whole, without_secret
-from echoless.vectors.openai_server import KEY, TIMEOUT, OpenAIServer
+from echoless.vectors.openai_server import KEY, OpenAIServer
 
 if TYPE_CHECKING:
     import openai
@@ -27,22 +28,19 @@ and some reasoning models refuse a temperature."""
 class OpenAIModel:
     """One model of one server; nothing is sent before the first prompt."""
 
-    def __init__(
-        self, argument: str, *, kind: str = "model", timeout: float = TIMEOUT, key: str = ""
-    ) -> None:
+    def __init__(self, argument: str, *, kind: str = "model", key: str = "") -> None:
         """Read the argument and the environment (OPENAI_API_KEY, OPENAI_BASE_URL).
 
         Args:
             argument: `MODEL` or `MODEL@BASE_URL`.
             kind: What asks, for messages.
-            timeout: Seconds for one request.
             key: Instead of OPENAI_API_KEY.
 
         Raises:
             UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
             MissingExtra: The SDK is not installed.
         """
-        self._server = OpenAIServer(argument, kind=kind, retries=0, timeout=timeout, key=key)
+        self._server = OpenAIServer(argument, kind=kind, retries=0, timeout=TIMEOUT, key=key)
         self._shapes: tuple[str, ...] = _SHAPES
         self._lock = Lock()
         self._made: openai.OpenAI | None = None
@@ -76,6 +74,7 @@ class OpenAIModel:
             try:
                 found = self._client().chat.completions.create(
                     model=self._server.model,
+                    timeout=prompt.timeout,
                     messages=_messages(prompt),  # type: ignore[arg-type]
                     **_shaped(shape, prompt),
                 )
@@ -90,14 +89,10 @@ class OpenAIModel:
                 raise self._subject.silent(timed_out=timed_out, requests=requests) from None
             except (openai.OpenAIError, ValueError) as problem:
                 raise self._subject.unreadable(problem, requests) from None
-            self._keep(shape)
+            if prompt.schema is not None:  # a plain prompt does not tell whether schemas are known
+                self._shapes = self._shapes[self._shapes.index(shape) :]
             return self._read(found, requests)
         raise AssertionError("the last shape returns or raises")
-
-    def _keep(self, shape: str) -> None:
-        """What the server took once is what it is asked from now on."""
-        if shape in self._shapes:
-            self._shapes = self._shapes[self._shapes.index(shape) :]
 
     def _client(self) -> openai.OpenAI:
         with self._lock:

@@ -12,7 +12,7 @@ from threading import Event
 from typing import Final
 
 from echoless.errors import LimitReached, ModelError, ModelUnavailable, VerifierError
-from echoless.limits import Limits
+from echoless.limits import TIMEOUT, Limits
 from echoless.llm.anthropic_messages import AnthropicModel
 from echoless.llm.base import Prompt
 from echoless.llm.fence import fenced
@@ -24,7 +24,6 @@ from echoless.llm.prompts import wording
 from echoless.llm.reading import objects_with
 from echoless.model import Json, Memory
 from echoless.opinions.base import NoOpinion, NotAsked, Opinion, Reply, Says
-from echoless.vectors.openai_server import TIMEOUT
 
 _WORDS: Final[Mapping[str, Says]] = {
     "same": Says.SAME,
@@ -67,6 +66,16 @@ class ModelVerifier:
         """What was spent so far."""
         return self._model.spent
 
+    @property
+    def workers(self) -> int:
+        """Questions on their way at a time."""
+        return self._model.limits.workers
+
+    @property
+    def prompt(self) -> str:
+        """Version of the prompt: `opinion/LOCALE@` and a digest."""
+        return self._words.version
+
     def within(self, limits: Limits, locale: str) -> ModelVerifier:
         """The same verifier under other limits, asked in another language, with its own total."""
         return ModelVerifier(self._model.within(limits), locale=locale)
@@ -86,8 +95,7 @@ class ModelVerifier:
             VerifierError: The model can answer nothing, and has answered nothing of these.
         """
         gone = Event()
-        workers = self._model.limits.workers
-        heard = asked_in_order(lambda pair: self._about(pair, gone), pairs, workers)
+        heard = asked_in_order(lambda pair: self._about(pair, gone), pairs, self.workers)
         lost = next((each for each in heard if isinstance(each, ModelUnavailable)), None)
         if lost is None:
             return [each for each in heard if not isinstance(each, ModelUnavailable | None)]
@@ -130,8 +138,8 @@ def openai_verifier(
         UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
         MissingExtra: The SDK is not installed.
     """
-    model = OpenAIModel(argument, kind="verifier", timeout=timeout)
-    return ModelVerifier(GovernedModel(model, Limits(workers=1), retries=retries))
+    model = OpenAIModel(argument, kind="verifier")
+    return ModelVerifier(GovernedModel(model, Limits(workers=1, timeout=timeout), retries=retries))
 
 
 def anthropic_verifier(
@@ -148,8 +156,8 @@ def anthropic_verifier(
         UsageError: There is no key, or a base URL that is none.
         MissingExtra: The SDK is not installed.
     """
-    model = AnthropicModel(argument, what="The verifier 'anthropic'", timeout=timeout)
-    return ModelVerifier(GovernedModel(model, Limits(workers=1), retries=retries))
+    model = AnthropicModel(argument, what="The verifier 'anthropic'")
+    return ModelVerifier(GovernedModel(model, Limits(workers=1, timeout=timeout), retries=retries))
 
 
 def read_opinion(text: str) -> Reply:

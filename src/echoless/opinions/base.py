@@ -98,6 +98,16 @@ class Limited(Protocol):
         """What was spent so far."""
         ...
 
+    @property
+    def workers(self) -> int:
+        """Questions on their way at a time."""
+        ...
+
+    @property
+    def prompt(self) -> str:
+        """Version of the prompt: its name, its language, and a digest of its words."""
+        ...
+
     def within(self, limits: Limits, locale: str) -> Verifier:
         """The same verifier under other limits, asked in another language, with its own total."""
         ...

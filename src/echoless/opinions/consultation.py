@@ -3,7 +3,8 @@
 ```
 not Unsure, or Unsure with a veto ....... never asked
 more than the questions of a run ........ not asked, counted; the closest pairs come first
-too long, after the verifier failed, or
+too long, or a text speaks to the model . not asked, counted
+after the verifier failed, or
 beyond the limits of its model .......... not asked, counted
 same .................................... Duplicate
 one contains the other .................. Subsumes
@@ -21,6 +22,7 @@ from typing import Final, assert_never
 
 from echoless.errors import VerifierError
 from echoless.llm.governor import Spent
+from echoless.llm.injection import speaks_to_model
 from echoless.model import Duplicate, Evidence, Json, Pair, Related, Subsumes, Unsure, Verdict
 from echoless.opinions.base import (
     Limited,
@@ -38,7 +40,7 @@ RULE: Final = "verifier-says-same"
 """Rule of the evidence where a verifier's word made the merge."""
 
 BATCH: Final = 8
-"""Pairs handed over at a time; progress is told in between."""
+"""Pairs handed over at a time, or as many as are on their way at once; progress is told between."""
 
 GIVE_UP: Final = 5
 """Questions in a row without a usable answer after which no more are asked: with retries and a
@@ -50,6 +52,7 @@ LONGEST: Final = 20_000
 FAILED: Final = "verifier gave no usable opinion"
 BEYOND: Final = "not put to the verifier: beyond the questions of a run"
 TOO_LONG: Final = "not put to the verifier: too long"
+ADDRESSED: Final = "not put to the verifier: a text speaks to the model"
 GIVEN_UP: Final = "not put to the verifier: it had failed too often"
 LIMIT: Final = "not put to the verifier: a limit on questions or cost was reached"
 
@@ -68,7 +71,8 @@ class Heard:
         answered: Got an opinion, `unsure` included.
         failed: Got none.
         left_out: Unsure without a veto, and not asked.
-        spent: Of its model, where it counts that.
+        prompt: Version of the prompt, of a verifier over a language model.
+        spent: What that model took.
     """
 
     verifier: str
@@ -76,6 +80,7 @@ class Heard:
     answered: int
     failed: int
     left_out: int
+    prompt: str = ""
     spent: Spent | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -87,7 +92,9 @@ class Heard:
             "failed": self.failed,
             "left_out": self.left_out,
         }
-        return counts if self.spent is None else {**counts, "spent": self.spent.to_json()}
+        if self.spent is not None:
+            counts |= {"prompt": self.prompt, "spent": self.spent.to_json()}
+        return counts
 
 
 class Consultation:
@@ -126,9 +133,10 @@ class Consultation:
         """
         settled = list(verdicts)
         chosen = self._choose(pairs, verdicts, tally)
-        for start in range(0, len(chosen), BATCH):
+        batch = max(BATCH, self._verifier.workers) if isinstance(self._verifier, Limited) else BATCH
+        for start in range(0, len(chosen), batch):
             self._progress(start, len(chosen))
-            places = chosen[start : start + BATCH]
+            places = chosen[start : start + batch]
             if self._broken or self._in_a_row >= GIVE_UP:
                 self._leave_out(GIVEN_UP, [pairs[place] for place in places], tally)
                 continue
@@ -142,13 +150,15 @@ class Consultation:
     @property
     def heard(self) -> Heard:
         """How it went so far."""
+        limited = self._verifier if isinstance(self._verifier, Limited) else None
         return Heard(
             verifier=self._verifier.name,
             asked=self._answered + self._failed,
             answered=self._answered,
             failed=self._failed,
             left_out=self._left_out,
-            spent=self._verifier.spent if isinstance(self._verifier, Limited) else None,
+            prompt=limited.prompt if limited else "",
+            spent=limited.spent if limited else None,
         )
 
     def report(self, tally: Tally) -> None:
@@ -174,13 +184,20 @@ class Consultation:
         """Places of the pairs to ask about, closest first."""
         open_: list[int] = []
         too_long: list[int] = []
+        addressed: list[int] = []
         for place, verdict in enumerate(verdicts):
             if isinstance(verdict, Unsure) and not verdict.evidence.veto:
-                length = len(pairs[place].a.content) + len(pairs[place].b.content)
-                (open_ if length <= LONGEST else too_long).append(place)
+                texts = (pairs[place].a.content, pairs[place].b.content)
+                if sum(map(len, texts)) > LONGEST:
+                    too_long.append(place)
+                elif any(map(speaks_to_model, texts)):
+                    addressed.append(place)
+                else:
+                    open_.append(place)
         open_.sort(key=lambda place: _priority(pairs[place], verdicts[place]))
         left = max(0, self._limit - self._answered - self._failed)
         self._leave_out(TOO_LONG, [pairs[place] for place in too_long], tally)
+        self._leave_out(ADDRESSED, [pairs[place] for place in addressed], tally)
         self._leave_out(BEYOND, [pairs[place] for place in open_[left:]], tally)
         return open_[:left]
 

@@ -10,13 +10,14 @@ from typing import TypeAlias
 
 from echoless.actions import Rewrite
 from echoless.applying import Run, apply
-from echoless.errors import ForeignStore
+from echoless.errors import ForeignStore, ModelError
 from echoless.groups import Group
 from echoless.llm import Complete, Embed, Model
 from echoless.llm.bridge import as_model
 from echoless.llm.governed import GovernedModel
 from echoless.model import Memory
 from echoless.pipeline import Findings, find, plan_groups
+from echoless.proposing import GIVE_UP
 from echoless.second_look import look_again
 from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
 from echoless.stores.lancedb.location import Location
@@ -218,13 +219,7 @@ def _execute(
     job.say(f"Backing up database to: {target}")
     back_up(store, target, job.entries)
     job.say("Backup complete.")
-    rewrites: dict[str, Rewrite] = {}
-    for number, group in enumerate(groups, 1):
-        _announce(job, number, group)
-        try:
-            rewrites[group.survivor] = _rewrite(job, group, write, embed)
-        except Exception as problem:  # noqa: BLE001 - whatever a callable raises, the rest goes on
-            job.fail(number, group, problem)
+    rewrites = _rewrites(job, groups, write, embed)
     run = _carry_out(job, groups, rewrites)
     if job.refused:
         say = "text of the model was" if job.refused == 1 else "texts of the model were"
@@ -232,6 +227,29 @@ def _execute(
     if isinstance(write, GovernedModel):
         job.say(write.spent.line())
     return _done(job, groups, run)
+
+
+def _rewrites(
+    job: _Job, groups: Sequence[Group], model: Model | None, embed: Embed
+) -> dict[str, Rewrite]:
+    """The new text of each group that gets one, by survivor; what fails stays as it was."""
+    found: dict[str, Rewrite] = {}
+    silent = 0
+    for number, group in enumerate(groups, 1):
+        _announce(job, number, group)
+        if silent >= GIVE_UP:  # with retries, each would be waited for for minutes
+            job.fail(number, group, "the model was not asked, it had failed too often")
+            continue
+        try:
+            found[group.survivor] = _rewrite(job, group, model, embed)
+        except ModelError as problem:
+            silent += 1
+            job.fail(number, group, problem)
+        except Exception as problem:  # noqa: BLE001 - whatever a callable raises, the rest goes on
+            job.fail(number, group, problem)
+        else:
+            silent = 0
+    return found
 
 
 def _rewrite(job: _Job, group: Group, model: Model | None, embed: Embed) -> Rewrite:
