@@ -201,14 +201,15 @@ class StoreConformance:
     def test_scope_narrows_by_namespace_time_and_number(self, tmp_path: Path) -> None:
         told = [simple(n, namespace="even" if n % 2 == 0 else "odd") for n in range(1, 7)]
         ids = {memory.id: self.kept(memory).id for memory in told}
+        odd, even = (self.kept(memory).namespace for memory in told[:2])
         self.fill(tmp_path, self.told(*told))
         with self.open(tmp_path) as store:
-            assert store.namespaces() == {"even": 3, "odd": 3}
+            assert store.namespaces() == {even: 3, odd: 3}
             for scope, expected in (
-                (Scope(namespace="even"), ["m-2", "m-4", "m-6"]),
+                (Scope(namespace=even), ["m-2", "m-4", "m-6"]),
                 (Scope(since="2026-01-05"), ["m-5", "m-6"]),
                 (Scope(limit=2), ["m-5", "m-6"]),
-                (Scope(namespace="odd", limit=1), ["m-5"]),
+                (Scope(namespace=odd, limit=1), ["m-5"]),
             ):
                 listed = self.listed(*(ids[id_] for id_ in expected))
                 assert [m.id for m in store.scan(scope)] == listed

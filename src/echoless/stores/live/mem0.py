@@ -99,19 +99,10 @@ def namespace_of(owners: Mapping[str, object]) -> str:
 
 
 def owners_of(namespace: str) -> dict[str, str]:
-    """The owners `namespace_of` joined.
-
-    Raises:
-        BadRecord: It names none, or something else.
-    """
-    parts = [part.partition("=") for part in namespace.split("&") if part]
+    """The owners `namespace_of` joined; none if it is no namespace of mem0."""
+    parts = [part.partition("=") for part in namespace.split("&")]
     owners = {name: unquote(value) for name, _, value in parts}
-    if not owners or not set(owners) <= set(SCOPES) or not all(owners.values()):
-        raise BadRecord(
-            f"{namespace!r} is no namespace of mem0: name whom it belongs to, such as user_id=ann "
-            "or agent_id=pia&user_id=ann."
-        )
-    return owners
+    return owners if set(owners) <= set(SCOPES) and all(owners.values()) else {}
 
 
 class Mem0Store(LiveStore):
@@ -150,8 +141,10 @@ class Mem0Store(LiveStore):
             limit *= 4
 
     def _memories(self, namespace: str | None) -> Iterator[Memory]:
-        filters = owners_of(namespace) if namespace else None
-        for row in self._listed(filters):
+        owners = owners_of(namespace or "")
+        if namespace and not owners:
+            return
+        for row in self._listed(owners or None):
             memory = _memory(row)
             if memory is None:
                 self._passed += 1
@@ -279,7 +272,12 @@ def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:
     """What mem0 would write for this memory, its times as they are told."""
     from mem0.utils.lemmatization import lemmatize_for_bm25  # noqa: PLC0415 - an optional library
 
-    now = datetime.now(UTC).isoformat()
+    owners, now = owners_of(memory.namespace), datetime.now(UTC).isoformat()
+    if not owners:
+        raise BadRecord(
+            f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
+            "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
+        )
     times = {
         "created_at": memory.created_at or _told(old, "created_at") or now,
         "updated_at": memory.updated_at or now,
@@ -288,7 +286,7 @@ def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:
     own = rest.pop(records.OWN, None)
     payload: dict[str, Json] = {
         **rest,
-        **owners_of(memory.namespace),
+        **owners,
         **times,
         "data": memory.content,
         "hash": hashlib.md5(memory.content.encode(), usedforsecurity=False).hexdigest(),
