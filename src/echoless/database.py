@@ -177,7 +177,7 @@ def is_sqlite(path: Path) -> bool:
 
 def in_memory() -> Database:
     """A private database in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys=ON")
     return Database(None, connection, writable=True)
 
@@ -233,7 +233,11 @@ def _connect(path: Path, query: str, *, writable: bool) -> Database:
     uri = f"file:{quote(str(path.absolute()))}?{query}"
     try:
         connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_SECONDS
+            uri,
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_TIMEOUT_SECONDS,
+            check_same_thread=False,  # a guard serves the threads of a program one after another
         )
     except sqlite3.Error as problem:
         raise translated(problem, path) from problem

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from echoless.database import BUSY_TIMEOUT_SECONDS
@@ -15,9 +17,53 @@ from echoless.model import Memory
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.sidecar import BesideSidecar, MemorySidecar, Sidecar
+from echoless.times import instant, now
+
+RECHECK: Final = 60.0
+"""Seconds, by default, after which other clients' changes are looked for."""
+
+_TOLD: Final = 100_000
+"""Changes that are remembered one by one."""
+
+_MINUTE: Final = 60 * 10**9
 
 STAMPED: Final = ("created_at", "updated_at")
 """Times the libraries give a record themselves when they write it."""
+
+
+class Touched:
+    """Which memories were written through one object, in order."""
+
+    def __init__(self, recheck: float) -> None:
+        self._recheck = recheck
+        self._begin()
+        self._still = 0
+
+    def _begin(self) -> None:
+        self._epoch, self._read = uuid.uuid4().hex, monotonic()
+        self._ids: list[str] = []
+
+    def note(self, ids: Iterable[str]) -> None:
+        """Take changes in."""
+        self._ids += ids
+
+    def since(self, token: str) -> tuple[str, Collection[str] | None]:
+        """As `Changes.changes`."""
+        epoch, _, number = token.partition(":")
+        known = epoch == self._epoch and len(self._ids) < _TOLD
+        if known and (self._still or monotonic() - self._read < self._recheck):
+            return f"{self._epoch}:{len(self._ids)}", set(self._ids[int(number) :])
+        self._begin()
+        return f"{self._epoch}:0", None
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nothing is read again meanwhile."""
+        self._still += 1
+        try:
+            yield
+        finally:
+            self._still -= 1
 
 
 class LiveStore(BesideSidecar):
@@ -30,13 +76,16 @@ class LiveStore(BesideSidecar):
     holds_ledger: Final = False
     profile: Final = "safe"
 
-    def __init__(self, library: str, lineage: str | Path | None) -> None:
+    def __init__(self, library: str, lineage: str | Path | None, recheck: float) -> None:
         """Open the lineage.
 
         Args:
             library: For messages, such as `LangGraph`.
             lineage: File of the lineage, made by the first write; None keeps it in memory, where it
                 ends with this object.
+            recheck: Seconds after which an index of the store reads all of it again, at least 0:
+                the libraries do not tell what other clients change. What is written through this
+                object is known at once.
         """
         self._path = None if lineage is None else Path(lineage)
         self._sidecar = Sidecar(self._path, path=self._path) if self._path else MemorySidecar()
@@ -45,6 +94,7 @@ class LiveStore(BesideSidecar):
         self._writing = False
         self._lock = threading.RLock()
         self._passed = 0
+        self._touched = Touched(recheck)
 
     def _memories(self, namespace: str | None) -> Iterator[Memory]:
         """All memories of one namespace or of all, in any order; what is none is counted."""
@@ -63,6 +113,26 @@ class LiveStore(BesideSidecar):
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by namespace."""
         return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+
+    # ------------------------------------------------------------------ what changed
+
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """As far as this object knows; None after `recheck` seconds, so that all is read again."""
+        return self._touched.since(since)
+
+    @contextmanager
+    def noting(self, ids: Iterable[str]) -> Iterator[None]:
+        """Say which memories the block changes; known once it ends, well or not."""
+        try:
+            yield
+        finally:
+            self._touched.note(ids)
+
+    def still(self) -> AbstractContextManager[None]:
+        """What other clients change meanwhile is not looked for."""
+        return self._touched.still()
+
+    # ------------------------------------------------------------------ writing
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -97,3 +167,9 @@ class LiveStore(BesideSidecar):
                 f"{self._library} failed ({type(problem).__name__}: {problem}). Nothing counts as "
                 "changed that does not read back; try again when it works."
             ) from problem
+
+
+def is_now(time: str | None) -> bool:
+    """Whether a time lies within a minute of the present, so that a stamp of now tells it too."""
+    moment, present = instant(time), instant(now())
+    return moment is not None and present is not None and abs(moment - present) < _MINUTE

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 
 from echoless.errors import BadRecord, StoreError
 from echoless.model import Json, JsonObject, Memory, canonical
 from echoless.stores.live import record as records
-from echoless.stores.live.base import STAMPED, LiveStore
+from echoless.stores.live.base import RECHECK, STAMPED, LiveStore, is_now
 from echoless.vectors.optional import require_module
 
 if TYPE_CHECKING:
@@ -146,6 +146,7 @@ class LangGraphStore(LiveStore):
         *,
         text_key: str | TextOf = "text",
         lineage: str | Path | None = None,
+        recheck: float = RECHECK,
     ) -> None:
         """Wrap a store.
 
@@ -154,9 +155,10 @@ class LangGraphStore(LiveStore):
             text_key: Key of the value that holds the text (dots lead inwards: `content.text`), or a
                 function that reads the text of a value and answers None where there is none.
             lineage: As `LiveStore`.
+            recheck: As `LiveStore`.
         """
         require_module("langgraph", "A store of LangGraph", EXTRA)
-        super().__init__("LangGraph", lineage)
+        super().__init__("LangGraph", lineage, recheck)
         self.inner = inner
         self.text = TextKey(text_key) if isinstance(text_key, str) else TextKey(function=text_key)
         self._given: dict[str, PutOp] = {}
@@ -256,6 +258,14 @@ class LangGraphStore(LiveStore):
 
     # ------------------------------------------------------------------ writing
 
+    def shaped(self, memory: Memory) -> Memory:
+        """A new memory with an id of this store; a time of now is left to the library's stamp."""
+        place = place_of(memory.id)
+        if place is None or namespace_of(place[0]) != memory.namespace:
+            memory = replace(memory, id=id_of(labels_of(memory.namespace), memory.id))
+        _checked(memory)
+        return replace(memory, created_at=None) if is_now(memory.created_at) else memory
+
     @contextmanager
     def as_given(self, op: PutOp) -> Iterator[None]:
         """Write the memory of this operation with its very value, index and time to live."""
@@ -277,7 +287,7 @@ class LangGraphStore(LiveStore):
         there = self._fetch(m.id for m in memories)
         stamps = {id_: _stamps(item) for id_, item in there.items()}
         ops = [self._op(memory, stamps.get(memory.id, {})) for memory in memories]
-        if ops:
+        with self.noting([m.id for m in memories]):
             self.call(ops)
             self._keep_times([m for m in memories if m.id in stamps])
 
@@ -308,8 +318,9 @@ class LangGraphStore(LiveStore):
         from langgraph.store.base import PutOp  # noqa: PLC0415
 
         self._must_write()
-        places = [place for id_ in sorted(set(ids)) if (place := place_of(id_)) is not None]
-        if places:
+        gone = sorted(set(ids))
+        places = [place for id_ in gone if (place := place_of(id_)) is not None]
+        with self.noting(gone):
             self.call([PutOp(labels, key, None) for labels, key in places])
 
 

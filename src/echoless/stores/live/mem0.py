@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
@@ -19,7 +21,7 @@ from echoless.codec import json_text, read_time
 from echoless.errors import BadRecord
 from echoless.model import Json, Memory
 from echoless.stores.live import record as records
-from echoless.stores.live.base import STAMPED, LiveStore
+from echoless.stores.live.base import RECHECK, STAMPED, LiveStore
 from echoless.vectors.optional import require_module
 
 EXTRA: Final = "mem0"
@@ -28,6 +30,9 @@ SCOPES: Final = ("agent_id", "run_id", "user_id")
 
 _DERIVED: Final = ("hash", "text_lemmatized")
 _TAKEN: Final = frozenset({"data", *_DERIVED, *STAMPED, *SCOPES, "id"})
+_IDS: Final = uuid.UUID("5b0a5f3e-6f0c-4c58-9d0f-3a1f0c1f7e11")
+"""Root of the ids made for memories that come with an id of another form."""
+
 _FIRST: Final = 1000
 _SINGLY: Final = 64
 """Up to so many records are fetched one by one, as the library does; more are listed."""
@@ -114,15 +119,18 @@ class Mem0Store(LiveStore):
         "neither is set back."
     )
 
-    def __init__(self, memory: Mem0, *, lineage: str | Path | None = None) -> None:
+    def __init__(
+        self, memory: Mem0, *, lineage: str | Path | None = None, recheck: float = RECHECK
+    ) -> None:
         """Wrap a mem0 memory.
 
         Args:
             memory: It stays yours: close it yourself.
             lineage: As `LiveStore`.
+            recheck: As `LiveStore`.
         """
         require_module("mem0", "A store of mem0", EXTRA)
-        super().__init__("mem0", lineage)
+        super().__init__("mem0", lineage, recheck)
         self.inner = memory
 
     # ------------------------------------------------------------------ reading
@@ -180,6 +188,14 @@ class Mem0Store(LiveStore):
 
     # ------------------------------------------------------------------ writing
 
+    def shaped(self, memory: Memory) -> Memory:
+        """A new memory with an id of the form mem0 gives, and its one time twice, as mem0 does."""
+        return replace(
+            memory,
+            id=memory.id if _is_uuid(memory.id) else str(uuid.uuid5(_IDS, memory.id)),
+            updated_at=memory.updated_at or memory.created_at,
+        )
+
     def put(self, memories: Sequence[Memory]) -> None:
         """Replace or add records, each embedded by mem0's own embedder.
 
@@ -190,6 +206,12 @@ class Mem0Store(LiveStore):
         self._must_write()
         there = self._fetch(m.id for m in memories)
         told = [(m, _payload(m, there.get(m.id))) for m in memories]  # refuse before a change
+        with self.noting([m.id for m in memories]):
+            self._write(told, there)
+
+    def _write(
+        self, told: Sequence[tuple[Memory, dict[str, Json]]], there: Mapping[str, Row]
+    ) -> None:
         for memory, payload in told:
             old = there.get(memory.id)
             with self._speaking():
@@ -221,9 +243,17 @@ class Mem0Store(LiveStore):
     def remove(self, ids: Iterable[str]) -> None:
         """Take records out, as mem0 itself does."""
         self._must_write()
-        for id_ in sorted(self._fetch(ids)):
-            with self._speaking():
+        gone = sorted(self._fetch(ids))
+        with self.noting(gone), self._speaking():
+            for id_ in gone:
                 self.inner.delete(id_)
+
+
+def _is_uuid(id_: str) -> bool:
+    try:
+        return str(uuid.UUID(id_)) == id_
+    except ValueError:
+        return False
 
 
 def is_expired(payload: Mapping[str, Json] | None) -> bool:
