@@ -22,6 +22,7 @@ FAMILIES: Final[Families] = {
     "Act": {
         "dedup": ("deduping", "Preview what would be hidden and why; with --apply, hide it."),
         "apply": ("acting", "Carry out a plan written by `dedup --plan`."),
+        "hook": ("hook", "Remember each line of standard input, unless it is known."),
     },
     "Go back": {
         "undo": ("acting", "Take a run back: every record as it was."),
