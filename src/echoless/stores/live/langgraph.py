@@ -166,12 +166,16 @@ class LangGraphStore(LiveStore):
     # ------------------------------------------------------------------ the library
 
     def call(self, ops: Sequence[Op]) -> list[Result]:
+        """As `pass_on`, with errors of ours."""
+        with self._speaking():
+            return self.pass_on(ops)
+
+    def pass_on(self, ops: Sequence[Op]) -> list[Result]:
         """Operations of the library, on the event loop the work belongs to if there is one."""
         loop = ON_LOOP.get()
-        with self._speaking():
-            if loop is None:
-                return self.inner.batch(ops)
-            return asyncio.run_coroutine_threadsafe(self._on_loop(ops), loop).result()
+        if loop is None:
+            return self.inner.batch(ops)
+        return asyncio.run_coroutine_threadsafe(self._on_loop(ops), loop).result()
 
     async def _on_loop(self, ops: Sequence[Op]) -> list[Result]:
         try:
