@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Self, cast
 
-from echoless.candidates import MAX_LENGTH
 from echoless.dropins.aliases import Alias, Aliases
 from echoless.dropins.filters import meets
+from echoless.dropins.messages import comparable
 from echoless.dropins.turns import Turns
 from echoless.errors import DuplicateId, MissingExtra
 from echoless.model import Json, JsonObject, Memory
@@ -35,7 +35,7 @@ from echoless.stores.live.langgraph import (
     place_of,
 )
 from echoless.stores.live.record import OWN
-from echoless.text import content_key, is_blank, unreadable
+from echoless.text import content_key
 
 try:
     from langgraph.store.base import (
@@ -288,7 +288,7 @@ class GuardedStore(BaseStore):
         if op.value is None or OWN in op.value:
             return None
         memory = self.memories.memory(op.namespace, op.key, op.value)
-        return memory if memory is not None and _can_be_asked(memory.content) else None
+        return memory if memory is not None and comparable(memory.content) else None
 
     def _text(self, item: Item) -> str | None:
         memory = self._memory_of(item)
@@ -380,8 +380,3 @@ def _value(alias: Alias) -> dict[str, object]:
     value = alias.given["value"]
     assert isinstance(value, dict)
     return dict(value)
-
-
-def _can_be_asked(text: str) -> bool:
-    """Whether the guard can compare a text; the store inside may hold others."""
-    return not is_blank(text) and len(text) <= MAX_LENGTH and unreadable(text) is None
