@@ -20,7 +20,7 @@ os.environ["MEM0_DIR"] = tempfile.mkdtemp(prefix="mem0-")
 if TYPE_CHECKING:
     from mem0 import Memory
 
-DIMENSIONS = 64
+DIMENSIONS = 64  # unless a request asks for another number
 Extract = Callable[[dict[str, Any]], list[dict[str, str]]]
 
 
@@ -72,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
     def _vectors(self, body: dict[str, Any]) -> dict[str, Any]:
         texts = body["input"]
         self.server.embedded += texts
-        rows = WordBag(dimensions=DIMENSIONS).encode(texts)
+        rows = WordBag(dimensions=body.get("dimensions", DIMENSIONS)).encode(texts)
         data = [
             {"object": "embedding", "index": i, "embedding": row.tolist()}
             for i, row in enumerate(rows)

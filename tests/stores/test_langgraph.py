@@ -122,7 +122,7 @@ def test_an_item_is_a_memory_where_it_has_a_text(inner: BaseStore) -> None:
         )
         assert (deep.id, deep.metadata) == ("notes/k1", {"mood": "calm", "n": 3})
         assert first.created_at is not None
-        assert store.remarks()[0].startswith("1 items hold no text")
+        assert ": 1. They are no memories" in store.remarks()[0]
 
 
 def test_a_text_may_lie_inside_or_be_read_by_a_function(inner: BaseStore) -> None:

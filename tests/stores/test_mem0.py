@@ -122,7 +122,7 @@ def test_what_is_past_its_day_is_passed_over_and_counted(mem0: Mem0) -> None:
     say(mem0, TEA, expiration_date="2020-01-01")
     with Mem0Store(mem0) as store:
         assert list(store.scan()) == []
-        assert store.remarks()[0].startswith("1 ")
+        assert ": 1. They are passed over" in store.remarks()[0]
 
 
 def test_a_repetition_is_removed_told_in_mem0_s_history_and_undone(mem0: Mem0) -> None:

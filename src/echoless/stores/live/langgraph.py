@@ -238,7 +238,7 @@ class LangGraphStore(LiveStore):
     def remarks(self) -> tuple[str, ...]:
         """How many items the last scan passed over."""
         told = (
-            f"{self._passed} items hold no text where text_key says, or no JSON; they are no "
+            f"Items that hold no text where text_key says, or no JSON: {self._passed}. They are no "
             "memories and stay as they are."
         )
         return (told,) if self._passed else ()

@@ -168,8 +168,8 @@ class Mem0Store(LiveStore):
     def remarks(self) -> tuple[str, ...]:
         """How many records the last scan passed over."""
         told = (
-            f"{self._passed} records of mem0 have no text or are past their expiration date; they "
-            "are passed over and stay as they are."
+            f"Records without a text or past their expiration date: {self._passed}. They are "
+            "passed over and stay as they are."
         )
         return (told,) if self._passed else ()
 
