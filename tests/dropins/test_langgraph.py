@@ -490,6 +490,25 @@ def test_an_embedder_that_only_works_asynchronously() -> None:
     asyncio.run(work())
 
 
+def test_many_at_once_leave_the_threads_of_the_loop_to_the_store_inside() -> None:
+    """Its embedder runs in them; were they all waiting for a turn, none would ever come."""
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[float(len(text)), 1.0] for text in texts]
+
+    async def work() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+        inner = InMemoryStore(index={"dims": 2, "embed": embed, "fields": ["text"]})
+        with GuardedStore(inner, lineage=None, settings=words()) as store:
+            puts = [store.aput(USER, f"k{n}", {"text": f"Fact {n} of all."}) for n in range(12)]
+            searches = [store.asearch(USER, query="fact") for _ in range(12)]
+            async with asyncio.timeout(60):
+                await asyncio.gather(*puts, *searches)
+            assert len(await store.asearch(USER, limit=50)) == 12
+
+    asyncio.run(work())
+
+
 def test_a_synchronous_put_that_would_wait_for_its_own_loop_is_refused() -> None:
     started, go_on = threading.Event(), threading.Event()
 

@@ -16,6 +16,8 @@ from echoless import apply, find, plan, undo
 from echoless.adding import add
 from echoless.errors import BadRecord, StoreError
 from echoless.model import VOLATILE, Memory
+from echoless.remembering import Admitted, Guard
+from echoless.settings import Choices, resolve
 from echoless.stores.base import Store
 from echoless.stores.live.langgraph import (
     LangGraphStore,
@@ -212,3 +214,51 @@ def test_what_the_library_raises_is_an_error_of_ours() -> None:
 
     with LangGraphStore(Broken()) as store, pytest.raises(StoreError, match="LangGraph failed"):
         list(store.scan())
+
+
+# ------------------------------------------------------------------ behind the guard
+
+
+def test_a_new_memory_gets_an_id_of_the_store_and_the_library_s_own_stamp(inner: BaseStore) -> None:
+    settings = resolve(Choices(encoder="none"))
+    with LangGraphStore(inner) as store, Guard(store, settings) as guard:
+        answer = guard.remember(TEA, namespace="users.ann", key="request-1", tags=["tea"])
+        assert isinstance(answer, Admitted)
+        assert answer.id.startswith("users.ann/m-")
+        assert guard.remember(TEA, namespace="users.ann", key="request-1") == answer
+        old = guard.remember("An old fact.", namespace="users.ann", created_at="2020-01-01")
+        assert isinstance(old, Admitted)
+        found = store.get([answer.id, old.id])
+    assert found[old.id].created_at == "2020-01-01"
+    item = inner.get(("users", "ann"), answer.id.partition("/")[2])
+    assert item is not None
+    assert item.value == {"text": TEA, "echoless": {"tags": ["tea"]}}
+    assert found[answer.id].created_at == item.created_at.isoformat()
+
+
+def test_a_namespace_the_library_refuses_is_refused_before_anything_is_written(
+    inner: BaseStore,
+) -> None:
+    with LangGraphStore(inner) as store, Guard(store, resolve(Choices(encoder="none"))) as guard:
+        with pytest.raises(BadRecord, match="takes no item in the namespace"):
+            guard.remember(TEA)
+        assert store.ledger.is_empty()
+
+
+def test_what_was_written_through_the_store_is_told_and_all_is_read_again_after_a_while() -> None:
+    with LangGraphStore(InMemoryStore(), recheck=1000) as store, store.writing():
+        first, ids = store.changes("")
+        assert ids is None
+        assert store.changes(first) == (first, set())
+        store.put([Memory(id="notes/a", content=TEA, namespace="notes")])
+        store.remove(["notes/b"])
+        second, ids = store.changes(first)
+        assert ids == {"notes/a", "notes/b"}
+        assert store.changes(second) == (second, set())
+        assert store.changes("another object's:3")[1] is None
+    with LangGraphStore(InMemoryStore(), recheck=0) as store:
+        token, _ = store.changes("")
+        assert store.changes(token)[1] is None
+        token, _ = store.changes("")
+        with store.still():
+            assert store.changes(token) == (token, set())

@@ -12,6 +12,8 @@ import pytest
 from echoless import apply, find, plan, undo
 from echoless.errors import BadRecord, StoreError
 from echoless.model import VOLATILE, Memory
+from echoless.remembering import Admitted, Guard
+from echoless.settings import Choices, resolve
 from echoless.stores.base import Store
 from echoless.stores.live.mem0 import Mem0Store, namespace_of, owners_of
 from echoless.testing.stores import FULL, StoreConformance, contents
@@ -163,3 +165,19 @@ def test_more_than_one_page_of_records_is_listed(
         say(mem0, f"Fact number {number}.")
     with Mem0Store(mem0) as store:
         assert store.count() == 5
+
+
+def test_a_new_memory_gets_an_id_of_the_form_mem0_gives(mem0: Mem0) -> None:
+    settings = resolve(Choices(encoder="none"))
+    with Mem0Store(mem0) as store, Guard(store, settings) as guard:
+        answer = guard.remember(TEA, namespace="user_id=ann", key="request-1")
+        assert isinstance(answer, Admitted)
+        again = guard.remember(TEA, namespace="user_id=ann", key="request-1")
+        assert again == answer
+        assert (
+            store.shaped(Memory(id="m-1", content=TEA)).id
+            == store.shaped(Memory(id="m-1", content="Other.")).id
+        )
+    found = mem0.get(answer.id)
+    assert found["memory"] == TEA
+    assert found["created_at"] == found["updated_at"]

@@ -10,6 +10,7 @@ import asyncio
 import contextvars
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -55,6 +56,7 @@ __all__ = ["GuardedStore", "Put"]
 
 OnAnswer = Callable[["Put"], None]
 
+_READERS: Final = 4
 _ANSWERS: Final = 1000
 """Answers that are kept to be asked for; `on_answer` is told all."""
 
@@ -121,9 +123,13 @@ class GuardedStore(BaseStore):
         self.unguarded = 0
         self.supports_ttl, self.ttl_config = inner.supports_ttl, inner.ttl_config
         self._guard = Guard(self.memories, settings, boot=boot)
-        self._aliases = Aliases(self.memories, None if lineage is None else Path(lineage))
+        self._lineage = None if lineage is None else Path(lineage)
+        self._aliases = Aliases(self.memories, self._lineage)
         self._supersede, self._on_answer = supersede, on_answer
         self._turns = Turns()
+        # pools of its own: the store inside may need the event loop's to do what these wait for
+        self._reader = ThreadPoolExecutor(_READERS, "echoless-read")
+        self._writer = ThreadPoolExecutor(1, "echoless-write")
         self._handed: deque[Memory] = deque(maxlen=_ANSWERS)
         self._settled = False
 
@@ -149,15 +155,18 @@ class GuardedStore(BaseStore):
         told = list(ops)
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
-        results = await loop.run_in_executor(None, context.run, self._read_on, loop, told)
+        results = await loop.run_in_executor(self._reader, context.run, self._read_on, loop, told)
         writes = _last_puts(told)
         if writes:
-            await loop.run_in_executor(None, context.run, self._write_on, loop, writes)
+            await loop.run_in_executor(self._writer, context.run, self._write_on, loop, writes)
         return results
 
     def close(self) -> None:
         """Close guard and lineage; the store inside stays open. May be called twice."""
-        self._guard.close()
+        self._reader.shutdown(wait=False)
+        self._writer.shutdown(wait=False)
+        if self._lineage is not None:  # else no later process knows the store again
+            self._guard.close()
         self.memories.close()
 
     def __enter__(self) -> Self:

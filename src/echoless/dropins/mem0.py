@@ -114,7 +114,7 @@ class GuardedMemory:
         self.answers: deque[Asked] = deque(maxlen=_ANSWERS)
         self.unguarded = 0
         self._guard = Guard(self.memories, settings, boot=boot)
-        self._on_answer = on_answer
+        self._on_answer, self._lineage = on_answer, lineage
         self._lock = threading.RLock()
 
     # ------------------------------------------------------------------ what mem0 does
@@ -141,7 +141,8 @@ class GuardedMemory:
 
     def close(self) -> None:
         """Close guard and lineage; the mem0 memory stays open. May be called twice."""
-        self._guard.close()
+        if self._lineage is not None:  # else no later process knows the memories again
+            self._guard.close()
         self.memories.close()
 
     def __enter__(self) -> Self:
