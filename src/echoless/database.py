@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -167,12 +167,20 @@ def table_exists(db: sqlite3.Connection, name: str) -> bool:
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether the file begins like an SQLite database."""
+    """Whether the file begins like an SQLite database.
+
+    SQLite itself looks: a process that opens a database past it and closes it again loses the locks
+    its own connections hold there (POSIX), and another process then writes in between.
+    """
     try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
+        if path.stat().st_size < len(_MAGIC):
+            return False
+        uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.execute("PRAGMA schema_version").fetchone()
+    except (OSError, sqlite3.Error) as problem:
+        return "malformed" in str(problem)
+    return True
 
 
 def in_memory() -> Database:

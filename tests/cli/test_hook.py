@@ -93,6 +93,11 @@ def test_a_line_that_names_a_namespace_goes_before_the_option() -> None:
         assert store.namespaces() == {"home": 1, "net": 1}
 
 
+def test_the_summary_is_an_object_on_request() -> None:
+    done = hook(f"{PORT}\n{TEA}\n{PORT}\n", "--json")
+    assert json.loads(done.stderr) == {"admitted": 2, "already_known": 1}
+
+
 def test_without_a_line_there_is_nothing_to_do() -> None:
     done = hook("")
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "0 lines: nothing to do.\n")

@@ -80,6 +80,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="A name for this input, such as the id of a session: sent again under it, it changes and "
     "counts nothing.",
 )
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Make the summary a JSON object too; what is printed for a line always is one.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @click.option(
     "--profile",
@@ -106,6 +112,7 @@ def hook_command(
     boot: tuple[Path, ...],
     recalled: Path | None,
     batch: str | None,
+    as_json: bool,
     dry_run: bool,
     profile: str | None,
     encoder: str | None,
@@ -136,7 +143,7 @@ def hook_command(
                 told = {"line": line, **outcome.to_json()}
                 outcomes[str(told["answer"])] += 1
                 click.echo(json.dumps(told))
-    render.note(summary(outcomes))
+    render.note(json.dumps(outcomes) if as_json else summary(outcomes))
     return InputError.exit_code if outcomes["failed"] else 0
 
 
