@@ -33,7 +33,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def hook(lines: bytes | str, *arguments: str, store: str = "agent.db") -> Result:
     data = lines if isinstance(lines, bytes) else lines.encode()
-    return CliRunner().invoke(main, ["hook", store, *arguments], input=data)
+    return CliRunner().invoke(main, ["hook", store, "--create", *arguments], input=data)
 
 
 def told(result: Result) -> list[dict[str, Any]]:
@@ -96,6 +96,12 @@ def test_a_line_that_names_a_namespace_goes_before_the_option() -> None:
 def test_the_summary_is_an_object_on_request() -> None:
     done = hook(f"{PORT}\n{TEA}\n{PORT}\n", "--json")
     assert json.loads(done.stderr) == {"admitted": 2, "already_known": 1}
+
+
+def test_a_store_that_is_not_there_is_made_on_request_only(place: Path) -> None:
+    done = CliRunner().invoke(main, ["hook", "agnet.db"], input=f"{PORT}\n")
+    assert done.exit_code == 3
+    assert not (place / "agnet.db").exists()
 
 
 def test_without_a_line_there_is_nothing_to_do() -> None:
@@ -282,7 +288,7 @@ def test_the_summary_is_one_sentence(outcomes: dict[str, int], sentence: str) ->
 
 def killed_after(count: int, lines: Sequence[str], *arguments: str) -> None:
     """Run the command and kill it as soon as it has told this many lines."""
-    command = [sys.executable, "-m", "echoless", "hook", "agent.db", *arguments]
+    command = [sys.executable, "-m", "echoless", "hook", "agent.db", "--create", *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

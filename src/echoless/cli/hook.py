@@ -32,7 +32,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command(
     "hook",
     epilog=examples(
-        "echoless hook agent.db < facts.txt",
+        "echoless hook agent.db --create < facts.txt",
         "echoless hook agent.db --boot CLAUDE.md --boot MEMORY.md < session.jsonl",
         "echoless hook agent.db --batch session-42 --review < session.jsonl",
     ),
@@ -86,6 +86,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     is_flag=True,
     help="Make the summary a JSON object too; what is printed for a line always is one.",
 )
+@click.option("--create", is_flag=True, help="Make STORE if it does not exist.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @click.option(
     "--profile",
@@ -113,6 +114,7 @@ def hook_command(
     recalled: Path | None,
     batch: str | None,
     as_json: bool,
+    create: bool,
     dry_run: bool,
     profile: str | None,
     encoder: str | None,
@@ -123,7 +125,7 @@ def hook_command(
 
     What came of a line is printed as one JSON object with its number, as soon as it is done; a
     summary goes to standard error. A line that cannot be read or stored is told and the others go
-    on: the exit code is then 3. A STORE that is not there is made. Killed at any moment, the
+    on: the exit code is then 3. Killed at any moment, the
     command can be run again with the same input: nothing is stored twice.
     """
     choices = Choices(profile=profile, encoder=encoder, semantic=semantic, cache=cache)
@@ -135,7 +137,7 @@ def hook_command(
     }
     handed = _texts(recalled) if recalled else []
     outcomes: Counter[str] = Counter()
-    with open_store(store, create=not dry_run) as opened, writing(store):
+    with open_store(store, create=create and not dry_run) as opened, writing(store):
         settings = settings_for(opened, choices)
         with Guard(opened, settings, boot=boot, recalled=handed) as guard:
             entries = read_entries(sys.stdin.buffer, form)

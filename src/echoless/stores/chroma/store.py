@@ -19,6 +19,7 @@ from typing import ClassVar, Final, Self
 from echoless.errors import StoreError, StoreReadOnly, UsageError
 from echoless.ledger import Ledger
 from echoless.model import Memory
+from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
@@ -219,6 +220,10 @@ class ChromaStore(BesideSidecar):
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by namespace."""
         return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+
+    def changes(self, since: str) -> tuple[str, tuple[str, ...] | None]:
+        """Whether the database is another one than before; not which records differ."""
+        return files.since(files.database_state(self._folder / folders.DATABASE), since)
 
     # ------------------------------------------------------------------ writing
 
