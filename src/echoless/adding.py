@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import cast
 
 from echoless.applying import new_run
 from echoless.errors import DuplicateId, EcholessError, PlanRefused, UsageError
-from echoless.ledger import Image, Ledger
+from echoless.ledger import Image, Ledger, Moment
 from echoless.model import Json, JsonObject, Memory, identical
 from echoless.recovery import ADD, recover
 from echoless.stores.base import (
@@ -21,7 +22,7 @@ from echoless.stores.base import (
     together_with_ledger,
 )
 
-__all__ = ["add"]
+__all__ = ["add", "witness"]
 
 
 def add(
@@ -120,6 +121,44 @@ def _carry_out(
                 _take_back(store, before)
                 recover(store)
         raise
+    return run
+
+
+def witness(
+    store: Store,
+    before: Mapping[str, Memory | None],
+    after: Mapping[str, Memory | None],
+    *,
+    profile: str,
+    why: str,
+    said: JsonObject | None = None,
+) -> str:
+    """Record as a run what another program did to memories, so that it can be undone.
+
+    Nothing but the lineage is written.
+
+    Args:
+        store: Any open store.
+        before: How records were, by id; None for those that were not there.
+        after: How the same records are now; None for those that are gone.
+        profile: As in `add`.
+        why: As in `add`.
+        said: As in `add`.
+
+    Returns:
+        Id of the run; empty where no record changed.
+    """
+    ids = sorted(i for i in before if not identical(before[i], after[i]))
+    if not ids:
+        return ""
+    new = [m for i in ids if before[i] is None and (m := after[i]) is not None]
+    with store.writing(), store.ledger.transaction():
+        ledger, run = store.ledger, new_run()
+        ledger.record("run_started", run, {"plan": "", "profile": profile, "settings": ""})
+        ledger.record("action_started", run, _event(why, new, said))
+        for moment, images in (("before", before), ("after", after)):
+            ledger.save_images(run, (Image(0, i, cast("Moment", moment), images[i]) for i in ids))
+        _confirm(ledger, run)
     return run
 
 

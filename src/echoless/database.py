@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -167,17 +167,25 @@ def table_exists(db: sqlite3.Connection, name: str) -> bool:
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether the file begins like an SQLite database."""
+    """Whether the file begins like an SQLite database.
+
+    SQLite itself looks: a process that opens a database past it and closes it again loses the locks
+    its own connections hold there (POSIX), and another process then writes in between.
+    """
     try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
+        if path.stat().st_size < len(_MAGIC):
+            return False
+        uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.execute("PRAGMA schema_version").fetchone()
+    except (OSError, sqlite3.Error) as problem:
+        return "malformed" in str(problem)
+    return True
 
 
 def in_memory() -> Database:
     """A private database in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA foreign_keys=ON")
     return Database(None, connection, writable=True)
 
@@ -233,7 +241,11 @@ def _connect(path: Path, query: str, *, writable: bool) -> Database:
     uri = f"file:{quote(str(path.absolute()))}?{query}"
     try:
         connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_SECONDS
+            uri,
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_TIMEOUT_SECONDS,
+            check_same_thread=False,  # a guard serves the threads of a program one after another
         )
     except sqlite3.Error as problem:
         raise translated(problem, path) from problem

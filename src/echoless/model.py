@@ -22,7 +22,8 @@ EMPTY: Final[JsonObject] = {}
 
 VOLATILE: Final = "volatile"
 """Key of `Memory.native` under which an adapter lists what the program behind the store changes by
-itself. `importance` is known here: where it fades without anyone's edit, it counts as a recall."""
+itself. `importance` is known here: where it fades without anyone's edit, it counts as a recall.
+So are `created_at` and `updated_at`: some programs stamp what they take with the time of now."""
 
 
 class Provenance(StrEnum):
@@ -154,8 +155,8 @@ def _print(memory: Memory, volatile: frozenset[str]) -> str:
             memory.type,
             list(memory.tags),
             None if "importance" in volatile else memory.importance,
-            memory.created_at,
-            memory.updated_at,
+            None if "created_at" in volatile else memory.created_at,
+            None if "updated_at" in volatile else memory.updated_at,
             memory.provenance.value,
             [[link.target, link.kind, link.data] for link in memory.links],
             memory.pinned,

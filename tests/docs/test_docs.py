@@ -8,9 +8,11 @@ Conventions of the pages:
 * ```` ```console ```` blocks run in order in a folder that holds `memories.jsonl`; the lines behind
   a command are its output, and a line `...` stands for any number of lines. A block without any
   output is a list of examples: its options have to exist, and it is not run.
+* A command may end with `< FILE`: the file is its standard input.
 * A block with a file name behind the language is that file.
 * What asks a language model asks a server that runs beside the test and stands in for one: `say` is
   its whole mind. Its address is written as that of a server people know.
+* `docs/mem0.md` finds an embedder and a model at `OPENAI_BASE_URL`, on loopback.
 
 `python -m tests.docs.test_docs` writes the output of today into the blocks that show another one.
 """
@@ -26,7 +28,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -52,6 +54,7 @@ _ADDRESS = re.compile(r"127\.0\.0\.1:\d+")
 _CHANGING = (
     (_RUN, "run-ID"),
     (re.compile(r"plan-[0-9a-f-]{36}"), "plan-ID"),
+    (re.compile(r"\bm-[0-9a-f]{16}\b"), "m-ID"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"), "TIME"),
     (_ADDRESS, "localhost:11434"),
     (re.compile(r"(?<=/(?:de|en|ja)@)[0-9a-f]{8}"), "DIGEST"),
@@ -174,7 +177,9 @@ def is_example_list(shown: Sequence[Shown]) -> bool:
 def run(command: str) -> str:
     words = shlex.split(command, comments=True)
     assert words[0] == "echoless"
-    return CliRunner().invoke(main, words[1:], prog_name="echoless").output
+    given = Path(words[-1]).read_bytes() if words[-2:-1] == ["<"] else None
+    words = words[:-2] if given is not None else words
+    return CliRunner().invoke(main, words[1:], input=given, prog_name="echoless").output
 
 
 def settled(text: str) -> str:
@@ -232,7 +237,7 @@ def test_examples_without_output_are_calls_that_exist(page: Path) -> None:
     context = click.Context(main)
     for block, shown in sessions(page):
         for each in shown if is_example_list(shown) else ():
-            for call in re.split(r"&&|;", re.sub(r"\s>+\s.*", "", each.command)):
+            for call in re.split(r"&&|;", re.sub(r"\s[<>]+\s.*", "", each.command)):
                 words = shlex.split(call, comments=True)
                 assert words[0] == "echoless", f"{named(page)}:{block.line} {call}"
                 command = main.get_command(context, words[1])
@@ -259,6 +264,24 @@ def sessions_of_today(page: Path) -> Iterator[tuple[Block, str]]:
 # ------------------------------------------------------------------ python blocks
 
 
+@contextmanager
+def servers(page: Path) -> Iterator[None]:
+    """What a page needs on loopback while its blocks run."""
+    if page.name != "mem0.md":
+        yield
+        return
+    from tests.mem0_world import serving
+
+    with serving() as server, pytest.MonkeyPatch.context() as patch:
+        server.extract = lambda _request: [
+            {"text": "the gateway listens on port 8443", "attributed_to": "user"},
+            {"text": "Anna lives in Graz.", "attributed_to": "user"},
+        ]
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        patch.setenv("OPENAI_API_KEY", "none")
+        yield
+
+
 def printed(page: Path) -> Iterator[tuple[Block, Block | None, str]]:
     """Run the blocks; each with the block that shows its output, and what it printed."""
     with open_store("memories.jsonl") as source:
@@ -280,7 +303,9 @@ def printed(page: Path) -> Iterator[tuple[Block, Block | None, str]]:
 @pytest.mark.usefixtures("asks_a_model")
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_python_runs_and_prints_what_is_shown(page: Path, place: Path) -> None:
-    for block, shown, out in printed(page):
+    with servers(page):
+        done = list(printed(page))
+    for block, shown, out in done:
         assert shown is None or matches(shown.text, out), (
             f"{named(page)}:{block.line} prints\n{out}\nrun: python -m tests.docs.test_docs"
         )
@@ -379,9 +404,12 @@ def test_no_page_names_a_folder_of_one_machine() -> None:
 def rewrite(page: Path) -> bool:
     """Put today's output into the blocks of a page that show another one."""
     changes = list(sessions_of_today(page))
-    changes += [
-        (shown, out) for _, shown, out in printed(page) if shown and not matches(shown.text, out)
-    ]
+    with servers(page):
+        changes += [
+            (shown, out)
+            for _, shown, out in printed(page)
+            if shown and not matches(shown.text, out)
+        ]
     text = old = page.read_text("utf-8")
     for block, new in sorted(changes, key=lambda change: -change[0].start):
         told = _ADDRESS.sub("localhost:11434", new.strip("\n"))
@@ -392,6 +420,7 @@ def rewrite(page: Path) -> bool:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
         del os.environ[name]
     for each in PAGES:

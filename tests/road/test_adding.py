@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, check, find, history, open_store, plan, undo
-from echoless.adding import add
+from echoless.adding import add, witness
 from echoless.errors import DuplicateId, InputError, PlanRefused, UndoConflict
 from echoless.model import Link, Memory
 from echoless.stores.base import Store
+from echoless.testing.stores import simple
 
 KINDS = ("agent.db", "agent.jsonl")
 OLD = Memory(id="old", content="The backup runs at two in the morning.")
@@ -145,3 +146,21 @@ def test_a_run_that_was_cut_off_is_known_without_reading_the_whole_ledger(store:
         assert store.ledger.open_runs() == ["run-a"]
         store.ledger.record("run_finished", "run-a")
         assert store.ledger.open_runs() == []
+
+
+def test_what_another_program_did_is_a_run_that_can_be_undone(tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path}/a.db", create=True) as store:
+        run = add(store, [simple(1), simple(2)], profile="safe", why="said")
+        before = store.get(["m-1", "m-2"])
+        with store.writing():
+            store.put([simple(2, "Something else."), simple(3)])
+            store.remove(["m-1"])
+        ids = ["m-1", "m-2", "m-3"]
+        told = {i: before.get(i) for i in ids}
+        after = {i: store.get(ids).get(i) for i in ids}
+        seen = witness(store, told, after, profile="safe", why="another program did it")
+        assert witness(store, after, after, profile="safe", why="nothing happened") == ""
+        assert [(r.id, r.added) for r in history(store.ledger)] == [(run, 2), (seen, 1)]
+        done = undo(store, seen)
+        assert (done.restored, done.removed) == (("m-1", "m-2"), ("m-3",))
+        assert store.get(ids) == before

@@ -21,6 +21,7 @@ FAMILIES: Final[Families] = {
     },
     "Remember": {
         "remember": ("remembering", "Add a text, unless a memory says it already."),
+        "hook": ("hook", "Remember each line of standard input, unless it is known."),
     },
     "Act": {
         "dedup": ("deduping", "Preview what would be hidden and why; with --apply, hide it."),

@@ -61,7 +61,7 @@ class JsonlStore(BesideSidecar):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """The first line that is not blank begins a JSON object, or the file is empty."""
-        if not path.is_file():
+        if not path.is_file() or is_sqlite(path):  # which must not be opened past SQLite
             return False
         with path.open("rb") as file:
             head = file.read(4096).removeprefix(_BOM).lstrip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,9 +26,14 @@ SUFFIX: Final = ".echoless"
 class Sidecar:
     """The lineage of one file; made by the first write, never by a reader."""
 
-    def __init__(self, store: Path) -> None:
-        """Open the sidecar of a store's file if there is one."""
-        self.path = store.with_name(store.name + SUFFIX)
+    def __init__(self, store: Path, *, path: Path | None = None) -> None:
+        """Open the sidecar of a store's file if there is one.
+
+        Args:
+            store: The store's file or folder.
+            path: The sidecar itself, for a store that is no file.
+        """
+        self.path = path or store.with_name(store.name + SUFFIX)
         self._store = store
         self._database = self._open_reader()
 
@@ -81,6 +87,30 @@ class Sidecar:
         self._database.close()
 
 
+class MemorySidecar:
+    """Lineage that lasts as long as the object: for a store that is no file and needs no past."""
+
+    def __init__(self) -> None:
+        """Make an empty ledger."""
+        self._database = in_memory()
+        ledgers.migrations.apply(self._database)
+        self.identity = uuid.uuid4().hex
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger as it is now."""
+        return Ledger(self._database)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Nothing has to be opened."""
+        yield
+
+    def close(self) -> None:
+        """Forget it."""
+        self._database.close()
+
+
 class BesideSidecar:
     """What stores have in common whose ledger lies beside them.
 
@@ -89,7 +119,7 @@ class BesideSidecar:
     """
 
     url: str
-    _sidecar: Sidecar
+    _sidecar: Sidecar | MemorySidecar
     _writing: bool
 
     @property

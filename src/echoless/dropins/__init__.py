@@ -1,0 +1,1 @@
+"""The guard where agents keep their memory already: LangGraph's stores and mem0."""

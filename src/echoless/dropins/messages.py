@@ -1,0 +1,78 @@
+"""What a caller hands over, as far as the guard can be asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Final, TypeAlias
+
+from echoless.candidates import MAX_LENGTH
+from echoless.model import JsonObject
+from echoless.stores.live.mem0 import SCOPES, namespace_of
+from echoless.stores.live.record import is_json
+from echoless.text import is_blank, unreadable
+
+Message: TypeAlias = Mapping[str, Any]
+Messages: TypeAlias = "str | Message | Sequence[Message]"
+
+_OWNERS: Final = frozenset({*SCOPES, "actor_id"})
+"""Keys mem0 takes from its arguments and its messages only."""
+
+
+def listed(messages: object) -> list[Message] | None:
+    """Messages one by one, or None where mem0 will refuse them."""
+    match messages:
+        case str():
+            return [{"role": "user", "content": messages}]
+        case Mapping():
+            return [messages]
+        case list():
+            return messages if all(isinstance(each, Mapping) for each in messages) else None
+        case _:
+            return None
+
+
+def text_of(message: Message) -> str | None:
+    """The text of a message that can be a memory, or None."""
+    text = message.get("content")
+    if message.get("role") in {None, "system"} or not isinstance(text, str):
+        return None
+    return text if comparable(text) else None
+
+
+def scope_of(owners: Mapping[str, object]) -> str | None:
+    """The namespace of what is added, or None where mem0 will refuse the owners."""
+    told = {name: str(owner).strip() for name, owner in owners.items() if owner is not None}
+    if not told or any(not owner or len(owner.split()) != 1 for owner in told.values()):
+        return None
+    return namespace_of(told)
+
+
+def details_of(metadata: Mapping[str, Any] | None, expiration_date: Any) -> JsonObject | None:
+    """The metadata of a record, or None where mem0 will refuse the date or it is no JSON."""
+    details = {k: v for k, v in (metadata or {}).items() if k not in _OWNERS}
+    if not is_json(details):
+        return None
+    match expiration_date:
+        case None:
+            return details
+        case datetime():
+            day = expiration_date.date().isoformat()
+        case date():
+            day = expiration_date.isoformat()
+        case _:
+            day = str(expiration_date)
+    return {**details, "expiration_date": day} if _is_day(day) else None
+
+
+def comparable(text: str) -> bool:
+    """Whether the guard can compare a text; the library behind it may hold others."""
+    return not is_blank(text) and len(text) <= MAX_LENGTH and unreadable(text) is None
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

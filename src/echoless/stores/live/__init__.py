@@ -1,0 +1,1 @@
+"""Stores over a live object of another library, which no URL opens: LangGraph's and mem0's."""

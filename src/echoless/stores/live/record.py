@@ -1,0 +1,114 @@
+"""A memory as the fields of another library's record, and back.
+
+The text lies where the owner keeps it, metadata is what else lies there, and what the record has no
+place for goes under one key, `echoless`, only where it has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from echoless.codec import FIELDS, memory_from_json, memory_to_json
+from echoless.errors import BadRecord, StoreError
+from echoless.model import VOLATILE, Json, JsonObject, Memory, canonical
+from echoless.text import unreadable
+
+OWN: Final = "echoless"
+"""The key of a record that holds what only echoless knows of."""
+
+_TIMES: Final = ("created_at", "updated_at")
+_PLACED: Final = frozenset({"id", "content", "namespace", "metadata", "vectors", *_TIMES})
+_KEPT: Final = tuple(name for name in (*FIELDS, "extra") if name not in _PLACED)
+_EMPTY: Final = memory_to_json(Memory(id="-", content=""))
+_NATIVE: Final[JsonObject] = {VOLATILE: list(_TIMES)}
+
+
+def decode(
+    id_: str, content: str, namespace: str, record: JsonObject, stamps: Mapping[str, str | None]
+) -> Memory:
+    """The memory of a record.
+
+    Args:
+        id_: Its id.
+        content: Its text.
+        namespace: Its namespace.
+        record: What else it holds, the text left out.
+        stamps: `created_at` and `updated_at` as the library tells them.
+
+    Raises:
+        BadRecord: What lies under `echoless` is not as echoless wrote it.
+    """
+    own = record.get(OWN)
+    known: JsonObject = own if isinstance(own, Mapping) else {}
+    metadata = {key: value for key, value in record.items() if key != OWN or own is not known}
+    more = known.get("metadata")
+    told: dict[str, Json] = {
+        **stamps,
+        **{name: known[name] for name in (*_KEPT, *_TIMES) if name in known},
+        "id": id_,
+        "content": content,
+        "namespace": namespace,
+        "metadata": {**metadata, **(more if isinstance(more, Mapping) else {})},
+        "native": _NATIVE,
+    }
+    try:
+        return memory_from_json(told)
+    except BadRecord as problem:
+        raise BadRecord(
+            f"What the record {id_!r} holds under {OWN!r} is broken ({problem}). Take that key out "
+            "of it."
+        ) from problem
+
+
+def encode(
+    memory: Memory, taken: frozenset[str], stamps: Mapping[str, str | None]
+) -> dict[str, Json]:
+    """The record of a memory, without its text.
+
+    Args:
+        memory: As it has to read afterwards.
+        taken: Keys metadata may not use: the library's own, or that of the text.
+        stamps: Times the library tells anyway; others are kept under `echoless`.
+
+    Raises:
+        BadRecord: The text or the id cannot be stored.
+        StoreError: It carries vectors: the library makes its own.
+    """
+    problem = unreadable(memory.content) or unreadable(memory.id)
+    if problem:
+        raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored here.")
+    if memory.vectors:
+        raise StoreError(
+            f"{memory.id!r} carries vectors (field 'vectors'), and this store makes its own. Leave "
+            "them out; nothing was changed."
+        )
+    told = memory_to_json(memory)
+    own = {n: told[n] for n in _KEPT if canonical(told[n]) != canonical(_EMPTY[n])}
+    own |= _times(memory, stamps)
+    apart = {k: v for k, v in memory.metadata.items() if k in taken or k == OWN}
+    if apart:
+        own["metadata"] = apart
+    record: dict[str, Json] = {k: v for k, v in memory.metadata.items() if k not in apart}
+    if own:
+        record[OWN] = own
+    return record
+
+
+def _times(memory: Memory, stamps: Mapping[str, str | None]) -> dict[str, Json]:
+    """Both times, where one was told and they are not what the library would tell."""
+    told: dict[str, Json] = {name: getattr(memory, name) for name in _TIMES}
+    return {} if told == stamps or not any(told.values()) else told
+
+
+def is_json(value: object) -> bool:
+    """Whether a value is JSON as it stands: nothing of it would change on the way out and back."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return True
+        case list():
+            return all(is_json(each) for each in value)
+        case Mapping():
+            return all(isinstance(key, str) and is_json(each) for key, each in value.items())
+        case _:
+            return False
