@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.errors import StoreError
-from echoless.model import Memory
+from echoless.model import Memory, Vector
 from echoless.stores.base import ALL, Scope
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import exclusive
@@ -151,6 +151,19 @@ class LanceStore(BesideSidecar):
 
         column = next((p.key for p in self._layout.places if p.field == "vectors"), None)
         return None if column is None else cells.dimensions(self._schema.field(column).type)
+
+    def vector_model(self, dimensions: int) -> str:
+        """The name under which vectors of this length go in the table.
+
+        Raises:
+            StoreError: The table has no vectors.
+        """
+        for place in self._layout.places:
+            if place.field == "vectors":
+                told = place.read([bytes(4 * dimensions)])
+                if isinstance(told, tuple) and told and isinstance(told[0], Vector):
+                    return told[0].model
+        raise StoreError(f"{self.url} has no column of vectors.")
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """All memories in the scope, oldest first; LanceDB itself keeps no order."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from echoless.codec import floats_to_bytes
 from echoless.errors import EcholessError, EncoderError, ModelError
 from echoless.llm import Complete, Embed
 from echoless.model import Vector
 from echoless.stores.lancedb.layout import OPENAI_MODELS
-from echoless.systems.sliding_context.arguments import CleanupArgs
 from echoless.systems.sliding_context.texts import PROBE
 
 WHO: Final = "sliding-context"
@@ -19,7 +18,31 @@ WHO: Final = "sliding-context"
 T = TypeVar("T")
 
 
-def open_complete(args: CleanupArgs) -> Complete:
+class ModelArgs(Protocol):
+    """What the flags say about models; see `CleanupArgs` and `CaptureArgs`."""
+
+    @property
+    def api_key(self) -> str:
+        """For the model that writes."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """Its name; the adapter's own if None."""
+        ...
+
+    @property
+    def embedding_api_key(self) -> str:
+        """For embeddings."""
+        ...
+
+    @property
+    def embedding_model(self) -> str | None:
+        """Its name; told by the length of the table's vectors if None."""
+        ...
+
+
+def open_complete(args: ModelArgs) -> Complete:
     """The model that merges, over the network.
 
     Raises:
@@ -30,18 +53,18 @@ def open_complete(args: CleanupArgs) -> Complete:
 
     if not args.api_key:
         raise ModelError(
-            f"{WHO} needs a key for the model that merges: --api-key or ANTHROPIC_API_KEY. "
-            "--no-llm merges without a model."
+            f"{WHO} needs a key for the model that writes: --api-key or ANTHROPIC_API_KEY. "
+            "--no-llm does without a model."
         )
     return AnthropicModel(args.api_key, model=args.model or MODEL, what=WHO)
 
 
-def open_embed(args: CleanupArgs, dimensions: int) -> Embed:
+def open_embed(args: ModelArgs, dimensions: int | None) -> Embed:
     """The embedding model, over the network.
 
     Args:
         args: The flags.
-        dimensions: Length of the table's vectors.
+        dimensions: Length of the table's vectors; None where it is free.
 
     Raises:
         EncoderError: There is no key, or no known model makes vectors of that length.
@@ -49,11 +72,11 @@ def open_embed(args: CleanupArgs, dimensions: int) -> Embed:
     """
     from echoless.vectors.openai_compatible import OpenAIEncoder  # noqa: PLC0415
 
-    model = args.embedding_model or OPENAI_MODELS.get(dimensions)
+    model = args.embedding_model or OPENAI_MODELS.get(dimensions or 0)
     if model is None:
         raise EncoderError(
-            f"The vectors of the table have {dimensions} numbers, which tells no model. "
-            "Name it with --embedding-model."
+            f"The vectors of the table have {dimensions or 'any number of'} numbers, which tells "
+            "no model. Name it with --embedding-model."
         )
     try:
         encoder = OpenAIEncoder(model, key=args.embedding_api_key)
@@ -81,17 +104,27 @@ def probe(complete: Complete | None, embed: Embed, dimensions: int) -> None:
     vector_of("probe", embed, "", dimensions)
 
 
-def vector_of(text: str, embed: Embed, model: str, dimensions: int) -> Vector:
+def vector_of(text: str, embed: Embed, model: str, dimensions: int | None) -> Vector:
     """The vector of a text.
+
+    Args:
+        text: The text.
+        embed: The embedding model.
+        model: What its vectors are called.
+        dimensions: Length of the table's vectors; None where any will do.
 
     Raises:
         EncoderError: The embedding model failed, or its vector does not belong in the table.
     """
-    rows = _asked(lambda: embed([text]), "The embedding model", EncoderError)
+    rows = _asked(
+        lambda: [[float(each) for each in row] for row in embed([text])],
+        "The embedding model",
+        EncoderError,
+    )
     if len(rows) != 1:
         raise EncoderError(f"The embedding model gave {len(rows)} vectors for one text.")
-    row = [float(each) for each in rows[0]]
-    if len(row) != dimensions:
+    (row,) = rows
+    if dimensions is not None and len(row) != dimensions:
         raise EncoderError(
             f"The embedding model gives vectors of {len(row)} numbers, the table holds "
             f"{dimensions}. Name the model of the table with --embedding-model."
