@@ -44,6 +44,16 @@ if TYPE_CHECKING:
     )
     from echoless.pipeline import Findings, find, plan
     from echoless.planning import Plan, read_plan, write_plan
+    from echoless.remembering import (
+        Admitted,
+        AlreadyKnown,
+        Guard,
+        Match,
+        NeedsReview,
+        Remembered,
+        Updates,
+        remember,
+    )
     from echoless.searching import Answer, Hit, search, similar
     from echoless.settings import Choices, Settings, layered, resolve
     from echoless.stores import Scope, Store, open_store
@@ -51,6 +61,8 @@ if TYPE_CHECKING:
     from echoless.undoing import Undone, history, keep_both, purge, undo
 
 __all__ = [
+    "Admitted",
+    "AlreadyKnown",
     "Answer",
     "Choices",
     "Contradiction",
@@ -62,17 +74,21 @@ __all__ = [
     "Evidence",
     "Findings",
     "Group",
+    "Guard",
     "Health",
     "Hit",
     "Judged",
     "Link",
+    "Match",
     "Membership",
     "Memory",
+    "NeedsReview",
     "Plan",
     "Problem",
     "Provenance",
     "Refusal",
     "Related",
+    "Remembered",
     "Report",
     "Run",
     "Scope",
@@ -83,6 +99,7 @@ __all__ = [
     "Undone",
     "Unsure",
     "Update",
+    "Updates",
     "Vector",
     "Verdict",
     "apply",
@@ -99,6 +116,7 @@ __all__ = [
     "plan",
     "purge",
     "read_plan",
+    "remember",
     "resolve",
     "search",
     "similar",
@@ -134,6 +152,16 @@ _HOMES: Final = {
     ),
     "pipeline": ("Findings", "find", "plan"),
     "planning": ("Plan", "read_plan", "write_plan"),
+    "remembering": (
+        "Admitted",
+        "AlreadyKnown",
+        "Guard",
+        "Match",
+        "NeedsReview",
+        "Remembered",
+        "Updates",
+        "remember",
+    ),
     "searching": ("Answer", "Hit", "search", "similar"),
     "settings": ("Choices", "Settings", "layered", "resolve"),
     "stores": ("Scope", "Store", "open_store"),

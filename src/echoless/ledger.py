@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -312,6 +312,16 @@ class Ledger:
             "SELECT duplicate, survivor, run, verdict, similarity, evidence, texts FROM marks"
             " WHERE ?1 IS NULL OR run = ?1 ORDER BY duplicate",
             (run,),
+        )
+        return {row[0]: Mark(*row) for row in rows.fetchall()}
+
+    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
+        """Marks of some hidden memories, by id."""
+        places = ",".join("?" * len(ids))
+        rows = self._db.execute(
+            "SELECT duplicate, survivor, run, verdict, similarity, evidence, texts FROM marks"
+            f" WHERE duplicate IN ({places}) ORDER BY duplicate",
+            list(ids),
         )
         return {row[0]: Mark(*row) for row in rows.fetchall()}
 

@@ -171,14 +171,21 @@ def char_ngrams(text: str, n: int = 3) -> tuple[str, ...]:
     Returns:
         All n-grams in order, with repeats. Empty for an empty text.
     """
+    padded, n = padded_for_ngrams(text, n)
+    return tuple(padded[i : i + n] for i in range(max(1, len(padded) - n + 1))) if padded else ()
+
+
+def padded_for_ngrams(text: str, n: int = 3) -> tuple[str, int]:
+    """The text `char_ngrams` cuts, and the length of its pieces.
+
+    Returns:
+        The case-folded normal form with one space at both ends, and n or 2; empty for an empty one.
+    """
     flat = normalise(text, fold_case=True)
     if not flat:
-        return ()
+        return "", n
     dense = sum(len(run) for run in _UNSPACED_RUN.findall(flat))
-    if 2 * dense > len(flat):
-        n = 2
-    padded = f" {flat} "
-    return tuple(padded[i : i + n] for i in range(max(1, len(padded) - n + 1)))
+    return f" {flat} ", 2 if 2 * dense > len(flat) else n
 
 
 def word_shingles(text: str, n: int = 2) -> frozenset[str]:

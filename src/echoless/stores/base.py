@@ -7,7 +7,7 @@ every adapter passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,6 +211,36 @@ def together_with_ledger(store: Store) -> AbstractContextManager[None]:
     if isinstance(store, Transaction) and store.holds_ledger:
         return store.transaction()
     return nullcontext()
+
+
+@runtime_checkable
+class Shapes(Protocol):
+    """The store asks something of new records: an id of its own form, a time it can hold."""
+
+    def shaped(self, memory: Memory) -> Memory:
+        """A new record as this store would hand it back. Pure: nothing is written.
+
+        Raises:
+            StoreError: It cannot hold such a record.
+        """
+        ...
+
+
+@runtime_checkable
+class Changes(Protocol):
+    """The store can tell what changed in it, whoever changed it."""
+
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """Its state now, and which memories may look otherwise than in an earlier state.
+
+        Args:
+            since: A state it told before; empty for none.
+
+        Returns:
+            The state, and the ids of memories that were added, changed or removed since; None where
+            that cannot be told, so that any of them may have been.
+        """
+        ...
 
 
 @runtime_checkable

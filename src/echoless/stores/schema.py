@@ -14,6 +14,7 @@ migrations: Final = Migrations("store")
 
 WORDS: Final = "memories_words"
 TRIGRAMS: Final = "memories_trigrams"
+CHANGES: Final = "memories_changes"
 
 
 @migrations.add("0001_memories")
@@ -58,3 +59,25 @@ def _full_text(db: sqlite3.Connection) -> None:
         "CREATE TRIGGER memories_au AFTER UPDATE OF content, tags ON memories"
         f" BEGIN {drop}{add} END"
     )
+
+
+@migrations.add("0003_changes")
+def _changes(db: sqlite3.Connection) -> None:
+    """The last change of each memory, whoever made it, so that an index can follow."""
+    db.execute(
+        f"CREATE TABLE {CHANGES} (number INTEGER PRIMARY KEY AUTOINCREMENT,"
+        " id TEXT NOT NULL UNIQUE)"
+    )
+    note = f"INSERT OR REPLACE INTO {CHANGES} (id) VALUES"
+    whose = "(SELECT id FROM memories WHERE seq = {}.seq)"
+    for name, moment, said in (
+        ("ci", "AFTER INSERT ON memories", f"{note} (new.id);"),
+        ("cd", "AFTER DELETE ON memories", f"{note} (old.id);"),
+        ("cu", "AFTER UPDATE ON memories", f"{note} (old.id); {note} (new.id);"),
+    ):
+        db.execute(f"CREATE TRIGGER memories_{name} {moment} BEGIN {said} END")
+    for name, moment, row in (("ci", "INSERT", "new"), ("cd", "DELETE", "old")):
+        db.execute(
+            f"CREATE TRIGGER vectors_{name} AFTER {moment} ON vectors"
+            f" WHEN EXISTS {whose.format(row)} BEGIN {note} ({whose.format(row)}); END"
+        )

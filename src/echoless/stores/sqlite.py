@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
@@ -181,6 +181,23 @@ class SqliteStore:
                 return hits
             times = self.get(id_ for id_, _ in hits)
             return [h for h in hits if (instant(times[h[0]].created_at) or -(2**63)) >= start]
+
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """By the numbers triggers give to changes; every program's changes count."""
+        if not table_exists(self._db, schema.CHANGES):  # not written since an older version
+            return "", None
+        with self._database.speaking():
+            (last,) = self._db.execute(
+                f"SELECT coalesce(max(number), 0) FROM {schema.CHANGES}"
+            ).fetchone()
+            state = f"{self.identity}/{last}"
+            identity, _, number = since.rpartition("/")
+            if identity != self.identity or not number.isdecimal() or int(number) > last:
+                return state, None
+            rows = self._db.execute(
+                f"SELECT id FROM {schema.CHANGES} WHERE number > ?", (int(number),)
+            )
+            return state, [id_ for (id_,) in rows]
 
     # ------------------------------------------------------------------ writing
 

@@ -194,6 +194,11 @@ class RecallLedger(Ledger):
             standing[entry.duplicate] = mark if known and mark else entry.mark
         return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
 
+    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
+        """As the table of the store tells, too."""
+        wanted = set(ids)
+        return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
+
     def own_marks(self) -> dict[str, Mark]:
         """As the sidecar has them."""
         return super().marks()

@@ -1,0 +1,179 @@
+"""What a new text may repeat: each detector of the profile names some, and they take turns.
+
+Similarities of different detectors have no common scale, so their lists are interleaved, never
+averaged: a pair only meaning can find is looked at as early as one only wording can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.detect.lexical import DEFAULT_THRESHOLD as LEXICAL
+from echoless.detect.normalised import CASE_FOLDED, CASE_KEPT
+from echoless.detect.semantic import symmetric
+from echoless.model import Memory
+from echoless.profiles import DetectorUse, Profile
+from echoless.remembering.index import EXACT, LOOSE, NORMALISED, MemoryIndex, forms
+from echoless.tally import Tally
+from echoless.text import normalise
+from echoless.vectors.base import Vectoriser
+from echoless.vectors.calibration import DEFAULT_OPERATING_POINT
+from echoless.vectors.join import DECIMALS
+
+if TYPE_CHECKING:
+    from echoless.vectors.base import Matrix
+
+JUDGED: Final = 12
+"""Memories judged for one text. Of the repeats in the development store that the judge merges at
+all, the door's detectors name the one to merge among the first 12 in all but 1 of 100."""
+
+Ranked: TypeAlias = list[tuple[int, float]]
+"""Places with similarities, closest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A memory worth judging.
+
+    Attributes:
+        place: In the index.
+        signals: Similarity by detector, 0 to 1.
+    """
+
+    place: int
+    signals: Mapping[str, float]
+
+
+class Question:
+    """One new text, as each detector sees it."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        index: MemoryIndex,
+        profile: Profile,
+        matrices: Sequence[Matrix],
+        texts: Callable[[Sequence[str]], Mapping[str, str]],
+        tally: Tally,
+    ) -> None:
+        """Take the text.
+
+        Args:
+            memory: The record it would become.
+            index: What is there.
+            profile: Names the detectors.
+            matrices: Vectors of the text, by model.
+            texts: Reads the texts of memories, by id.
+            tally: Takes what was not asked, and why.
+        """
+        self._memory, self._index, self._profile = memory, index, profile
+        self._matrices, self._texts, self._tally = matrices, texts, tally
+        self._allowed = index.allowed(memory)
+        self._forms = forms(memory.content)
+        self._wording: Ranked | None = None
+
+    def named(self, limit: int = JUDGED) -> list[Named]:
+        """The memories to judge, in the order in which detectors take turns."""
+        if not self._allowed.any():
+            return []
+        lists = {use.name: self._ranked(use) for use in self._profile.detectors}
+        if self._profile.folding == "loose":
+            lists = {EXACT: self._keyed(LOOSE, self._forms[2], 1.0), **lists}
+        signals: dict[int, dict[str, float]] = {}
+        for name, ranked in lists.items():
+            for place, similarity in ranked:
+                signals.setdefault(place, {})[name] = similarity
+        order = dict.fromkeys(_turns(list(lists.values())))
+        return [Named(place, signals[place]) for place in list(order)[:limit]]
+
+    def _ranked(self, use: DetectorUse) -> Ranked:
+        match use.name:
+            case "exact":
+                return self._keyed(EXACT, self._forms[0], 1.0)
+            case "normalised":
+                return self._normalised()
+            case "lexical":
+                return self._passing(use, self._by_wording(), LEXICAL)
+            case "semantic":
+                return self._by_meaning(use)
+            case "sequence":
+                return self._by_sequence(use)
+            case _:
+                self._tally.note(
+                    f"The detector {use.name!r} compares whole stores and is not asked at the door."
+                )
+                return []
+
+    def _keyed(self, form: str, key: int, similarity: float) -> Ranked:
+        return [(place, similarity) for place in self._index.same(form, key, self._allowed)]
+
+    def _normalised(self) -> Ranked:
+        """The case is told apart where both texts are read, by the judge."""
+        if not normalise(self._memory.content, fold_case=True):
+            return []
+        exact = set(self._index.same(EXACT, self._forms[0], self._allowed))
+        found = self._keyed(NORMALISED, self._forms[1], CASE_FOLDED)
+        return [(place, CASE_KEPT if place in exact else score) for place, score in found]
+
+    def _by_wording(self) -> Ranked:
+        if self._wording is None:
+            self._wording = self._index.wording.nearest(self._memory.content, self._allowed)
+        return self._wording
+
+    def _passing(self, use: DetectorUse, found: Ranked, default: float) -> Ranked:
+        limit = default if use.threshold is None else use.threshold
+        return [hit for hit in found if hit[1] > limit or (use.inclusive and hit[1] == limit)]
+
+    def _by_sequence(self, use: DetectorUse) -> Ranked:
+        """Of the memories of like wording; those without a word in common pass no ratio."""
+        from echoless.detect.sequence import DEFAULT_THRESHOLD, ratio  # noqa: PLC0415
+
+        places = {self._index.ids[place]: place for place, _ in self._by_wording()}
+        texts = self._texts(list(places))
+        found = [(places[id_], ratio(self._memory.content, text)) for id_, text in texts.items()]
+        ranked = sorted(found, key=lambda hit: (-hit[1], hit[0]))
+        return self._passing(use, ranked, DEFAULT_THRESHOLD)
+
+    def _by_meaning(self, use: DetectorUse) -> Ranked:
+        best: dict[int, float] = {}
+        for matrix in self._matrices:
+            for place, cosine in self._pointed(matrix, use):
+                best[place] = max(cosine, best.get(place, 0.0))
+        return sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
+
+    def _pointed(self, matrix: Matrix, use: DetectorUse) -> Iterator[tuple[int, float]]:
+        known = self._index.vectors.get(matrix.model)
+        if known is None or known.dimensions != matrix.rows.shape[1]:
+            return
+        limit = use.threshold or matrix.operating_point or DEFAULT_OPERATING_POINT
+        rows = _unit(matrix.rows)
+        for place in known.nearest(matrix.rows, self._allowed):
+            table = (rows @ _unit(known.rows_of(place)).T).round(DECIMALS)
+            there, back = float(table.max(axis=1).min()), float(table.max(axis=0).min())
+            reached = max(there, back)
+            if reached > limit or (use.inclusive and reached == limit):
+                yield place, min(1.0, symmetric(table))
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    wide = rows.astype(np.float64)
+    unit: NDArray[np.float64] = wide / np.sqrt((wide**2).sum(axis=1, keepdims=True))
+    return unit
+
+
+def _turns(lists: Sequence[Ranked]) -> Iterator[int]:
+    """The first of each list, then the second of each, and so on."""
+    for rank in range(max(map(len, lists), default=0)):
+        for each in lists:
+            if rank < len(each):
+                yield each[rank][0]
+
+
+def vectors_of(memory: Memory, vectoriser: Vectoriser | None, tally: Tally) -> Sequence[Matrix]:
+    """Vectors of a text that is about to be asked about; made before any lock is taken."""
+    return () if vectoriser is None else vectoriser.matrices([memory], tally)

@@ -1,0 +1,135 @@
+"""The index, kept between processes in the user's cache folder.
+
+A convenience and behaves like one: it may be deleted, it is read only where it fits the store, and
+one that cannot be read or written costs time and nothing else. It holds no text, but numbers that
+tell something of texts, so its folder is closed to others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.model import digest
+from echoless.remembering.index import MemoryIndex
+from echoless.remembering.pointed import BITS, SEED, VectorIndex
+from echoless.remembering.shingled import WordingIndex, arrays_of, segments_from
+from echoless.settings import Settings
+from echoless.stores.base import Changes, Store
+from echoless.text import TEXT_VERSION
+from echoless.vectors.cache import cache_folder
+
+if TYPE_CHECKING:
+    from echoless.vectors.base import Vectoriser
+    from echoless.vectors.vectorise import MemoryVectoriser
+
+FORMAT: Final = 1
+
+WORTH_KEEPING: Final = 2_000
+"""Memories below which an index is made anew sooner than it is read."""
+
+WORTH_WRITING: Final = 0.02
+"""Share of the index that has to be new for it to be written again."""
+
+_CURRENT: Final = "current"
+
+
+def open_index(
+    store: Store, settings: Settings, vectoriser: MemoryVectoriser | None
+) -> MemoryIndex:
+    """The index of a store as it was kept, or an empty one; either is yet to be refreshed."""
+    index = MemoryIndex(settings.profile, vectoriser)
+    if not (settings.cache and isinstance(store, Changes)):
+        return index
+    folder = _folder(store, settings, vectoriser)
+    try:
+        name = (folder / _CURRENT).read_text("utf-8").strip()
+        told = json.loads((folder / name / "index.json").read_text("utf-8"))
+        if told["format"] == FORMAT:
+            _read(index, folder / name, told)
+    except (OSError, ValueError, KeyError, IndexError):
+        return MemoryIndex(settings.profile, vectoriser)
+    return index
+
+
+def keep(index: MemoryIndex, store: Store, settings: Settings) -> bool:
+    """Keep an index, where that is worth it.
+
+    Returns:
+        Whether it was written.
+    """
+    worth = len(index) >= WORTH_KEEPING and index.touched >= WORTH_WRITING * len(index)
+    if not (settings.cache and index.token and worth):
+        return False
+    folder = _folder(store, settings, index.vectoriser)
+    name = secrets.token_hex(8)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / name).mkdir(mode=0o700)
+        _write(index, folder / name)
+        draft = folder / f"{name}.current"
+        draft.write_text(name, "utf-8")
+        os.replace(draft, folder / _CURRENT)  # noqa: PTH105 - atomic
+    except OSError:
+        shutil.rmtree(folder / name, ignore_errors=True)
+        return False
+    index.touched = 0
+    _tidy(folder, name)
+    return True
+
+
+def _tidy(folder: Path, current: str) -> None:
+    for old in folder.iterdir():
+        if old.is_dir() and old.name != current:
+            with suppress(OSError):  # someone on Windows has it open; the next one removes it
+                shutil.rmtree(old)
+
+
+def _folder(store: Store, settings: Settings, vectoriser: Vectoriser | None) -> Path:
+    encoder = getattr(vectoriser, "encoder", None)
+    profile = digest(json.loads(json.dumps(asdict(settings.profile), default=str)))
+    what = [store.identity, profile, getattr(encoder, "model", ""), TEXT_VERSION, BITS, SEED]
+    return cache_folder() / "door" / digest(what)
+
+
+def _write(index: MemoryIndex, folder: Path) -> None:
+    segments = index.wording.segments
+    arrays: dict[str, NDArray[np.generic]] = {**index.arrays(), **arrays_of(segments)}
+    models = sorted(index.vectors)
+    for number, model in enumerate(models):
+        own = index.vectors[model].arrays()
+        arrays.update({f"vectors-{number}-{name}": array for name, array in own.items()})
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    told = {
+        "format": FORMAT,
+        "token": index.token,
+        "ids": index.ids,
+        "codes": index.codes,
+        "segments": len(segments),
+        "models": models,
+    }
+    (folder / "index.json").write_text(json.dumps(told), "utf-8")
+
+
+def _read(index: MemoryIndex, folder: Path, told: Mapping[str, Any]) -> None:
+    arrays: dict[str, Any] = {
+        path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in folder.glob("*.npy")
+    }
+    index.restore(told["ids"], told["codes"], arrays)
+    index.wording = WordingIndex(segments_from(arrays, told["segments"]))
+    for number, model in enumerate(told["models"]):
+        own = {name: arrays[f"vectors-{number}-{name}"] for name in VectorIndex.ARRAYS}
+        rest = {"mean": own["mean"], "signatures": own["signatures"]}
+        index.vectors[model] = VectorIndex(model, own["owners"], own["rows"], **rest)
+    index.token = str(told["token"])

@@ -1,0 +1,138 @@
+"""From verdicts to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from echoless.model import (
+    Contradiction,
+    Duplicate,
+    Memory,
+    Related,
+    Sibling,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    merges,
+    verdict_name,
+)
+from echoless.remembering.answers import Match
+
+LINKED: Final = 5
+"""Related memories told at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The new text (side a) against one memory (side b).
+
+    Attributes:
+        memory: The memory.
+        verdict: With the new text on side a.
+    """
+
+    memory: Memory
+    verdict: Verdict
+
+    @property
+    def match(self) -> Match:
+        """As an answer shows it."""
+        evidence = self.verdict.evidence
+        return Match(
+            self.memory.id,
+            evidence.similarity,
+            evidence.how,
+            verdict_name(self.verdict),
+            " ".join(evidence.line().split()),
+            evidence.difference.value if evidence.difference else None,
+            self.memory.content,
+        )
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Named differences, each as `kind: new | old`."""
+        nothing = ("(nothing)",)
+        return tuple(
+            f"{each.kind.value}: {' '.join(each.a or nothing)} | {' '.join(each.b or nothing)}"
+            for each in self.verdict.evidence.differences
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What the verdicts come to.
+
+    Attributes:
+        kind: `known`, `updates`, `review` or `new`.
+        first: The memory it is about; None for what is new.
+        others: For `review` all that are in doubt, for `new` what it is related to.
+    """
+
+    kind: Literal["known", "updates", "review", "new"]
+    first: Compared | None
+    others: tuple[Compared, ...]
+
+    @property
+    def about(self) -> tuple[Compared, ...]:
+        """`first`, if there is one."""
+        return () if self.first is None else (self.first,)
+
+
+def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
+    """Weigh the verdicts on one text.
+
+    Known goes before everything: one memory that says it all is enough. A text that says another
+    value than an older memory is stored, never stopped: at the door the newer word is the new one.
+
+    Args:
+        compared: In the order the detectors named them.
+        review: Whether a doubt holds the text back.
+    """
+    known = [c for c in compared if _is_known(c.verdict)]
+    if known:
+        first = min(known, key=_how_fully)
+        return Ruling("known", first, ())
+    updated = [c for c in compared if _is_updated(c.verdict)]
+    if updated:
+        return Ruling("updates", min(updated, key=_how_close), ())
+    doubtful = sorted((c for c in compared if _is_doubtful(c.verdict)), key=_how_close)
+    if doubtful and review:
+        return Ruling("review", doubtful[0], tuple(doubtful))
+    near = (c for c in compared if isinstance(c.verdict, Related | Sibling | Unsure | Update))
+    return Ruling("new", None, tuple(sorted(near, key=_how_close)[:LINKED]))
+
+
+def _is_known(verdict: Verdict) -> bool:
+    """The memory says all of it."""
+    return merges(verdict) and (not isinstance(verdict, Subsumes) or verdict.superset == "b")
+
+
+def _is_updated(verdict: Verdict) -> bool:
+    """The new text says another value, or all the memory says and more."""
+    match verdict:
+        case Contradiction():
+            return True
+        case Update(newer=side):
+            return side == "a"
+        case Subsumes(superset=side):
+            return merges(verdict) and side == "a"
+        case _:
+            return False
+
+
+def _is_doubtful(verdict: Verdict) -> bool:
+    """Nothing of substance was seen to differ, and yet it is not sure to be the same."""
+    if isinstance(verdict, Subsumes):
+        return verdict.narrows
+    return isinstance(verdict, Unsure) and not verdict.evidence.veto
+
+
+def _how_fully(each: Compared) -> tuple[bool, float, int, str]:
+    return (not isinstance(each.verdict, Duplicate), *_how_close(each))
+
+
+def _how_close(each: Compared) -> tuple[float, int, str]:
+    return -each.verdict.evidence.similarity, -each.memory.provenance.trust, each.memory.id

@@ -1,0 +1,286 @@
+"""Memories by their wording: character n-grams as the detector `lexical` weighs them, one query.
+
+The detector compares all with all; here one text asks. Postings of its rarest n-grams, as many as
+`POSTINGS` allows, name the memories worth a look, and those are scored exactly, as the detector
+would: cosine of TF-IDF rows, by the statistics of what is in the index. So a memory may be missed,
+but no similarity is an estimate.
+
+The index is a row of segments that never change. What comes in lies in a small open one; full
+segments of like size are joined, so each memory is copied some log(n) times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.detect.ngram_index import DECIMALS
+from echoless.text import padded_for_ngrams
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+POSTINGS: Final = 40_000
+"""Postings read for a question, rarest n-grams first; about 0.3 ms."""
+
+LOOKED_AT: Final = 40
+"""Memories scored exactly."""
+
+OPEN: Final = 128
+"""Memories of the open segment."""
+
+_CHARACTER: Final = 21
+"""Bits of a code point; three fit into an int64."""
+
+
+def packed(text: str) -> Ints:
+    """The character n-grams of a text (`text.char_ngrams`) as numbers, in order, with repeats.
+
+    Equal n-grams have equal numbers, and different ones different numbers: up to three code points
+    of 21 bits in each.
+    """
+    padded, n = padded_for_ngrams(text)
+    points = np.frombuffer(padded.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    points = points.astype(np.int64)
+    found = points[: max(1, len(points) - n + 1)].copy() if len(points) else points
+    for step in range(1, min(n, len(points))):
+        found = (found << _CHARACTER) | points[step : step + len(found)]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Some memories, by rows and by n-grams.
+
+    Attributes:
+        owners: Shape (rows,), int64: the memory of each row, by its place in the index.
+        starts: Shape (rows + 1,), int64: where each row begins in the two arrays below.
+        terms: Shape (entries,), int64: n-grams, ascending within a row.
+        counts: Shape (entries,), int32: how often each occurs in its row.
+        names: Shape (different n-grams,), int64, ascending.
+        begins: Shape (different n-grams + 1,), int64: where the postings of each begin.
+        posts: Shape (entries,), int32: rows of the postings.
+    """
+
+    owners: Ints
+    starts: Ints
+    terms: Ints
+    counts: NDArray[np.int32]
+    names: Ints
+    begins: Ints
+    posts: NDArray[np.int32]
+
+    ARRAYS = ("owners", "starts", "terms", "counts", "names", "begins", "posts")
+
+    @property
+    def size(self) -> int:
+        """Number of memories."""
+        return len(self.owners)
+
+    def place(self, terms: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+        """Where n-grams stand in `names`, and whether they do."""
+        at = np.searchsorted(self.names, terms)
+        inside = np.minimum(at, max(0, len(self.names) - 1))
+        there = self.names[inside] == terms if len(self.names) else np.zeros(len(terms), np.bool_)
+        return inside, there
+
+    def frequencies(self, terms: Ints) -> Ints:
+        """In how many memories each n-gram occurs."""
+        at, there = self.place(terms)
+        if not len(self.names):
+            return np.zeros(len(terms), dtype=np.int64)
+        found: Ints = np.where(there, self.begins[at + 1] - self.begins[at], 0)
+        return found
+
+
+def _segment(owners: Ints, starts: Ints, terms: Ints, counts: NDArray[np.int32]) -> Segment:
+    rows = np.repeat(np.arange(len(owners), dtype=np.int32), np.diff(starts))
+    order = np.argsort(terms, kind="stable")
+    ordered = terms[order]
+    first = np.flatnonzero(np.r_[True, np.diff(ordered) != 0]) if len(ordered) else order[:0]
+    begins = np.append(first, len(ordered)).astype(np.int64)
+    return Segment(owners, starts, terms, counts, ordered[first], begins, rows[order])
+
+
+def build(texts: Iterable[tuple[int, str]]) -> Segment:
+    """A segment of memories, by their places in the index."""
+    owners, lengths = [], []
+    terms: list[Ints] = []
+    counts: list[Ints] = []
+    for owner, text in texts:
+        names, times = np.unique(packed(text), return_counts=True)
+        owners.append(owner)
+        lengths.append(len(names))
+        terms.append(names)
+        counts.append(times)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    flat = np.concatenate(terms) if terms else np.empty(0, np.int64)
+    many = np.concatenate(counts) if counts else np.empty(0, np.int64)
+    return _segment(np.array(owners, dtype=np.int64), starts, flat, many.astype(np.int32))
+
+
+def join(one: Segment, other: Segment) -> Segment:
+    """Two segments as one."""
+    starts = np.concatenate([one.starts, other.starts[1:] + one.starts[-1]])
+    return _segment(
+        np.concatenate([one.owners, other.owners]),
+        starts,
+        np.concatenate([one.terms, other.terms]),
+        np.concatenate([one.counts, other.counts]),
+    )
+
+
+class WordingIndex:
+    """Memories by character n-grams."""
+
+    def __init__(self, segments: Sequence[Segment] = ()) -> None:
+        """Begin with segments that were kept, or with none."""
+        self._segments = list(segments)
+        self._open: list[tuple[int, str]] = []
+
+    @property
+    def segments(self) -> list[Segment]:
+        """All there is, the open part closed."""
+        self._close()
+        return self._segments
+
+    def fill(self, texts: Iterable[tuple[int, str]]) -> None:
+        """Add many memories at once: place in the index, and text."""
+        self._close()
+        made = build(texts)
+        if made.size:
+            self._segments.append(made)
+
+    def add(self, place: int, text: str) -> None:
+        """Add one memory."""
+        self._open.append((place, text))
+        if len(self._open) >= OPEN:
+            self._close()
+
+    def _close(self) -> None:
+        if self._open:
+            self._segments.append(build(self._open))
+            self._open = []
+        while len(self._segments) > 1 and self._segments[-2].size < 3 * self._segments[-1].size:
+            last = self._segments.pop()
+            self._segments[-1] = join(self._segments[-1], last)
+
+    def nearest(
+        self, text: str, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT
+    ) -> list[tuple[int, float]]:
+        """Memories of like wording.
+
+        Args:
+            text: The question.
+            allowed: Shape (places,): which memories may be named.
+            many: At most so many.
+
+        Returns:
+            Place and cosine (0 to 1, six decimals), closest first, ties by place.
+        """
+        names, times = np.unique(packed(text), return_counts=True)
+        if not len(names):
+            return []
+        pool = [*self._segments, build(self._open)] if self._open else self._segments
+        everything = sum(segment.size for segment in pool)
+        frequencies = sum((s.frequencies(names) for s in pool), np.zeros(len(names), np.int64))
+        weights = times * _idf(frequencies, everything)
+        chosen = _affordable(frequencies)
+        proposed: list[tuple[float, int, int]] = []
+        for number, segment in enumerate(pool):
+            proposed += _proposed(segment, number, names[chosen], weights[chosen], allowed, many)
+        proposed.sort(key=lambda each: (-each[0], each[1], each[2]))
+        rows: dict[int, list[int]] = {}
+        for _, number, row in proposed[:many]:
+            rows.setdefault(number, []).append(row)
+        question = (names, weights / np.sqrt((weights**2).sum()))
+        scored = [
+            hit
+            for number in rows
+            for hit in _scored(pool, number, rows[number], question, everything)
+        ]
+        return sorted(scored, key=lambda hit: (-hit[1], hit[0]))
+
+
+def _idf(frequencies: Ints, everything: int) -> Floats:
+    """As `ngram_index.tf_idf`."""
+    weights: Floats = np.log((1.0 + everything) / (1.0 + frequencies)) + 1.0
+    return weights
+
+
+def _affordable(frequencies: Ints) -> Ints:
+    """The rarest n-grams whose postings fit the budget; at least the eight rarest."""
+    order = np.argsort(frequencies, kind="stable")
+    spent = np.cumsum(frequencies[order])
+    return order[: max(8, int(np.searchsorted(spent, POSTINGS, side="right")))]
+
+
+def _proposed(
+    segment: Segment,
+    number: int,
+    names: Ints,
+    weights: Floats,
+    allowed: NDArray[np.bool_],
+    many: int,
+) -> list[tuple[float, int, int]]:
+    """Rough score, segment and row of the rows that share most of the n-grams asked for."""
+    at, there = segment.place(names)
+    at, weights = at[there], weights[there]
+    if not len(at):
+        return []
+    starts, counts = segment.begins[at], segment.begins[at + 1] - segment.begins[at]
+    rows = np.concatenate(
+        [segment.posts[s : s + c] for s, c in zip(starts.tolist(), counts.tolist(), strict=True)]
+    )
+    shared = np.bincount(rows, np.repeat(weights**2, counts), minlength=segment.size)
+    lengths = np.sqrt(np.maximum(1, np.diff(segment.starts)))
+    scores: Floats = shared / lengths * allowed[segment.owners]
+    best = np.argpartition(-scores, min(many, len(scores) - 1))[:many]
+    return [(float(scores[row]), number, int(row)) for row in best.tolist() if scores[row] > 0]
+
+
+def _scored(
+    pool: Sequence[Segment],
+    number: int,
+    rows: Sequence[int],
+    question: tuple[Ints, Floats],
+    everything: int,
+) -> list[tuple[int, float]]:
+    """Place and exact cosine of some rows of a segment."""
+    segment = pool[number]
+    spans = [slice(int(segment.starts[r]), int(segment.starts[r + 1])) for r in rows]
+    lengths = np.array([span.stop - span.start for span in spans])
+    terms = np.concatenate([segment.terms[span] for span in spans])
+    counts = np.concatenate([segment.counts[span] for span in spans])
+    names, where = np.unique(terms, return_inverse=True)
+    frequencies = sum((s.frequencies(names) for s in pool), np.zeros(len(names), np.int64))
+    weights = counts * _idf(frequencies, everything)[where]
+    ends = np.cumsum(lengths) - lengths
+    norms = np.sqrt(np.add.reduceat(weights**2, ends))
+    asked, worth = question
+    at = np.minimum(np.searchsorted(asked, terms), len(asked) - 1)
+    shared = np.where(asked[at] == terms, worth[at], 0.0) * weights
+    cosines = np.minimum(np.round(np.add.reduceat(shared, ends) / norms, DECIMALS), 1.0)
+    owners = segment.owners[np.array(rows)]
+    return list(zip(owners.tolist(), cosines.tolist(), strict=True))
+
+
+def arrays_of(segments: Sequence[Segment]) -> Mapping[str, NDArray[np.generic]]:
+    """Arrays by name, for `segments_from`."""
+    return {
+        f"words-{number}-{name}": getattr(segment, name)
+        for number, segment in enumerate(segments)
+        for name in Segment.ARRAYS
+    }
+
+
+def segments_from(arrays: Mapping[str, NDArray[np.generic]], many: int) -> list[Segment]:
+    """Segments from what `arrays_of` gave."""
+    return [
+        Segment(*(arrays[f"words-{number}-{name}"] for name in Segment.ARRAYS))  # type: ignore[arg-type]
+        for number in range(many)
+    ]

@@ -1,0 +1,53 @@
+"""A new record as its store can hold it: where records carry vectors, it gets one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from echoless.errors import UsageError
+from echoless.model import Memory, Vector
+from echoless.settings import Settings
+from echoless.stores.base import Scope, Shapes, Store
+from echoless.vectors.registry import open_encoder
+
+if TYPE_CHECKING:
+    from echoless.vectors.vectorise import MemoryVectoriser
+
+
+def as_stored(
+    store: Store, memory: Memory, settings: Settings, vectoriser: MemoryVectoriser | None
+) -> Memory:
+    """The record with what its store asks of a new one.
+
+    Where a profile compares stored vectors, a record without one could never be found again; it
+    gets one from the encoder that was named, under the name of the model the store's vectors have.
+
+    Raises:
+        UsageError: It needs a vector and there is none, or it is of another length.
+    """
+    if isinstance(store, Shapes):
+        memory = store.shaped(memory)
+    if settings.profile.encoder != "stored" or memory.vectors:
+        return memory
+    sample = next(iter(store.scan(Scope(limit=1))), None)
+    if sample is None or not sample.vectors:
+        return memory
+    encoder = vectoriser.encoder if vectoriser else None
+    if encoder is None and settings.encoder not in {"stored", "none", "auto"}:
+        encoder = open_encoder(settings.encoder)
+    if encoder is None:
+        raise UsageError(
+            f"The records of {store.url} carry vectors ({sample.vectors[0].model}), so a new one "
+            "needs a vector of its own. Name the encoder that makes them, for example "
+            "--encoder openai:MODEL, or hand the vector in."
+        )
+    (row,) = encoder.encode([memory.content])
+    old = sample.vectors[0]
+    data = row.astype("<f4").tobytes()
+    if len(data) != len(old.data):
+        raise UsageError(
+            f"The encoder {encoder.model!r} makes vectors of {len(row)} components; those of "
+            f"{store.url} have {old.dimensions}. Name the encoder that made them."
+        )
+    return replace(memory, vectors=(Vector(old.model, data),))
