@@ -23,6 +23,10 @@ from echoless.errors import (
 from echoless.times import now
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
+_SHAREABLE: Final = sqlite3.threadsafety == 3
+"""Whether the library guards a connection by itself, so that threads which take turns may share it;
+the usual build does."""
+
 _MAGIC: Final = b"SQLite format 3\x00"
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -177,7 +181,7 @@ def is_sqlite(path: Path) -> bool:
 
 def in_memory() -> Database:
     """A private database in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=not _SHAREABLE)
     connection.execute("PRAGMA foreign_keys=ON")
     return Database(None, connection, writable=True)
 
@@ -233,7 +237,11 @@ def _connect(path: Path, query: str, *, writable: bool) -> Database:
     uri = f"file:{quote(str(path.absolute()))}?{query}"
     try:
         connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_SECONDS
+            uri,
+            uri=True,
+            isolation_level=None,
+            timeout=BUSY_TIMEOUT_SECONDS,
+            check_same_thread=not _SHAREABLE,
         )
     except sqlite3.Error as problem:
         raise translated(problem, path) from problem

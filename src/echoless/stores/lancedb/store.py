@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.errors import StoreError
@@ -73,6 +74,7 @@ class LanceStore(BesideSidecar):
         )
         self._sidecar = Sidecar(self._location.sidecar_base)
         self._oddities = rows.Oddities()
+        self._turn = RLock()
         self._writing = False
         self._noted = False
 
@@ -218,15 +220,16 @@ class LanceStore(BesideSidecar):
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the writer's lock, and the sidecar open for writing."""
-        if self._writing:
-            yield
-            return
-        with exclusive(self._location.sidecar_base), self._sidecar.writing():
-            self._writing, self._noted = True, False
-            try:
+        with self._turn:
+            if self._writing:
                 yield
-            finally:
-                self._writing = False
+                return
+            with exclusive(self._location.sidecar_base), self._sidecar.writing():
+                self._writing, self._noted = True, False
+                try:
+                    yield
+                finally:
+                    self._writing = False
 
     def _must_write(self) -> None:
         super()._must_write()
