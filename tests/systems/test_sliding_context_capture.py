@@ -221,6 +221,7 @@ def test_a_warning_nobody_takes_goes_to_standard_error(capsys: pytest.CaptureFix
 def test_without_entries_the_reply_is_the_summary() -> None:
     text = "UPDATE [1]: said without being asked."
     assert decided(text, recent=[]) == {"action": "new", "summary": text}
+    assert decided("**NEW:** Deployed build 7.", recent=[]).summary == "Deployed build 7."
     assert decided("SKIP.", recent=[]) == {"action": "skip", "summary": ""}
     told = parse_dedup_response("Summary: SKIP all of that.", [])
     assert told == {"action": "new", "summary": "SKIP all of that."}

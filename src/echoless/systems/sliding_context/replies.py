@@ -91,20 +91,19 @@ def parse_dedup_response(text: str, recent: Sequence[Memory]) -> TurnDecision:
 
     Args:
         text: What the model said.
-        recent: The entries it was shown, most recent first; without any the reply is the summary.
+        recent: The entries it was shown, most recent first; without any the reply is the summary,
+            unless it is SKIP and nothing else.
 
     Returns:
         The decision. The summary of a `new` may be empty: then the reply had none.
     """
     said = _undressed(text)
-    if not recent:
-        return TurnDecision("skip") if _ONLY_SKIP.match(said) else TurnDecision("new", said)
     begun = _LIST_MARK.sub("", said, count=1)
-    if _SKIP.match(begun):
+    if (_SKIP if recent else _ONLY_SKIP).match(begun):
         return TurnDecision("skip")
-    if update := _UPDATE.match(begun):
+    if recent and (update := _UPDATE.match(begun)):
         return _updated(_told(update), update["which"] or "", recent)
-    if new := _NEW.match(begun):
+    if new := _NEW.match(begun):  # without entries nobody asked for the keyword; it is no text
         return TurnDecision("new", _told(new))
     return TurnDecision("new", said)
 
