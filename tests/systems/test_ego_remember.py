@@ -25,7 +25,7 @@ from echoless.stores.chroma.store import ChromaStore
 from echoless.systems.ego_mcp import EmptyContent, Saved, remember_text, save_with_auto_link
 from echoless.systems.ego_mcp.texts import age
 from tests.stores.chroma_folders import Row, held, make, opened
-from tests.systems.servers import Models
+from tests.systems.loopback import Loopback
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ONE = (1.0, 0, 0, 0, 0, 0)
@@ -687,8 +687,8 @@ def call(*words: str, given: str | None = None) -> Result:
 
 
 @pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
-    with Models() as server:
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    with Loopback() as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         monkeypatch.setenv("OPENAI_API_KEY", "key-o")
@@ -698,7 +698,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
 
 
 def test_the_command_saves_and_blocks_with_its_texts(
-    data: Callable[..., Path], models: Models, monkeypatch: pytest.MonkeyPatch
+    data: Callable[..., Path], models: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = data(row(1, VECTORS[0.80]))
     monkeypatch.setenv("EGO_MCP_DATA_DIR", str(folder))

@@ -658,7 +658,7 @@ def test_no_key_ends_with_one_and_says_which(
     folder = build(tmp_path / "lancedb", FIVE)
     call = ("sliding-context", "cleanup", "--db-path", str(folder))
     for flags, says in (
-        ([], "ANTHROPIC_API_KEY. --no-llm does without a model"),
+        ([], "ANTHROPIC_API_KEY. --no-llm merges without a model"),
         (["--no-llm"], "6 numbers, which tells no model. Name it with --embedding-model"),
         (["--no-llm", "--embedding-model", "tiny"], "needs a key: set OPENAI_API_KEY"),
     ):

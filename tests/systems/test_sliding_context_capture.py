@@ -43,7 +43,7 @@ from tests.systems.contexts import (
     rows_of,
     version_of,
 )
-from tests.systems.servers import Models
+from tests.systems.loopback import Loopback
 
 RECENT = [
     Memory(id="e1", content="Anna reviewed the budget\nand the plan."),
@@ -874,8 +874,8 @@ def test_values_out_of_range_are_refused(
 
 
 @pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
-    with Models() as server:
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    with Loopback() as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
@@ -896,7 +896,7 @@ def command(folder: Path, turn: object, *flags: str) -> Result:
     return CliRunner().invoke(main, words, input=given, prog_name="echoless")
 
 
-def test_the_command_keeps_a_turn_and_says_so_as_json(tmp_path: Path, models: Models) -> None:
+def test_the_command_keeps_a_turn_and_says_so_as_json(tmp_path: Path, models: Loopback) -> None:
     folder = build(tmp_path / "db", [])
     models.write = lambda _prompt: (200, "Deployed build 7 to staging.")
     flags = ("--embedding-model", "small", "--locale", "ja")
@@ -910,7 +910,7 @@ def test_the_command_keeps_a_turn_and_says_so_as_json(tmp_path: Path, models: Mo
 
 
 def test_the_command_does_without_a_model(
-    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, models: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = build(tmp_path / "db", [])
     monkeypatch.delenv("ANTHROPIC_API_KEY")
@@ -936,7 +936,7 @@ def test_the_command_does_without_a_model(
     ],
 )
 def test_a_wrong_call_of_the_command_changes_nothing(
-    tmp_path: Path, models: Models, given: object, flags: tuple[str, ...], code: int, told: str
+    tmp_path: Path, models: Loopback, given: object, flags: tuple[str, ...], code: int, told: str
 ) -> None:
     folder = build(tmp_path / "db", [])
     named = () if told == "--embedding-model" else ("--embedding-model", "small")
@@ -948,7 +948,7 @@ def test_a_wrong_call_of_the_command_changes_nothing(
     assert not (tmp_path / "missing").exists()
 
 
-def test_two_processes_that_keep_one_turn_store_it_once(tmp_path: Path, models: Models) -> None:
+def test_two_processes_that_keep_one_turn_store_it_once(tmp_path: Path, models: Loopback) -> None:
     folder = build(tmp_path / "db", [])
     words = [sys.executable, "-m", "echoless", "sliding-context", "capture"]
     words += ["--db-path", str(folder), "--embedding-model", "small", "--no-llm"]

@@ -12,7 +12,7 @@ import click
 
 from echoless.errors import UsageError
 from echoless.profiles import SLIDING_CONTEXT
-from echoless.systems.sliding_context.wording import LOCALES
+from echoless.systems.sliding_context.wording import LANGUAGES
 
 SUMMARY_CHARS: Final = 500
 """Longest summary, in characters."""
@@ -21,6 +21,7 @@ WINDOW_HOURS: Final = 168.0
 """How old an entry may be that is shown to the model."""
 
 SIMILARITY: Final = SLIDING_CONTEXT.detectors[0].threshold or 0.85
+LOCALES: Final = ("de", "en")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +115,18 @@ _EMBEDDING_MODEL: Final = click.Option(
 _MODEL: Final = click.Option(
     ["--model"], metavar="NAME", help="The model that writes; a small one by default."
 )
-_LOCALE: Final = click.Option(
-    ["--locale"],
-    type=click.Choice(LOCALES),
-    default="de",
-    show_default=True,
-    help="Language in which the model is asked.",
-)
+
+
+def _locale(known: Sequence[str]) -> click.Option:
+    return click.Option(
+        ["--locale"],
+        type=click.Choice(known),
+        default="de",
+        show_default=True,
+        help="Language in which the model is asked.",
+    )
+
+
 _NO_LLM: Final = click.Option(["--no-llm"], is_flag=True, help="Do without a model, by rule.")
 
 OPTIONS: Final[tuple[click.Option, ...]] = (
@@ -145,7 +151,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
     _EMBEDDING_API_KEY,
     _EMBEDDING_MODEL,
     _MODEL,
-    _LOCALE,
+    _locale(LOCALES),
     _NO_LLM,
     click.Option(
         ["--across-sessions"],
@@ -165,7 +171,7 @@ CAPTURE_OPTIONS: Final[tuple[click.Option, ...]] = (
     _EMBEDDING_API_KEY,
     _EMBEDDING_MODEL,
     _MODEL,
-    _LOCALE,
+    _locale(LANGUAGES),
     click.Option(
         ["--prompt-file"],
         metavar="FILE",

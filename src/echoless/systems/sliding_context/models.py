@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from echoless.codec import floats_to_bytes
 from echoless.errors import EcholessError, EncoderError, ModelError
 from echoless.llm import Complete, Embed
 from echoless.model import Vector
 from echoless.stores.lancedb.layout import OPENAI_MODELS
+from echoless.systems.sliding_context.arguments import CaptureArgs, CleanupArgs
 from echoless.systems.sliding_context.texts import PROBE
 
 WHO: Final = "sliding-context"
@@ -18,31 +19,7 @@ WHO: Final = "sliding-context"
 T = TypeVar("T")
 
 
-class ModelArgs(Protocol):
-    """What the flags say about models; see `CleanupArgs` and `CaptureArgs`."""
-
-    @property
-    def api_key(self) -> str:
-        """For the model that writes."""
-        ...
-
-    @property
-    def model(self) -> str | None:
-        """Its name; the adapter's own if None."""
-        ...
-
-    @property
-    def embedding_api_key(self) -> str:
-        """For embeddings."""
-        ...
-
-    @property
-    def embedding_model(self) -> str | None:
-        """Its name; told by the length of the table's vectors if None."""
-        ...
-
-
-def open_complete(args: ModelArgs) -> Complete:
+def open_complete(args: CleanupArgs | CaptureArgs) -> Complete:
     """The model that merges, over the network.
 
     Raises:
@@ -53,13 +30,13 @@ def open_complete(args: ModelArgs) -> Complete:
 
     if not args.api_key:
         raise ModelError(
-            f"{WHO} needs a key for the model that writes: --api-key or ANTHROPIC_API_KEY. "
-            "--no-llm does without a model."
+            f"{WHO} needs a key for the model that merges: --api-key or ANTHROPIC_API_KEY. "
+            "--no-llm merges without a model."
         )
     return AnthropicModel(args.api_key, model=args.model or MODEL, what=WHO)
 
 
-def open_embed(args: ModelArgs, dimensions: int | None) -> Embed:
+def open_embed(args: CleanupArgs | CaptureArgs, dimensions: int | None) -> Embed:
     """The embedding model, over the network.
 
     Args:

@@ -11,7 +11,7 @@ from typing import Final
 from echoless.errors import UsageError
 from echoless.model import Memory
 
-LOCALES: Final = ("de", "en", "ja")
+LANGUAGES: Final = ("de", "en", "ja")
 
 _FRAME: Final = re.compile(r"<(\s*/?\s*transcript)", re.IGNORECASE)
 
@@ -61,12 +61,12 @@ def wording(locale: str, name: str) -> str:
 
     Args:
         locale: `de`, `en` or `ja`.
-        name: `summary`, `dedup` or `merge`.
+        name: `summary` or `dedup`.
 
     Raises:
         UsageError: An unknown locale.
     """
-    if locale not in LOCALES:
-        raise UsageError(f"Unknown locale {locale!r}. Known: {', '.join(LOCALES)}.")
+    if locale not in LANGUAGES:
+        raise UsageError(f"Unknown locale {locale!r}. Known: {', '.join(LANGUAGES)}.")
     lies = resources.files("echoless.systems.sliding_context") / "locales" / locale / f"{name}.txt"
     return lies.read_text("utf-8").strip()
