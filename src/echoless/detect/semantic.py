@@ -189,7 +189,7 @@ def _by_parts(matrix: Matrix, limit: _Limit) -> Iterator[tuple[int, int, float]]
     for (one, other), covered in sorted(together.items()):
         if len(covered[0]) == counts[one][1] or len(covered[1]) == counts[other][1]:
             table = _table(matrix, norms, counts[one], counts[other])
-            yield one, other, symmetric(table)
+            yield one, other, _symmetric(table)
 
 
 def similarities(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float | None]:
@@ -206,7 +206,7 @@ def similarities(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float
 
     counts, norms = _counts(matrix.owners), row_norms(matrix.rows)
     return [
-        symmetric(_table(matrix, norms, counts[one], counts[other]))
+        _symmetric(_table(matrix, norms, counts[one], counts[other]))
         if one in counts and other in counts
         else None
         for one, other in pairs
@@ -235,14 +235,7 @@ def _table(
     return flat.reshape(one[1], other[1])
 
 
-def symmetric(table: NDArray[np.float64]) -> float:
-    """Worst part's best match, the lower of both directions.
-
-    Args:
-        table: Cosines of all parts of one memory (rows) with all parts of another (columns).
-
-    Returns:
-        0 to 1.
-    """
+def _symmetric(table: NDArray[np.float64]) -> float:
+    """Worst part's best match, lower of both directions, 0 to 1."""
     there, back = table.max(axis=1).min(), table.max(axis=0).min()
     return max(0.0, float(min(there, back)))

@@ -10,12 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from echoless.detect.lexical import DEFAULT_THRESHOLD as LEXICAL
 from echoless.detect.normalised import CASE_FOLDED, CASE_KEPT
-from echoless.detect.semantic import symmetric
 from echoless.model import Memory
 from echoless.profiles import DetectorUse, Profile
 from echoless.remembering.index import EXACT, LOOSE, NORMALISED, MemoryIndex, forms
@@ -23,7 +19,6 @@ from echoless.tally import Tally
 from echoless.text import normalise
 from echoless.vectors.base import Vectoriser
 from echoless.vectors.calibration import DEFAULT_OPERATING_POINT
-from echoless.vectors.join import DECIMALS
 
 if TYPE_CHECKING:
     from echoless.vectors.base import Matrix
@@ -151,19 +146,12 @@ class Question:
         if known is None or known.dimensions != matrix.rows.shape[1]:
             return
         limit = use.threshold or matrix.operating_point or DEFAULT_OPERATING_POINT
-        rows = _unit(matrix.rows)
-        for place in known.nearest(matrix.rows, self._allowed):
-            table = (rows @ _unit(known.rows_of(place)).T).round(DECIMALS)
-            there, back = float(table.max(axis=1).min()), float(table.max(axis=0).min())
-            reached = max(there, back)
-            if reached > limit or (use.inclusive and reached == limit):
-                yield place, min(1.0, symmetric(table))
-
-
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    wide = rows.astype(np.float64)
-    unit: NDArray[np.float64] = wide / np.sqrt((wide**2).sum(axis=1, keepdims=True))
-    return unit
+        close = known.nearest(matrix.rows, self._allowed)
+        passing = close.one_way > limit
+        if use.inclusive:
+            passing |= close.one_way == limit
+        found = zip(close.places[passing].tolist(), close.both_ways[passing].tolist(), strict=True)
+        yield from ((place, max(0.0, cosine)) for place, cosine in found)
 
 
 def _turns(lists: Sequence[Ranked]) -> Iterator[int]:

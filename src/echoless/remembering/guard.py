@@ -120,7 +120,8 @@ class Guard:
             tally = Tally()
             memory = as_stored(self._store, wish.memory(), self.settings, self._vectoriser)
             matrices = vectors_of(memory, self._vectoriser, tally)
-            self._current(tally)  # the first reading of a store must not hold the lock
+            if self._index is None:
+                self._current(tally)  # the first reading of a store must not hold its lock
             if wish.dry_run:
                 return self._decide(wish, memory, matrices, tally)
             return self._within(lambda: self._decide(wish, memory, matrices, tally))

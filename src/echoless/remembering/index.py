@@ -189,10 +189,7 @@ class MemoryIndex:
         self.alive.append(np.array([m.id in fit for m in memories], dtype=np.bool_))
         self._note_keys(first)
         told = [(first + at, m) for at, m in enumerate(memories) if m.id in fit]
-        if len(told) > 1:
-            self.wording.fill((place, m.content) for place, m in told)
-        elif told:
-            self.wording.add(told[0][0], told[0][1].content)
+        self.wording.add((place, m.content) for place, m in told)
         self._place_vectors(told, tally)
 
     def _note_keys(self, first: int) -> None:

@@ -124,7 +124,8 @@ def _write(index: MemoryIndex, folder: Path) -> None:
 
 def _read(index: MemoryIndex, folder: Path, told: Mapping[str, Any]) -> None:
     arrays: dict[str, Any] = {
-        path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in folder.glob("*.npy")
+        path.stem: np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        for path in folder.glob("*.npy")
     }
     index.restore(told["ids"], told["codes"], arrays)
     index.wording = WordingIndex(segments_from(arrays, told["segments"]))

@@ -9,26 +9,49 @@ signs are taken of what is left without it, or half of the bits would say nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from echoless.remembering.growing import Rows
+from echoless.vectors.join import DECIMALS
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Doubles = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
-BITS: Final = 512
+BITS: Final = 256
 LOOKED_AT: Final = 64
 SEED: Final = 42
+
+FAR: Final = 0.42
+"""Share of the bits in which vectors differ whose cosine is not worth taking: at a cosine of .25
+they differ in .42 of them, strangers in half."""
 
 _MEAN_OF: Final = 4_096
 """Vectors the mean is taken of; of more it hardly moves."""
 
 _BLOCK: Final = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Memories close to a question, in the same order in all three.
+
+    Attributes:
+        places: Shape (n,), int64, ascending.
+        one_way: Shape (n,): cosine of the worst part's best match, in the better direction, six
+            decimals: that all of one is found in the other.
+        both_ways: As above, in the worse direction: what the detector reports.
+    """
+
+    places: Ints
+    one_way: Doubles
+    both_ways: Doubles
 
 
 class VectorIndex:
@@ -68,7 +91,7 @@ class VectorIndex:
         self._fresh = Rows(np.empty((0, self.dimensions), dtype=np.float32))
         self._owners = Rows(owners)
         made = self._signed(unit) if signatures is None else signatures
-        self._signatures = Rows(made)
+        self._columns = [Rows(made[:, word].copy()) for word in range(made.shape[1])]
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -78,41 +101,42 @@ class VectorIndex:
         unit = _unit(rows)
         self._fresh.append(unit)
         self._owners.append(owners)
-        self._signatures.append(self._signed(unit))
+        for column, words in zip(self._columns, self._signed(unit).T, strict=True):
+            column.append(words)
 
-    def nearest(
-        self, rows: Floats, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT
-    ) -> list[int]:
-        """Places of the memories with a vector close to any of the question's, closest first.
+    def nearest(self, rows: Floats, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT) -> Close:
+        """Memories with a vector close to one of the question's.
 
         Args:
             rows: Shape (parts, dimensions).
             allowed: Shape (places,): which memories may be named.
-            many: Vectors of which the cosine is taken, for each of the question's.
+            many: Vectors looked at, for each of the question's.
         """
-        best: dict[int, float] = {}
-        for row in _unit(rows):
-            closest = self._closest(row, allowed, many)
-            cosines = self._rows(closest) @ row
-            for owner, cosine in zip(
-                self._owners.all[closest].tolist(), cosines.tolist(), strict=True
-            ):
-                best[owner] = max(cosine, best.get(owner, -1.0))
-        return sorted(best, key=lambda place: (-best[place], place))
+        unit = _unit(rows)
+        looked_at = np.unique(np.concatenate([self._closest(row, allowed, many) for row in unit]))
+        places = np.unique(self._owners.all[looked_at])
+        if not len(places):
+            return Close(places, np.empty(0), np.empty(0))
+        first = np.searchsorted(self._owners.all, places)
+        counts = np.searchsorted(self._owners.all, places, side="right") - first
+        starts = np.cumsum(counts) - counts
+        numbers = np.repeat(first - starts, counts) + np.arange(counts.sum())
+        cosines = unit.astype(np.float64) @ self._rows(numbers).astype(np.float64).T
+        cosines = cosines.round(DECIMALS).clip(-1.0, 1.0)
+        there = np.maximum.reduceat(cosines, starts, axis=1).min(axis=0)
+        back = np.minimum.reduceat(cosines.max(axis=0), starts)
+        return Close(places, np.maximum(there, back), np.minimum(there, back))
 
     def _closest(self, row: Floats, allowed: NDArray[np.bool_], many: int) -> Ints:
-        """Numbers of the vectors whose signatures differ least."""
+        """Numbers of the vectors whose signatures differ least, of those that differ little."""
         asked = self._signed(row[None, :])[0]
-        apart = _differing(self._signatures.all, asked)
-        apart[~allowed[self._owners.all]] = BITS + 1
-        count = min(many, len(apart))
-        chosen = np.argpartition(apart, count - 1)[:count]
-        return np.sort(chosen[apart[chosen] <= BITS])
-
-    def rows_of(self, place: int) -> Floats:
-        """The vectors of a memory, of unit length: shape (parts, dimensions)."""
-        first, last = np.searchsorted(self._owners.all, [place, place + 1])
-        return self._rows(np.arange(first, last))
+        apart = _differing([column.all for column in self._columns], asked)
+        near = np.flatnonzero(apart <= FAR * BITS)
+        near = near[allowed[self._owners.all[near]]]
+        if len(near) <= many:
+            return near
+        chosen: Ints = near[np.argpartition(apart[near], many)[:many]]
+        return chosen
 
     def _rows(self, numbers: Ints) -> Floats:
         kept = len(self._kept)
@@ -135,7 +159,7 @@ class VectorIndex:
             "owners": self._owners.all,
             "rows": np.concatenate([self._kept, self._fresh.all]),
             "mean": self.mean,
-            "signatures": self._signatures.all,
+            "signatures": np.stack([column.all for column in self._columns], axis=1),
         }
 
 
@@ -149,11 +173,21 @@ def _unit(rows: Floats) -> Floats:
 _COUNTS: Final = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
 
 
-def _differing(signatures: Words, asked: Words) -> NDArray[np.int64]:
-    """In how many bits each signature differs from the one asked about."""
-    apart = signatures ^ asked
+def _differing(columns: Sequence[Words], asked: Words) -> NDArray[np.int16]:
+    """In how many bits each signature differs from the one asked about.
+
+    Column by column: popcount of contiguous words is four times as quick as of rows.
+    """
+    apart = np.zeros(len(columns[0]), dtype=np.int16)
+    for column, word in zip(columns, asked, strict=True):
+        apart += _ones(column ^ word)
+    return apart
+
+
+def _ones(words: Words) -> NDArray[np.uint8]:
     if hasattr(np, "bitwise_count"):
-        counted: NDArray[np.int64] = np.bitwise_count(apart).sum(axis=1, dtype=np.int64)
+        counted: NDArray[np.uint8] = np.bitwise_count(words)
         return counted
-    old: NDArray[np.int64] = _COUNTS[apart.view(np.uint8)].sum(axis=1, dtype=np.int64)
-    return old  # numpy before 2.0
+    by_byte = _COUNTS[words.view(np.uint8)].reshape(-1, 8)  # numpy before 2.0
+    old: NDArray[np.uint8] = by_byte.sum(axis=1, dtype=np.uint8)
+    return old

@@ -24,14 +24,17 @@ from echoless.text import padded_for_ngrams
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-POSTINGS: Final = 40_000
-"""Postings read for a question, rarest n-grams first; about 0.3 ms."""
+POSTINGS: Final = 20_000
+"""Postings read for a question, rarest n-grams first."""
 
 LOOKED_AT: Final = 40
 """Memories scored exactly."""
 
-OPEN: Final = 128
-"""Memories of the open segment."""
+OPEN: Final = 16
+"""Memories of the open segment, which is made anew for each that comes in."""
+
+MANY: Final = 16_384
+"""Rows made into a segment at once, where many come in."""
 
 _CHARACTER: Final = 21
 """Bits of a code point; three fit into an int64."""
@@ -106,21 +109,26 @@ def _segment(owners: Ints, starts: Ints, terms: Ints, counts: NDArray[np.int32])
     return Segment(owners, starts, terms, counts, ordered[first], begins, rows[order])
 
 
-def build(texts: Iterable[tuple[int, str]]) -> Segment:
-    """A segment of memories, by their places in the index."""
-    owners, lengths = [], []
-    terms: list[Ints] = []
-    counts: list[Ints] = []
-    for owner, text in texts:
-        names, times = np.unique(packed(text), return_counts=True)
-        owners.append(owner)
-        lengths.append(len(names))
-        terms.append(names)
-        counts.append(times)
+Row = tuple[int, Ints, Ints]
+"""Place of a memory, its n-grams in ascending order, and how often each occurs."""
+
+
+def row_of(place: int, text: str) -> Row:
+    """A memory as a row."""
+    names, times = np.unique(packed(text), return_counts=True)
+    return place, names, times
+
+
+def build(rows: Iterable[Row]) -> Segment:
+    """A segment of rows."""
+    told = list(rows)
+    lengths = [len(names) for _, names, _ in told]
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-    flat = np.concatenate(terms) if terms else np.empty(0, np.int64)
-    many = np.concatenate(counts) if counts else np.empty(0, np.int64)
-    return _segment(np.array(owners, dtype=np.int64), starts, flat, many.astype(np.int32))
+    empty = [np.empty(0, np.int64)]
+    terms = np.concatenate([names for _, names, _ in told] or empty)
+    counts = np.concatenate([times for _, _, times in told] or empty)
+    owners = np.array([place for place, _, _ in told], dtype=np.int64)
+    return _segment(owners, starts, terms, counts.astype(np.int32))
 
 
 def join(one: Segment, other: Segment) -> Segment:
@@ -140,7 +148,9 @@ class WordingIndex:
     def __init__(self, segments: Sequence[Segment] = ()) -> None:
         """Begin with segments that were kept, or with none."""
         self._segments = list(segments)
-        self._open: list[tuple[int, str]] = []
+        self._rows: list[Row] = []
+        self._open: list[Segment] = []
+        self._stale = False
 
     @property
     def segments(self) -> list[Segment]:
@@ -148,24 +158,29 @@ class WordingIndex:
         self._close()
         return self._segments
 
-    def fill(self, texts: Iterable[tuple[int, str]]) -> None:
-        """Add many memories at once: place in the index, and text."""
-        self._close()
-        made = build(texts)
-        if made.size:
-            self._segments.append(made)
+    def add(self, texts: Iterable[tuple[int, str]]) -> None:
+        """Add memories: place in the index, and text."""
+        for place, text in texts:
+            self._rows.append(row_of(place, text))
+            if len(self._rows) >= MANY:
+                self._close()
+        self._stale = True
 
-    def add(self, place: int, text: str) -> None:
-        """Add one memory."""
-        self._open.append((place, text))
-        if len(self._open) >= OPEN:
-            self._close()
+    def _pool(self) -> list[Segment]:
+        """All segments, the open one last."""
+        if self._stale:
+            if len(self._rows) >= OPEN:
+                self._close()
+            self._open = [build(self._rows)] if self._rows else []
+            self._stale = False
+        return [*self._segments, *self._open]
 
     def _close(self) -> None:
-        if self._open:
-            self._segments.append(build(self._open))
-            self._open = []
-        while len(self._segments) > 1 and self._segments[-2].size < 3 * self._segments[-1].size:
+        """Make a segment of the open rows, and join segments of like size."""
+        if self._rows:
+            self._segments.append(build(self._rows))
+        self._rows, self._open = [], []
+        while len(self._segments) > 1 and self._segments[-2].size < 4 * self._segments[-1].size:
             last = self._segments.pop()
             self._segments[-1] = join(self._segments[-1], last)
 
@@ -182,28 +197,28 @@ class WordingIndex:
         Returns:
             Place and cosine (0 to 1, six decimals), closest first, ties by place.
         """
-        names, times = np.unique(packed(text), return_counts=True)
-        if not len(names):
+        _, names, times = row_of(-1, text)
+        pool = self._pool()
+        if not len(names) or not pool:
             return []
-        pool = [*self._segments, build(self._open)] if self._open else self._segments
         everything = sum(segment.size for segment in pool)
-        frequencies = sum((s.frequencies(names) for s in pool), np.zeros(len(names), np.int64))
+        frequencies = _frequencies(pool, names)
         weights = times * _idf(frequencies, everything)
         chosen = _affordable(frequencies)
         proposed: list[tuple[float, int, int]] = []
         for number, segment in enumerate(pool):
             proposed += _proposed(segment, number, names[chosen], weights[chosen], allowed, many)
         proposed.sort(key=lambda each: (-each[0], each[1], each[2]))
-        rows: dict[int, list[int]] = {}
-        for _, number, row in proposed[:many]:
-            rows.setdefault(number, []).append(row)
+        rows = [(pool[number], row) for _, number, row in proposed[:many]]
+        if not rows:
+            return []
         question = (names, weights / np.sqrt((weights**2).sum()))
-        scored = [
-            hit
-            for number in rows
-            for hit in _scored(pool, number, rows[number], question, everything)
-        ]
-        return sorted(scored, key=lambda hit: (-hit[1], hit[0]))
+        return _scored(pool, rows, question, everything)
+
+
+def _frequencies(pool: Sequence[Segment], names: Ints) -> Ints:
+    """In how many memories of all segments each n-gram occurs."""
+    return sum((s.frequencies(names) for s in pool), np.zeros(len(names), np.int64))
 
 
 def _idf(frequencies: Ints, everything: int) -> Floats:
@@ -237,36 +252,38 @@ def _proposed(
         [segment.posts[s : s + c] for s, c in zip(starts.tolist(), counts.tolist(), strict=True)]
     )
     shared = np.bincount(rows, np.repeat(weights**2, counts), minlength=segment.size)
-    lengths = np.sqrt(np.maximum(1, np.diff(segment.starts)))
-    scores: Floats = shared / lengths * allowed[segment.owners]
-    best = np.argpartition(-scores, min(many, len(scores) - 1))[:many]
-    return [(float(scores[row]), number, int(row)) for row in best.tolist() if scores[row] > 0]
+    hit = np.flatnonzero(shared)
+    hit = hit[allowed[segment.owners[hit]]]
+    scores: Floats = shared[hit] / np.sqrt(segment.starts[hit + 1] - segment.starts[hit])
+    if len(hit) > many:
+        best = np.argpartition(-scores, many)[:many]
+        hit, scores = hit[best], scores[best]
+    found = zip(scores.tolist(), hit.tolist(), strict=True)
+    return [(score, number, row) for score, row in found]
 
 
 def _scored(
     pool: Sequence[Segment],
-    number: int,
-    rows: Sequence[int],
+    rows: Sequence[tuple[Segment, int]],
     question: tuple[Ints, Floats],
     everything: int,
 ) -> list[tuple[int, float]]:
-    """Place and exact cosine of some rows of a segment."""
-    segment = pool[number]
-    spans = [slice(int(segment.starts[r]), int(segment.starts[r + 1])) for r in rows]
-    lengths = np.array([span.stop - span.start for span in spans])
-    terms = np.concatenate([segment.terms[span] for span in spans])
-    counts = np.concatenate([segment.counts[span] for span in spans])
+    """Place and exact cosine of some rows, closest first."""
+    spans = [(s, slice(int(s.starts[r]), int(s.starts[r + 1]))) for s, r in rows]
+    lengths = np.array([span.stop - span.start for _, span in spans])
+    terms = np.concatenate([segment.terms[span] for segment, span in spans])
+    counts = np.concatenate([segment.counts[span] for segment, span in spans])
     names, where = np.unique(terms, return_inverse=True)
-    frequencies = sum((s.frequencies(names) for s in pool), np.zeros(len(names), np.int64))
-    weights = counts * _idf(frequencies, everything)[where]
+    weights = counts * _idf(_frequencies(pool, names), everything)[where]
     ends = np.cumsum(lengths) - lengths
     norms = np.sqrt(np.add.reduceat(weights**2, ends))
     asked, worth = question
     at = np.minimum(np.searchsorted(asked, terms), len(asked) - 1)
     shared = np.where(asked[at] == terms, worth[at], 0.0) * weights
     cosines = np.minimum(np.round(np.add.reduceat(shared, ends) / norms, DECIMALS), 1.0)
-    owners = segment.owners[np.array(rows)]
-    return list(zip(owners.tolist(), cosines.tolist(), strict=True))
+    owners = [int(segment.owners[row]) for segment, row in rows]
+    found = zip(owners, cosines.tolist(), strict=True)
+    return sorted(found, key=lambda hit: (-hit[1], hit[0]))
 
 
 def arrays_of(segments: Sequence[Segment]) -> Mapping[str, NDArray[np.generic]]:

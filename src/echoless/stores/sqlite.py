@@ -53,6 +53,7 @@ class SqliteStore:
         self._path = path
         self._database = database
         self._writing = False
+        self._writer: Database | None = None
         self.url = f"sqlite:///{path}"
 
     @classmethod
@@ -190,10 +191,13 @@ class SqliteStore:
             (last,) = self._db.execute(
                 f"SELECT coalesce(max(number), 0) FROM {schema.CHANGES}"
             ).fetchone()
-            state = f"{self.identity}/{last}"
+            mine = self.identity
+            state = f"{mine}/{last}"
             identity, _, number = since.rpartition("/")
-            if identity != self.identity or not number.isdecimal() or int(number) > last:
+            if identity != mine or not number.isdecimal() or int(number) > last:
                 return state, None
+            if int(number) == last:
+                return state, ()
             rows = self._db.execute(
                 f"SELECT id FROM {schema.CHANGES} WHERE number > ?", (int(number),)
             )
@@ -208,14 +212,23 @@ class SqliteStore:
             yield
             return
         reader = self._database
-        writer = open_for_writing(self._path)
+        if self._writer is None:
+            self._writer = self._open_writer()
+        self._database, self._writing = self._writer, True
         try:
-            _migrate(writer)
-            self._database, self._writing = writer, True
             yield
         finally:
             self._database, self._writing = reader, False
+
+    def _open_writer(self) -> Database:
+        """Opened by the first write and kept: whoever remembers a text writes again soon."""
+        writer = open_for_writing(self._path)
+        try:
+            _migrate(writer)
+        except BaseException:
             writer.close()
+            raise
+        return writer
 
     def transaction(self) -> AbstractContextManager[None]:
         """All or nothing, lineage included."""
@@ -284,6 +297,9 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the file."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
         self._database.close()
 
     def __enter__(self) -> Self:

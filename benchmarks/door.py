@@ -1,0 +1,212 @@
+"""How long the door takes: `python -m benchmarks.door [--sizes 1000,10000,100000] [--writes 400]`.
+
+Remembers texts in SQLite stores of several sizes with the default profile: half of them new, a
+quarter dressed copies, a quarter with another value. Vectors come from a table, so the encoder's
+own time is not in the figures; what the door does with them is. Times of one call each, by stage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import memories
+from benchmarks.measure import keep
+from echoless import Choices, Guard, open_store, resolve
+from echoless.adding import add
+from echoless.remembering import guard as guards
+from echoless.remembering import writing
+from echoless.remembering.asking import Question
+from echoless.remembering.index import MemoryIndex
+
+STAGES = ("index", "candidates", "read", "judge", "write", "lock and commit")
+
+
+class Table:
+    """Vectors of 384 components made before the clock runs; shared words mean a high cosine."""
+
+    model = "table@1"
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        rng = np.random.default_rng(7)
+        words = sorted({word for text in texts for word in text.lower().split()})
+        rows = rng.standard_normal((len(words), 384)).astype(np.float32)
+        at = {word: number for number, word in enumerate(words)}
+        self._rows = {
+            text: rows[[at[w] for w in text.lower().split()]].sum(axis=0) for text in texts
+        }
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        return np.stack([self._rows[text] for text in texts])
+
+
+class Clock:
+    """Seconds by stage of one call; a stage within another counts for itself only."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = {}
+        self._open: list[list[float]] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        self._open.append([0.0])
+        try:
+            yield
+        finally:
+            took = time.perf_counter() - start
+            inside = self._open.pop()[0]
+            self.spent[name] = self.spent.get(name, 0.0) + took - inside
+            if self._open:
+                self._open[-1][0] += took
+
+    def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def within(*given: Any, **named: Any) -> Any:
+            with self.stage(name):
+                return function(*given, **named)
+
+        return within
+
+
+def texts(size: int, writes: int) -> tuple[list[str], list[str]]:
+    """What is there, and what is remembered then."""
+    made = [m.content for m in memories(size + writes)]
+    there, new = made[:size], made[size:]
+    said = []
+    for number, text in enumerate(new):
+        old = there[(number * 7919) % size]
+        said.append((text, f"Note: {old}", text, f"{old} Since {1000 + number}.")[number % 4])
+    return there, said
+
+
+def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
+    there, said = texts(size, writes)
+    clock = Clock()
+    path = folder / f"{size}.db"
+    settings = resolve(Choices(encoder="none", cache=True))
+    with open_store(f"sqlite:///{path}", create=True) as store:
+        with store.writing():
+            store.put([replace(memory, namespace="") for memory in memories(size)])
+        with Guard(store, settings) as guard:
+            _with_vectors(guard, Table([*there, *said]))
+            start = time.perf_counter()
+            guard.remember(said[0], dry_run=True)
+            built = time.perf_counter() - start
+            for text in said[:20]:  # lexicons and patterns are read when they are first used
+                guard.remember(text, dry_run=True)
+            _instrument(clock, guard)
+            calls, stages = [], []
+            for text in said:
+                clock.spent = {}
+                start = time.perf_counter()
+                guard.remember(text)
+                calls.append(time.perf_counter() - start)
+                stages.append(dict(clock.spent))
+            start = time.perf_counter()
+        kept = time.perf_counter() - start
+        with Guard(store, settings) as again:
+            _with_vectors(again, Table([*there, *said]))
+            start = time.perf_counter()
+            again.remember(said[0], dry_run=True)
+            opened = time.perf_counter() - start
+    return _figures(size, calls, stages) | {"built_s": built, "kept_s": kept, "opened_s": opened}
+
+
+def _with_vectors(guard: Any, table: Table) -> None:
+    from echoless.vectors.vectorise import MemoryVectoriser  # noqa: PLC0415
+
+    guard._vectoriser = MemoryVectoriser(table)
+
+
+def _instrument(clock: Clock, guard: Any) -> None:
+    MemoryIndex.refresh = clock.timed("index", _PLAIN["refresh"])  # type: ignore[method-assign]
+    Question.named = clock.timed("candidates", _PLAIN["named"])  # type: ignore[method-assign]
+    guards.Guard._read = clock.timed("read", _PLAIN["read"])  # type: ignore[method-assign]
+    guard._judge.judge_all = clock.timed(
+        "judge", type(guard._judge).judge_all.__get__(guard._judge)
+    )
+    guard._within = clock.timed("lock and commit", type(guard)._within.__get__(guard))
+    for name in ("add", "confirm"):
+        setattr(writing, name, clock.timed("write", _PLAIN[name]))
+
+
+_PLAIN: Mapping[str, Callable[..., Any]] = {
+    "refresh": MemoryIndex.refresh,
+    "named": Question.named,
+    "read": guards.Guard._read,
+    "add": add,
+    "confirm": writing.confirm,
+}
+
+
+def _figures(
+    size: int, calls: Sequence[float], stages: Sequence[Mapping[str, float]]
+) -> dict[str, Any]:
+    ms = 1000 * np.array(calls)
+    by_stage = {
+        name: [
+            round(1000 * float(q), 3)
+            for q in np.quantile([s.get(name, 0.0) for s in stages], (0.5, 0.95))
+        ]
+        for name in STAGES
+    }
+    p50, p95 = (round(float(q), 3) for q in np.quantile(ms, (0.5, 0.95)))
+    return {"memories": size, "p50_ms": p50, "p95_ms": p95, "stages": by_stage}
+
+
+def _body(found: Sequence[Mapping[str, Any]], writes: int) -> str:
+    lines = [
+        f"{writes} texts remembered in each store: half new, a quarter dressed copies, a quarter with",
+        "another value. Milliseconds of a call, without the encoder; p50 / p95.",
+        "",
+        "| memories | whole call | " + " | ".join(STAGES) + " |",
+        "|---" * (2 + len(STAGES)) + "|",
+    ]
+    lines += [
+        f"| {f['memories']:,} | **{f['p50_ms']:.2f} / {f['p95_ms']:.2f}** | "
+        + " | ".join(f"{a:.2f} / {b:.2f}" for a, b in f["stages"].values())
+        + " |"
+        for f in found
+    ]
+    lines += [
+        "",
+        "| memories | index built, s | index kept, s | index opened again, s |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {f['memories']:,} | {f['built_s']:.2f} | {f['kept_s']:.2f} | {f['opened_s']:.2f} |"
+        for f in found
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="1000,10000,100000")
+    parser.add_argument("--writes", type=int, default=400)
+    parser.add_argument("--json", action="store_true", help="Print figures only; keep nothing.")
+    chosen = parser.parse_args()
+    sizes = [int(each) for each in chosen.sizes.split(",")]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["ECHOLESS_CACHE_DIR"] = f"{folder}/cache"
+        found = [measured(size, chosen.writes, Path(folder)) for size in sizes]
+    if chosen.json:
+        for each in found:
+            print(json.dumps(each))
+        return
+    command = f"python -m benchmarks.door --sizes {chosen.sizes} --writes {chosen.writes}"
+    keep("door", "How long the door takes", command, _body(found, chosen.writes))
+
+
+if __name__ == "__main__":
+    main()
