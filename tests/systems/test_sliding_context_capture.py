@@ -26,6 +26,7 @@ from echoless.systems.sliding_context import (
     Captured,
     TurnDecision,
     capture,
+    entries,
     parse_dedup_response,
     summarize_turn,
 )
@@ -745,6 +746,54 @@ def test_a_turn_told_twice_is_stored_once(capturing: Callable[..., Capture]) -> 
     assert first.id in again.why
     other = place("NEW: Deployed it.", turn={**turn, "messageRange": {"startId": "", "endId": ""}})
     assert other.id
+
+
+def test_a_turn_whose_entry_was_replaced_is_not_stored_again(
+    capturing: Callable[..., Capture],
+) -> None:
+    place = capturing(usual=EAST)
+    turn = {"sessionKey": "agent:main", "messageRange": {"startId": "9", "endId": "12"}}
+    later = {**turn, "messageRange": {"startId": "13", "endId": "15"}}
+    first = place("Deployed build 7 to staging.", turn=turn)
+    second = place("UPDATE [1]: Deployed build 7, then rolled back.", turn=later)
+    assert second.replace_id == first.id
+    again = place("NEW: Deployed build 7 to staging.", turn=turn)
+    assert (again.action, again.id) == ("skip", None)
+    assert list(rows_of(place.folder)) == [second.id]
+    with LanceStore.open(f"{place.folder}#context_entries") as store:
+        undo(store, second.run or "")
+        undo(store, first.run or "")
+    assert place("NEW: Deployed build 7 to staging.", turn=turn).id
+
+
+@pytest.mark.parametrize("added", [True, False])
+def test_a_turn_cut_off_while_it_is_stored_is_stored_once(
+    capturing: Callable[..., Capture], monkeypatch: pytest.MonkeyPatch, added: bool
+) -> None:
+    class Stops(BaseException):
+        """The process dies here."""
+
+    place = capturing(usual=EAST)
+    turn = {"sessionKey": "agent:main", "messageRange": {"startId": "9", "endId": "12"}}
+    note = entries.note
+
+    def dying(store: LanceStore, of: Any, entry_id: str, run: str | None = None) -> None:
+        if run is not None:
+            raise Stops
+        note(store, of, entry_id)
+        if not added:
+            raise Stops
+
+    monkeypatch.setattr(entries, "note", dying)
+    with pytest.raises(Stops):
+        place("Deployed build 7 to staging.", turn=turn)
+    monkeypatch.undo()
+    again = place("NEW: Deployed build 7 to staging.", turn=turn)
+    assert (again.id is None) is added
+    assert len(rows_of(place.folder)) == 1
+    later = {**turn, "messageRange": {"startId": "13", "endId": "15"}}
+    place("UPDATE [1]: Deployed build 7, then rolled back.", turn=later)
+    assert place("NEW: Deployed build 7 to staging.", turn=turn).id is None
 
 
 def test_entries_a_model_did_not_see_are_not_repeated(capturing: Callable[..., Capture]) -> None:

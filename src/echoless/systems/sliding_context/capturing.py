@@ -19,6 +19,8 @@ from echoless.facts_kept import lost_facts
 from echoless.llm import Complete, Embed
 from echoless.merging import merged
 from echoless.model import Json, Memory, Vector, fingerprint
+from echoless.recovery import recover
+from echoless.stores.base import writing_within
 from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
 from echoless.stores.lancedb.location import Location
 from echoless.stores.lancedb.store import LanceStore
@@ -36,6 +38,9 @@ from echoless.systems.sliding_context.turns import Turn
 
 UPDATE_MIN_SIMILARITY: Final = 0.50
 SKIP_MIN_SIMILARITY: Final = 0.30
+WAIT: Final = 30.0
+"""Seconds a writer waits for other writers."""
+
 _FAILED: Final = "sliding-context: capture failed: "
 
 
@@ -210,10 +215,14 @@ def _already(job: _Job, turn: Turn) -> Captured | None:
     """What there is to say of a turn without asking anyone."""
     if is_silent(turn.messages):
         return job.done(TurnDecision("skip"), why="the assistant had nothing to say")
-    stored = entries.entry_of(job.store, turn)
-    if stored is not None:
-        return job.done(TurnDecision("skip"), why=f"the turn is stored already, as {stored.id}")
-    return None
+    return _repeated(job)
+
+
+def _repeated(job: _Job) -> Captured | None:
+    stored = entries.stored_as(job.store, job.turn)
+    if stored is None:
+        return None
+    return job.done(TurnDecision("skip"), why=f"the turn is stored already, as {stored}")
 
 
 # ------------------------------------------------------------------ checks
@@ -294,22 +303,29 @@ def _stored(job: _Job, decision: TurnDecision, seen: Sequence[Memory]) -> Captur
     if len(decision.summary) < SHORTEST:
         return job.done(decision, why=f"the summary has less than {SHORTEST} characters")
     vector = job.vector(decision.summary)
-    with job.store.writing():
-        if twin := _twin(job, decision, seen):
-            return job.done(decision, why=f"{twin.id} says it in the same words since just now")
+    with writing_within(job.store, WAIT):
+        recover(job.store)  # a run that was cut off may be the one of this turn
+        if done := _repeated(job) or _twin(job, decision, seen):
+            return done
         entry = entries.new_entry(job.store, job.turn, decision.summary, vector, job.moment)
+        entries.note(job.store, job.turn, entry.id)
         if decision.replace_id is None:
             run = add(job.store, [entry], profile=SLIDING_CONTEXT, why="a turn, summed up")
-            return job.done(decision, id=entry.id, run=run)
-        return _replaced(job, decision, entry)
+            done = job.done(decision, id=entry.id, run=run)
+        else:
+            done = _replaced(job, decision, entry)
+        entries.note(job.store, job.turn, entry.id, done.run)
+        return done
 
 
-def _twin(job: _Job, decision: TurnDecision, seen: Sequence[Memory]) -> Memory | None:
-    """The entry of this very turn, or one with the same words that was stored meanwhile."""
-    stored = entries.entry_of(job.store, job.turn)
+def _twin(job: _Job, decision: TurnDecision, seen: Sequence[Memory]) -> Captured | None:
+    """What there is to say where the same words came in since the model was asked."""
     known = {entry.id for entry in seen}
-    fresh = [entry for entry in job.recent() if entry.id not in known]
-    return stored or next((e for e in fresh if e.content == decision.summary), None)
+    fresh = (entry for entry in job.recent() if entry.id not in known)
+    twin = next((entry for entry in fresh if entry.content == decision.summary), None)
+    if twin is None:
+        return None
+    return job.done(decision, why=f"{twin.id} says it in the same words since just now")
 
 
 def _replaced(job: _Job, decision: TurnDecision, entry: Memory) -> Captured:

@@ -13,9 +13,12 @@ from echoless.stores.lancedb.store import LanceStore
 from echoless.systems.sliding_context.summarizing import LAST
 from echoless.systems.sliding_context.turns import Turn
 from echoless.times import instant
+from echoless.undoing import history
 
 _HOUR: Final = 3600 * 10**9
 _GROUP: Final = "group"
+_ANSWER: Final = "sliding-context turn "
+_STANDING: Final = frozenset({"done", "purged"})
 
 
 def insist_on_layout(store: LanceStore) -> None:
@@ -70,17 +73,47 @@ def _privacy(session_type: str, channel: str) -> tuple[str, str]:
     return (_GROUP, channel) if session_type.strip().lower() == _GROUP else ("", "")
 
 
-def entry_of(store: LanceStore, turn: Turn) -> Memory | None:
-    """The entry a turn has already, known by session and range of messages; None without both."""
-    ends = [turn.message_range.get(key) for key in ("startId", "endId")]
-    if not (turn.session_key and all(ends)):
+def stored_as(store: LanceStore, turn: Turn) -> str | None:
+    """The entry a turn became, known by its session and range of messages; None without both.
+
+    It may have been replaced since; a run that was undone does not count.
+    """
+    key = _turn_key(turn)
+    if key is None:
         return None
-    wanted = canonical([turn.session_key, turn.message_range])
     for entry in store.scan():
         told = [entry.extra.get("sessionKey"), entry.extra.get("messageRange")]
-        if canonical(told) == wanted:
-            return entry
-    return None
+        if canonical(told) == key:
+            return entry.id
+    answer = store.ledger.answer(_ANSWER + key)
+    if answer is None:
+        return None
+    id_ = str(answer["id"])
+    runs = [str(answer["run"])] if "run" in answer else store.ledger.runs_touching(id_)[:1]
+    stands = any(past.status in _STANDING for run in runs for past in history(store.ledger, run))
+    return id_ if stands else None
+
+
+def note(store: LanceStore, turn: Turn, entry: str, run: str | None = None) -> None:
+    """Remember which entry a turn becomes; call inside `store.writing()`.
+
+    Args:
+        store: The table.
+        turn: The turn; without a session and a range of messages nothing is noted.
+        entry: Id of the new row.
+        run: The run that added it; None before it did, so that a crash in between is no repeat.
+    """
+    key = _turn_key(turn)
+    if key is not None:
+        told: dict[str, Json] = {"id": entry} if run is None else {"id": entry, "run": run}
+        with store.ledger.transaction():
+            store.ledger.keep_answer(_ANSWER + key, told)
+
+
+def _turn_key(turn: Turn) -> str | None:
+    ends = [turn.message_range.get(key) for key in ("startId", "endId")]
+    known = turn.session_key and all(ends)
+    return canonical([turn.session_key, turn.message_range]) if known else None
 
 
 def new_entry(store: LanceStore, turn: Turn, summary: str, vector: Vector, now: datetime) -> Memory:
