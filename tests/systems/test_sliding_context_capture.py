@@ -274,6 +274,16 @@ def test_no_more_than_three_entries_are_shown() -> None:
     assert "A fourth." not in prompt
 
 
+def test_entries_may_be_rows_of_the_table() -> None:
+    rows = [{"id": e.id, "summary": e.content, "channel": "telegram"} for e in RECENT]
+    told = summarize_turn(
+        MESSAGES, recent=rows, complete=Model("UPDATE [3]: Lunch is at one, not at noon.")
+    )
+    assert told["replaceId"] == "e3"
+    with pytest.raises(InputError, match="Recent entry 0"):
+        summarize_turn(MESSAGES, recent=[{"id": "e1"}], complete=Model("SKIP"))
+
+
 def test_the_request_can_be_replaced() -> None:
     prompt = asked(RECENT, prompt="Sum up {in} {max_chars} characters.", max_chars=99, locale="en")
     assert prompt.startswith("Sum up {in} 99 characters.\n\nHere are the last 3")

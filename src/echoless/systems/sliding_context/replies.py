@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from echoless.model import Memory
+from echoless.model import JsonObject, Memory
+from echoless.systems.sliding_context.turns import read_entries
 
 TurnAction: TypeAlias = Literal["new", "update", "skip"]
 By: TypeAlias = Literal["model", "rule", "injected"]
@@ -82,7 +83,7 @@ _NEW: Final = re.compile(
 _NUMBER: Final = re.compile(r"\[?\s*#?\s*(\d{1,9})\s*\]?\Z")
 
 
-def parse_dedup_response(text: str, recent: Sequence[Memory]) -> TurnDecision:
+def parse_dedup_response(text: str, recent: Sequence[Memory | JsonObject]) -> TurnDecision:
     """Read a reply.
 
     Before the keyword may stand one label, one list mark, a code fence and emphasis; keywords count
@@ -91,7 +92,7 @@ def parse_dedup_response(text: str, recent: Sequence[Memory]) -> TurnDecision:
 
     Args:
         text: What the model said.
-        recent: The entries it was shown, most recent first; without any the reply is the summary,
+        recent: The entries it was shown, most recent first, see `read_entries`; without any the reply is the summary,
             unless it is SKIP and nothing else.
 
     Returns:
@@ -102,7 +103,7 @@ def parse_dedup_response(text: str, recent: Sequence[Memory]) -> TurnDecision:
     if (_SKIP if recent else _ONLY_SKIP).match(begun):
         return TurnDecision("skip")
     if recent and (update := _UPDATE.match(begun)):
-        return _updated(_told(update), update["which"] or "", recent)
+        return _updated(_told(update), update["which"] or "", read_entries(recent))
     if new := _NEW.match(begun):  # without entries nobody asked for the keyword; it is no text
         return TurnDecision("new", _told(new))
     return TurnDecision("new", said)

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from echoless.errors import UsageError
 from echoless.llm import Complete
-from echoless.model import Json, Memory
+from echoless.model import Json, JsonObject, Memory
 from echoless.systems.sliding_context.arguments import SUMMARY_CHARS
 from echoless.systems.sliding_context.replies import TurnDecision, parse_dedup_response
 from echoless.systems.sliding_context.transcribing import (
@@ -18,7 +18,7 @@ from echoless.systems.sliding_context.transcribing import (
     rule_based_summary,
     transcript,
 )
-from echoless.systems.sliding_context.turns import Message, read_messages
+from echoless.systems.sliding_context.turns import Message, read_entries, read_messages
 from echoless.systems.sliding_context.wording import turn_prompt
 
 Warn: TypeAlias = Callable[[str], None]
@@ -34,7 +34,7 @@ _FAILED: Final = "sliding-context: LLM summarization failed, using rule-based: "
 def summarize_turn(
     messages: Sequence[Message | Json],
     *,
-    recent: Sequence[Memory],
+    recent: Sequence[Memory | JsonObject],
     complete: Complete | None,
     locale: str = "de",
     max_chars: int = SUMMARY_CHARS,
@@ -45,7 +45,8 @@ def summarize_turn(
 
     Args:
         messages: Of the turn, see `turns.read_messages`.
-        recent: Entries of the same privacy class, most recent first; the first three are shown.
+        recent: Entries of the same privacy class, most recent first, as memories or as rows with
+            `id` and `summary`; the first three are shown.
         complete: The model; None sums up by rule, and everything is new.
         locale: `de`, `en` or `ja`.
         max_chars: Of the summary, at least 20; a longer one is cut at the end of a word.
@@ -68,7 +69,7 @@ def summarize_turn(
     if len(told) < SHORTEST_TRANSCRIPT:
         was_put_in = len(transcript(said, injected=True)) >= SHORTEST_TRANSCRIPT
         return TurnDecision("skip", by="injected") if was_put_in else by_rule
-    shown = recent[:LAST] if complete is not None else ()
+    shown = read_entries(recent[:LAST]) if complete is not None else []
     asked = turn_prompt(told, shown, locale=locale, max_chars=max_chars, base=prompt)
     if complete is None:
         return by_rule

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from echoless.errors import InputError
-from echoless.model import EMPTY, Json, JsonObject
+from echoless.model import EMPTY, Json, JsonObject, Memory
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
 
@@ -148,6 +148,27 @@ def _object(told: JsonObject, key: str) -> JsonObject:
     if not isinstance(value, Mapping):
         raise InputError(f"The key {key!r} of a turn has to be an object, not {value!r}.")
     return value
+
+
+# ------------------------------------------------------------------ entries
+
+
+def read_entries(recent: Sequence[Memory | JsonObject]) -> list[Memory]:
+    """Recent entries, from memories or from rows with the keys `id` and `summary`.
+
+    Raises:
+        InputError: A row has no id or no summary.
+    """
+    return [_entry(at, one) for at, one in enumerate(recent)]
+
+
+def _entry(at: int, one: Memory | JsonObject) -> Memory:
+    if isinstance(one, Memory):
+        return one
+    id_, summary = one.get("id"), one.get("summary")
+    if not isinstance(id_, str) or not id_ or not isinstance(summary, str):
+        raise InputError(f"Recent entry {at} needs an 'id' and a 'summary', both texts.")
+    return Memory(id=id_, content=summary)
 
 
 # ------------------------------------------------------------------ messages
