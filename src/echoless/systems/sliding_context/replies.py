@@ -92,8 +92,8 @@ def parse_dedup_response(text: str, recent: Sequence[Memory | JsonObject]) -> Tu
 
     Args:
         text: What the model said.
-        recent: The entries it was shown, most recent first, see `read_entries`; without any the reply is the summary,
-            unless it is SKIP and nothing else.
+        recent: The entries it was shown, most recent first, see `read_entries`; without any the
+            reply is the summary, unless it is SKIP and nothing else.
 
     Returns:
         The decision. The summary of a `new` may be empty: then the reply had none.
