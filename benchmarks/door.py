@@ -23,8 +23,6 @@ import numpy as np
 from benchmarks.data import memories
 from benchmarks.measure import keep
 from echoless import Choices, Guard, open_store, resolve
-from echoless.adding import add
-from echoless.remembering import guard as guards
 from echoless.remembering import writing
 from echoless.remembering.asking import Question
 from echoless.remembering.index import MemoryIndex
@@ -47,6 +45,7 @@ class Table:
         }
 
     def encode(self, texts: Sequence[str]) -> Any:
+        """Look the vectors up."""
         return np.stack([self._rows[text] for text in texts])
 
 
@@ -59,6 +58,7 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        """Count a block for a stage."""
         start = time.perf_counter()
         self._open.append([0.0])
         try:
@@ -71,6 +71,8 @@ class Clock:
                 self._open[-1][0] += took
 
     def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, counted for a stage."""
+
         def within(*given: Any, **named: Any) -> Any:
             with self.stage(name):
                 return function(*given, **named)
@@ -123,30 +125,29 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
 
 
 def _with_vectors(guard: Any, table: Table) -> None:
+    """Give the guard vectors from the table, to find candidates by; the judge reads words only."""
     from echoless.vectors.vectorise import MemoryVectoriser  # noqa: PLC0415
 
-    guard._vectoriser = MemoryVectoriser(table)
+    vars(guard)["_vectoriser"] = MemoryVectoriser(table)
 
 
 def _instrument(clock: Clock, guard: Any) -> None:
-    MemoryIndex.refresh = clock.timed("index", _PLAIN["refresh"])  # type: ignore[method-assign]
-    Question.named = clock.timed("candidates", _PLAIN["named"])  # type: ignore[method-assign]
-    guards.Guard._read = clock.timed("read", _PLAIN["read"])  # type: ignore[method-assign]
-    guard._judge.judge_all = clock.timed(
-        "judge", type(guard._judge).judge_all.__get__(guard._judge)
-    )
-    guard._within = clock.timed("lock and commit", type(guard)._within.__get__(guard))
-    for name in ("add", "confirm"):
-        setattr(writing, name, clock.timed("write", _PLAIN[name]))
+    judge = vars(guard)["_judge"]
+    judge.judge_all = clock.timed("judge", type(judge).judge_all.__get__(judge))
+    for holder, attribute, stage in HOOKS:
+        plain = _PLAIN.setdefault((holder, attribute), getattr(holder, attribute))
+        setattr(holder, attribute, clock.timed(stage, plain))
 
 
-_PLAIN: Mapping[str, Callable[..., Any]] = {
-    "refresh": MemoryIndex.refresh,
-    "named": Question.named,
-    "read": guards.Guard._read,
-    "add": add,
-    "confirm": writing.confirm,
-}
+HOOKS: tuple[tuple[Any, str, str], ...] = (
+    (MemoryIndex, "refresh", "index"),
+    (Question, "named", "candidates"),
+    (Guard, "_read", "read"),
+    (Guard, "_within", "lock and commit"),
+    (writing, "add", "write"),
+    (writing, "confirm", "write"),
+)
+_PLAIN: dict[tuple[Any, str], Callable[..., Any]] = {}
 
 
 def _figures(
@@ -164,10 +165,15 @@ def _figures(
     return {"memories": size, "p50_ms": p50, "p95_ms": p95, "stages": by_stage}
 
 
+def _quantiles(seconds: Sequence[float]) -> list[float]:
+    """Median and 95th percentile, milliseconds."""
+    return [round(1000 * float(q), 3) for q in np.quantile(seconds, (0.5, 0.95))]
+
+
 def _body(found: Sequence[Mapping[str, Any]], writes: int) -> str:
     lines = [
-        f"{writes} texts remembered in each store: half new, a quarter dressed copies, a quarter with",
-        "another value. Milliseconds of a call, without the encoder; p50 / p95.",
+        f"{writes} texts remembered in each store: half new, a quarter dressed copies, a quarter",
+        "with another value. Milliseconds of a call, without the encoder; p50 / p95.",
         "",
         "| memories | whole call | " + " | ".join(STAGES) + " |",
         "|---" * (2 + len(STAGES)) + "|",

@@ -191,7 +191,9 @@ def unguarded(made: Sequence[Write], folder: Path, encoder: str) -> tuple[int, i
         return store.count(), found.redundant
 
 
-def _body(made: Sequence[Write], done: Tallied, without: tuple[int, int]) -> str:
+def _body(
+    made: Sequence[Write], done: Tallied, without: tuple[int, int], path: str, encoder: str
+) -> str:
     kinds = ("original", "again", "reworded", "changed", "recalled", "noted", "boot")
     names = ("admitted", "updates", "already_known", "needs_review")
     head = "| write | writes | " + " | ".join(names) + " |"
@@ -202,28 +204,28 @@ def _body(made: Sequence[Write], done: Tallied, without: tuple[int, int]) -> str
         for kind in kinds
     ]
     stopped = sum(done.answers[k, n] for k in NEWS for n in ("already_known", "needs_review"))
+    changed = sum(done.answers["changed", n] for n in ("already_known", "needs_review"))
+    news, values = (sum(w.kind in kinds_ for w in made) for kinds_ in (NEWS, ("changed",)))
     lines = [
-        f"{len(made):,} writes (`benchmarks/replay.py`, seed {SEED}).",
+        f"{len(made):,} writes of {path}, encoder {encoder} (seed {SEED}).",
         "",
         head,
         "|---" * 6 + "|",
         *rows,
         "",
-        f"News wrongly stopped: {stopped} of {sum(w.kind in NEWS for w in made)}, of changed values "
-        f"{done.answers['changed', 'already_known'] + done.answers['changed', 'needs_review']} of "
-        f"{sum(w.kind == 'changed' for w in made)}.",
+        f"News held back: {stopped} of {news}; of changed values {changed} of {values}.",
         f"Taken for a memory that says something else: {len(done.wrong)}.",
         "",
-        f"Memories after it: {done.memories:,} with the door, {without[0]:,} without; `dedup` then "
-        f"hides {done.redundant_left} and {without[1]}. Confirmations counted: {done.confirmed}.",
+        f"Memories after it: {done.memories:,} with the door, {without[0]:,} without.",
+        f"`dedup` then hides {done.redundant_left} of the one, {without[1]} of the other.",
+        f"Confirmations counted: {done.confirmed}.",
+        "",
     ]
     for write, answer in done.wrong[:20]:
         assert isinstance(answer, AlreadyKnown)
-        lines.append(f"- {write.kind}: {write.text!r} for {answer.match.text!r}")
+        lines.append(f"- wrong, {write.kind}: {write.text!r} for {answer.match.text!r}")
     for write, answer in done.held:
-        lines.append(
-            f"- {write.kind} {answer.why} {write.text!r} for {answer.candidates[0].text!r}"
-        )
+        lines.append(f"- held back, {write.kind}: {write.text!r} for {answer.candidates[0].text!r}")
     return "\n".join(lines)
 
 
@@ -238,7 +240,7 @@ def main() -> None:
         done = replay(made, Path(folder), chosen.encoder)
         without = unguarded(made, Path(folder), chosen.encoder)
     keep("replay", "What the door stops", f"python -m benchmarks.replay --encoder {chosen.encoder}",
-         _body(made, done, without))  # fmt: skip
+         _body(made, done, without, path.name, chosen.encoder))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ EcholessError                1   something failed or was refused
 └── ModelError               8   the model that writes failed
 ```
 
-`audit --fail-over` ends with 10 (`TOO_MUCH_REPETITION`) and an interrupted command with 130.
+`remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit --fail-over` with 10
+(`TOO_MUCH_REPETITION`) and an interrupted command with 130.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from typing import ClassVar, Final
 
 __all__ = [
     "INTERRUPTED",
+    "NEEDS_REVIEW",
     "TOO_MUCH_REPETITION",
     "BadRecord",
     "DuplicateId",
@@ -56,6 +58,9 @@ __all__ = [
     "UsageError",
     "VerifierError",
 ]
+
+NEEDS_REVIEW: Final = 9
+"""Exit code of `remember` when a text was held back for a person to decide."""
 
 TOO_MUCH_REPETITION: Final = 10
 """Exit code of `audit --fail-over` when the share of redundant copies is above the limit."""

@@ -19,6 +19,9 @@ FAMILIES: Final[Families] = {
         "judge": ("judging", "What two texts are to each other, pair by pair."),
         "explain": ("explaining", "Why two texts are, or are not, the same: what would change it."),
     },
+    "Remember": {
+        "remember": ("remembering", "Add a text, unless a memory says it already."),
+    },
     "Act": {
         "dedup": ("deduping", "Preview what would be hidden and why; with --apply, hide it."),
         "apply": ("acting", "Carry out a plan written by `dedup --plan`."),
@@ -79,6 +82,7 @@ Exit codes:
    6  undo would overwrite a later edit
    7  an optional library is missing
    8  the embedding model or the verifier failed
+   9  `remember`: held back, nothing was stored
   10  `audit --fail-over`: too much repetition
  130  interrupted
 """

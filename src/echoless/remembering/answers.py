@@ -189,10 +189,28 @@ def _more(matches: Sequence[Match], answer: Remembered) -> dict[str, Json]:
     }
 
 
-def answer_from_json(data: JsonObject) -> Remembered:
-    """An answer from what its `to_json` gave."""
+def answer_to_keep(answer: Remembered) -> JsonObject:
+    """An answer as the ledger keeps it: without the texts of memories.
+
+    The ledger keeps whole texts in images only, which can be purged.
+    """
+    told = answer.to_json()
+    matches = cast("Sequence[Mapping[str, Json]]", told["matches"])
+    return {**told, "matches": [{**match, "text": ""} for match in matches]}
+
+
+def answer_from_json(data: JsonObject, texts: Mapping[str, str]) -> Remembered:
+    """An answer from what `answer_to_keep` gave.
+
+    Args:
+        data: What it gave.
+        texts: Texts of the matches by id, of those that are still there.
+    """
     told = cast("Sequence[Mapping[str, object]]", data["matches"])
-    matches = tuple(Match(**each) for each in told)  # type: ignore[arg-type]
+    matches = tuple(
+        Match(**{**each, "text": texts.get(str(each["id"]), "")})  # type: ignore[arg-type]
+        for each in told
+    )
     notes = tuple(cast("Sequence[str]", data["notes"]))
     match data["answer"]:
         case "admitted":

@@ -8,7 +8,7 @@ second is told what the first has done. Vectors are made before the lock is take
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,13 @@ from echoless.errors import StoreLocked, UsageError
 from echoless.model import JsonObject, Memory, Pair
 from echoless.recovery import outdated
 from echoless.remembering import keeping, writing
-from echoless.remembering.answers import AlreadyKnown, NeedsReview, Remembered, answer_from_json
+from echoless.remembering.answers import (
+    AlreadyKnown,
+    NeedsReview,
+    Remembered,
+    answer_from_json,
+    answer_to_keep,
+)
 from echoless.remembering.asking import JUDGED, Question, vectors_of
 from echoless.remembering.index import MemoryIndex, Progress
 from echoless.remembering.recognising import Handed, read_boot_files
@@ -32,12 +38,16 @@ from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Store, together_with_ledger
 from echoless.tally import Tally
 from echoless.text import content_key
+from echoless.vectors.vectorise import NO_VECTOR
 
 if TYPE_CHECKING:
     from echoless.vectors.base import Matrix
 
 WAIT: Final = 30.0
 """Seconds a writer waits for other writers."""
+
+_TAKEN_OVER: Final = frozenset({"update", "contradiction"})
+"""Verdicts of marks whose hidden memory says another thing than the visible one."""
 
 _RECALLED: Final = (
     "The text is said to come out of memory, and no memory says it: nothing was stored."
@@ -146,6 +156,10 @@ class Guard:
     def __exit__(self, *failure: object) -> None:
         self.close()
 
+    @property
+    def _encodes(self) -> bool:
+        return self._vectoriser is not None and self._vectoriser.encoder is not None
+
     # ------------------------------------------------------------------ within the lock
 
     def _within(self, decide: Callable[[], Remembered]) -> Remembered:
@@ -175,10 +189,13 @@ class Guard:
             return before
         ruling, source = self._rule(wish, memory, matrices, tally)
         answer = self._carry_out(wish, memory, ruling, source, tally)
-        answer = replace(answer, notes=_notes(self._opening, tally, answer.notes))
+        by_words = self.settings.encoder in {"none", "auto"} and not self._encodes
+        notes = _notes(self._opening, tally, answer.notes, by_words=by_words)
+        answer = replace(answer, notes=notes)
         if wish.key and not wish.dry_run:
             with self._store.ledger.transaction():
-                told: JsonObject = {"text": content_key(wish.text), "answer": answer.to_json()}
+                kept = answer_to_keep(answer)
+                told: JsonObject = {"text": content_key(wish.text), "answer": kept}
                 self._store.ledger.keep_answer(wish.key, told)
         return answer
 
@@ -193,7 +210,8 @@ class Guard:
             )
         kept = told["answer"]
         assert isinstance(kept, dict)
-        return answer_from_json(kept)
+        ids = [str(match["id"]) for match in kept["matches"]]
+        return answer_from_json(kept, self._texts(ids))
 
     def _rule(
         self, wish: Wish, memory: Memory, matrices: Sequence[Matrix], tally: Tally
@@ -218,10 +236,33 @@ class Guard:
         asked = Question(memory, index, self.settings.profile, matrices, self._texts, tally)
         named = asked.named(JUDGED)
         found = self._read([index.ids[each.place] for each in named])
-        there = [each for each in named if index.ids[each.place] in found]
+        shown = self._shown(found)
+        there = [each for each in named if index.ids[each.place] in shown]
         pairs = [Pair(memory, found[index.ids[n.place]], n.signals) for n in there]
         verdicts = self._judge.judge_all(pairs)
-        return [Compared(pair.b, verdict) for pair, verdict in zip(pairs, verdicts, strict=True)]
+        return [
+            Compared(pair.b, verdict, shown[pair.b.id])
+            for pair, verdict in zip(pairs, verdicts, strict=True)
+        ]
+
+    def _shown(self, found: Mapping[str, Memory]) -> dict[str, str]:
+        """The visible memory for each that counts, by id.
+
+        One that is hidden because a newer word took its place says nothing any more: to say it
+        again is news. One that joined its survivor by a chain is known by itself.
+        """
+        marks = self._store.ledger.marks_of(list(found))
+        there = {**self._store.get({m.survivor for m in marks.values()}), **found} if marks else {}
+        stale = {mark.duplicate for mark in outdated(marks.values(), there)}
+        shown = {id_: id_ for id_ in found}
+        for id_, mark in marks.items():
+            if id_ in stale or mark.survivor not in there:
+                continue
+            if mark.verdict in _TAKEN_OVER:
+                del shown[id_]
+            elif mark.verdict:
+                shown[id_] = mark.survivor
+        return shown
 
     def _read(self, ids: Sequence[str]) -> dict[str, Memory]:
         lines = {id_: self._lines[id_] for id_ in ids if id_ in self._lines}
@@ -271,25 +312,14 @@ class Guard:
                 match=found.match,
                 source="boot file",
             )
-        survivor = self._visible(found.memory)
-        times = writing.confirm(self._store, wish, survivor, found, counted=source == "store")
+        times = writing.confirm(self._store, wish, found, counted=source == "store")
         return AlreadyKnown(
-            survivor=survivor,
+            survivor=found.shown,
             verdict=found.match.verdict,
             confirmations=times,
             match=found.match,
             source="recalled" if source == "recalled" else "store",
         )
-
-    def _visible(self, memory: Memory) -> str:
-        """The memory, or the one it stands hidden behind."""
-        marks = self._store.ledger.marks_of([memory.id])
-        if memory.id not in marks:
-            return memory.id
-        mark = marks[memory.id]
-        there = {**self._store.get([mark.survivor]), memory.id: memory}
-        stands = mark.survivor in there and not outdated([mark], there)
-        return mark.survivor if stands else memory.id
 
 
 @contextmanager
@@ -302,8 +332,20 @@ def _quietly(index: MemoryIndex) -> Iterator[None]:
         raise
 
 
-def _notes(opening: Tally, tally: Tally, more: Sequence[str]) -> tuple[str, ...]:
-    left = (f"{reason}: {len(ids):,}" for reason, ids in tally.skipped.items())
+def _notes(opening: Tally, tally: Tally, more: Sequence[str], *, by_words: bool) -> tuple[str, ...]:
+    """What was skipped, capped or fallen back on.
+
+    Args:
+        opening: Of the guard.
+        tally: Of this text, and of the memories that were taken in before it.
+        more: Of the answer.
+        by_words: Whether no vectors are wanted, so that none are missed.
+    """
+    left = (
+        f"{reason}: {len(ids):,}"
+        for reason, ids in tally.skipped.items()
+        if not (by_words and reason == NO_VECTOR)
+    )
     return tuple(dict.fromkeys((*opening.notes, *tally.notes, *left, *more)))
 
 

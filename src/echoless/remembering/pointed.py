@@ -1,10 +1,11 @@
 """Memories by the direction of their vectors: signs first, then the true cosine of the few.
 
-A vector is kept as one bit for each of `BITS` random directions, the side it lies on; two vectors
-at an angle differ in angle / pi of the bits (Charikar, Similarity estimation techniques from
-rounding algorithms, STOC 2002). A question is compared with all signatures by exclusive or and
-population count, and the closest `LOOKED_AT` by their cosine. Vectors of one model share a mean;
-signs are taken of what is left without it, or half of the bits would say nothing.
+Up to `ALL_LOOKED_AT` vectors the question is compared with each. Beyond that each is kept as one
+bit for each of `BITS` random directions, the side it lies on; two vectors at an angle differ in
+angle / pi of the bits (Charikar, Similarity estimation techniques from rounding algorithms, STOC
+2002). All signatures are compared by exclusive or and population count, and the `LOOKED_AT` closest
+by their cosine. Vectors of one model share a mean; signs are taken of what is left without it, or
+half of the bits would say nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ FAR: Final = 0.42
 """Share of the bits in which vectors differ whose cosine is not worth taking: at a cosine of .25
 they differ in .42 of them, strangers in half."""
 
-_MEAN_OF: Final = 4_096
+ALL_LOOKED_AT: Final = 4_096
+"""Vectors up to which all are compared by their cosine: sooner done, and nothing can be missed."""
+
+MEAN_OF: Final = 4_096
 """Vectors the mean is taken of; of more it hardly moves."""
 
 _BLOCK: Final = 2_048
@@ -79,19 +83,20 @@ class VectorIndex:
             model: Identity of the model.
             owners: Shape (n,), int64: the memory of each vector, by its place in the index.
             rows: Shape (n, dimensions), float32, not zero, of any length.
-            mean: Kept from before, with `signatures`.
-            signatures: Shape (n, BITS / 64), uint64.
+            mean: Kept from before, with `signatures`; rows are of unit length then.
+            signatures: Shape (n, BITS / 64), uint64; none where there were too few vectors.
         """
         self.model, self.dimensions = model, rows.shape[1]
-        unit = _unit(rows) if signatures is None else rows
-        self.mean = unit[:_MEAN_OF].mean(axis=0) if mean is None else mean
         random = np.random.default_rng(SEED)
         self._planes = random.standard_normal((self.dimensions, BITS)).astype(np.float32)
-        self._kept = unit
+        self._kept = _unit(rows) if signatures is None else rows
         self._fresh = Rows(np.empty((0, self.dimensions), dtype=np.float32))
         self._owners = Rows(owners)
-        made = self._signed(unit) if signatures is None else signatures
-        self._columns = [Rows(made[:, word].copy()) for word in range(made.shape[1])]
+        self._mean = np.zeros(self.dimensions, np.float32) if mean is None else mean
+        self._columns: list[Rows[np.uint64]] = []
+        if signatures is not None and len(signatures):
+            self._columns = [Rows(signatures[:, word].copy()) for word in range(BITS // 64)]
+        self._sign()
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -101,6 +106,22 @@ class VectorIndex:
         unit = _unit(rows)
         self._fresh.append(unit)
         self._owners.append(owners)
+        if self._columns:
+            self._append(unit)
+        else:
+            self._sign()
+
+    def _sign(self) -> None:
+        """Begin to keep signatures, once there are enough vectors to know their mean."""
+        if self._columns or len(self) <= ALL_LOOKED_AT:
+            return
+        self._columns = [Rows(np.empty(0, dtype=np.uint64)) for _ in range(BITS // 64)]
+        everything = np.arange(len(self))
+        self._mean = self._rows(everything[:MEAN_OF]).mean(axis=0)
+        for start in range(0, len(self), _BLOCK):
+            self._append(self._rows(everything[start : start + _BLOCK]))
+
+    def _append(self, unit: Floats) -> None:
         for column, words in zip(self._columns, self._signed(unit).T, strict=True):
             column.append(words)
 
@@ -129,10 +150,15 @@ class VectorIndex:
 
     def _closest(self, row: Floats, allowed: NDArray[np.bool_], many: int) -> Ints:
         """Numbers of the vectors whose signatures differ least, of those that differ little."""
-        asked = self._signed(row[None, :])[0]
-        apart = _differing([column.all for column in self._columns], asked)
-        near = np.flatnonzero(apart <= FAR * BITS)
-        near = near[allowed[self._owners.all[near]]]
+        if not self._columns:
+            cosines = np.concatenate([self._kept @ row, self._fresh.all @ row])
+            near = np.flatnonzero(allowed[self._owners.all])
+            apart = -cosines
+        else:
+            asked = self._signed(row[None, :])[0]
+            apart = _differing([column.all for column in self._columns], asked)
+            near = np.flatnonzero(apart <= FAR * BITS)
+            near = near[allowed[self._owners.all[near]]]
         if len(near) <= many:
             return near
         chosen: Ints = near[np.argpartition(apart[near], many)[:many]]
@@ -147,19 +173,21 @@ class VectorIndex:
         return found
 
     def _signed(self, unit: Floats) -> Words:
-        signs = np.empty((len(unit), BITS // 8), dtype=np.uint8)
-        for start in range(0, len(unit), _BLOCK):
-            sides = (unit[start : start + _BLOCK] - self.mean) @ self._planes
-            signs[start : start + _BLOCK] = np.packbits(sides >= 0, axis=1)
-        return signs.view(np.uint64)
+        sides = (unit - self._mean) @ self._planes >= 0
+        return np.packbits(sides, axis=1).view(np.uint64)
+
+    def _signatures(self) -> Words:
+        if not self._columns:
+            return np.empty((0, BITS // 64), dtype=np.uint64)
+        return np.stack([column.all for column in self._columns], axis=1)
 
     def arrays(self) -> Mapping[str, NDArray[np.generic]]:
         """What to keep, by name."""
         return {
             "owners": self._owners.all,
             "rows": np.concatenate([self._kept, self._fresh.all]),
-            "mean": self.mean,
-            "signatures": np.stack([column.all for column in self._columns], axis=1),
+            "mean": self._mean,
+            "signatures": self._signatures(),
         }
 
 

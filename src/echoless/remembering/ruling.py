@@ -9,10 +9,9 @@ from typing import Final, Literal
 from echoless.model import (
     Contradiction,
     DifferenceKind,
+    Distinct,
     Duplicate,
     Memory,
-    Related,
-    Sibling,
     Subsumes,
     Unsure,
     Update,
@@ -48,10 +47,12 @@ class Compared:
     Attributes:
         memory: The memory.
         verdict: With the new text on side a.
+        shown: Id of the memory that is visible for it: itself, or the one it stands hidden behind.
     """
 
     memory: Memory
     verdict: Verdict
+    shown: str
 
     @property
     def match(self) -> Match:
@@ -117,7 +118,7 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
     doubtful = sorted((c for c in compared if _is_doubtful(c.verdict)), key=_how_close)
     if doubtful and review:
         return Ruling("review", doubtful[0], tuple(doubtful))
-    near = (c for c in compared if isinstance(c.verdict, Related | Sibling | Unsure | Update))
+    near = (c for c in compared if not isinstance(c.verdict, Distinct))
     return Ruling("new", None, tuple(sorted(near, key=_how_close)[:LINKED]))
 
 

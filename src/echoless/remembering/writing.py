@@ -43,12 +43,12 @@ def update(
     """Store a text beside the older one it updates, and hide that one if it is asked for."""
     run = hidden = ""
     if not wish.dry_run:
-        why = f"remembered, updates {old.memory.id}"
+        why = f"remembered, updates {old.shown}"
         run = add(store, [memory], profile=settings.profile.name, why=why, said=wish.told)
         if wish.supersede:
             hidden = _hide(store, memory, old, settings, tally)
     return Updates(
-        old=old.memory.id,
+        old=old.shown,
         new=memory.id,
         changed=old.changed,
         match=old.match,
@@ -63,6 +63,9 @@ def _hide(store: Store, new: Memory, old: Compared, settings: Settings, tally: T
     Returns:
         Its run; empty where the plan was refused, with a note why.
     """
+    if old.shown != old.memory.id:
+        tally.note(f"{old.shown} was not hidden: only {old.memory.id} behind it was compared.")
+        return ""
     verdict = old.verdict if new.id < old.memory.id else flipped(old.verdict)
     a, b = sorted((new.id, old.memory.id))
     group = Group(new.id, (Membership(old.memory.id, Judged(a, b, verdict)),))
@@ -84,18 +87,18 @@ def _hide(store: Store, new: Memory, old: Compared, settings: Settings, tally: T
     return done.id
 
 
-def confirm(store: Store, wish: Wish, survivor: str, found: Compared, *, counted: bool) -> int:
+def confirm(store: Store, wish: Wish, found: Compared, *, counted: bool) -> int:
     """Count that a memory was said again; its record stays as it is.
 
     Returns:
         How often it was said again so far.
     """
     if wish.dry_run or not counted:
-        return store.ledger.confirmations(survivor)
+        return store.ledger.confirmations(found.shown)
     match = found.match
     with store.ledger.transaction():
         return store.ledger.confirm(
-            survivor,
+            found.shown,
             {
                 **wish.told,
                 "match": match.id,

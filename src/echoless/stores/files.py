@@ -35,6 +35,34 @@ class Snapshot:
         return cls(stat.st_size, stat.st_mtime_ns, stat.st_ino)
 
 
+def database_state(path: Path) -> str:
+    """What tells one state of an SQLite file from the next, whoever wrote it.
+
+    Size, time and inode of the file and of its write-ahead log, and what the two count by
+    themselves: the change counter of the header (bytes 24 to 27) and the salts of the log (16 to
+    23), see https://sqlite.org/fileformat2.html. A clock that ticks too slowly is not enough.
+    """
+    log = path.with_name(path.name + "-wal")
+    return "/".join(_told(part, slice(*span)) for part, span in ((path, (24, 28)), (log, (16, 24))))
+
+
+def _told(path: Path, counter: slice) -> str:
+    snapshot = Snapshot.of(path)
+    if snapshot is None or not snapshot.size:
+        return "-"
+    try:
+        with path.open("rb") as file:
+            head = file.read(32)[counter]
+    except OSError as problem:
+        raise translated(problem, path) from problem
+    return f"{snapshot.size}.{snapshot.modified}.{snapshot.inode}.{head.hex()}"
+
+
+def since(state: str, before: str) -> tuple[str, tuple[str, ...] | None]:
+    """What `Changes.changes` answers for a store that can only tell whether anything changed."""
+    return state, () if state == before else None
+
+
 def read_bytes(path: Path) -> bytes:
     """The whole file."""
     try:

@@ -8,7 +8,7 @@ made by the first write.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
@@ -16,6 +16,7 @@ from typing import ClassVar, Final, Self
 from echoless.database import is_sqlite
 from echoless.errors import DuplicateId, ForeignStore, StoreNotFound, StoreReadOnly
 from echoless.model import Memory
+from echoless.stores import files
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
@@ -123,6 +124,10 @@ class JsonlStore(BesideSidecar):
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by namespace."""
         return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """Whether the file that was read is another one than before; not which records differ."""
+        return files.since(str(self._snapshot), since)
 
     # ------------------------------------------------------------------ writing
 

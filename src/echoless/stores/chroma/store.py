@@ -21,6 +21,7 @@ from echoless.codec import floats_to_bytes
 from echoless.errors import StoreError, StoreReadOnly, UsageError
 from echoless.ledger import Ledger
 from echoless.model import Json, Memory
+from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
@@ -234,6 +235,10 @@ class ChromaStore(BesideSidecar):
         layout = self._its_layout()
         vector = floats_to_bytes(list(row), f"the vector of {id_!r}")
         return records.decode(id_, Record(document, dict(metadata)), vector, layout)
+
+    def changes(self, since: str) -> tuple[str, tuple[str, ...] | None]:
+        """Whether the database is another one than before; not which records differ."""
+        return files.since(files.database_state(self._folder / folders.DATABASE), since)
 
     # ------------------------------------------------------------------ writing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.errors import StoreError
 from echoless.model import Memory, Vector
+from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import exclusive
@@ -214,6 +215,10 @@ class LanceStore(BesideSidecar):
     def remarks(self) -> Sequence[str]:
         """What the last reading found odd: cells that cannot be read, rows without an id."""
         return self._oddities.sentences(self._location.table)
+
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """Whether the version of the table is another one than before; not which records differ."""
+        return files.since(str(self.version), since)
 
     # ------------------------------------------------------------------ writing
 

@@ -7,7 +7,7 @@ Reading uses plain SQL and needs no extension. Writing loads sqlite-vec. Lineage
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import ClassVar, Final, Self
 from echoless.database import Database, is_sqlite, open_for_reading
 from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
 from echoless.model import JsonObject, Memory
+from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.llm_memory import connection, layout, links, records, sides, uniting
@@ -177,6 +178,10 @@ class LlmMemoryStore(BesideSidecar):
                 f"SELECT namespace, count(*) FROM {MEMORIES} GROUP BY 1 ORDER BY 1"
             ).fetchall()
         return {str(name): int(number) for name, number in rows}
+
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """Whether the file is another one than before; not which records differ."""
+        return files.since(files.database_state(self._path), since)
 
     # ------------------------------------------------------------------ writing
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
@@ -18,6 +18,7 @@ from echoless.database import Database, is_sqlite, open_for_reading, open_for_wr
 from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound
 from echoless.ledger import Kept, Ledger, Mark
 from echoless.model import Memory, digest
+from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.recall import layout, lineage, references, rows, writing
@@ -191,6 +192,10 @@ class RecallStore(BesideSidecar):
                     )
                 )
         return dict(sorted(found.items()))
+
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """Whether the file is another one than before; not which records differ."""
+        return files.since(files.database_state(self.path), since)
 
     # ------------------------------------------------------------------ writing
 

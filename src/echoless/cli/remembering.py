@@ -1,0 +1,220 @@
+"""The command remember: one text to the door of a store."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, cast
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import Block, dim, flat, say, strong
+from echoless.cli.options import (
+    encoder_option,
+    examples,
+    json_option,
+    no_cache_option,
+    settings_for,
+    store_argument,
+    writing,
+)
+from echoless.cli.progress import Bar
+from echoless.errors import NEEDS_REVIEW, InputError, UsageError
+from echoless.profiles import PROFILES
+from echoless.remembering import (
+    Admitted,
+    AlreadyKnown,
+    Guard,
+    Match,
+    NeedsReview,
+    Remembered,
+    Updates,
+)
+from echoless.remembering.wish import DOUBTS, ORIGINS, Details
+from echoless.settings import Choices
+from echoless.stores import open_store
+
+_TEXT: Final = 160
+
+_DETAILS: Final = (
+    click.option("--namespace", default="", metavar="NAME", help="Scope the text belongs to."),
+    click.option("--type", default="", metavar="WORD", help="The store's word for its kind."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be given several times."),
+    click.option("--importance", type=float, metavar="N", help="In the store's own unit."),
+    click.option("--id", "id", metavar="ID", help="Id of the new memory; made by default."),
+    click.option(
+        "--key",
+        metavar="NAME",
+        help="Your name for this request: a retry under the same name is told what the first was "
+        "told, and counts nothing.",
+    ),
+    click.option(
+        "--origin",
+        type=click.Choice(ORIGINS),
+        default="said",
+        show_default=True,
+        help="Where the text comes from. What is recalled came out of memory: it is never stored "
+        "again and confirms nothing.",
+    ),
+    click.option("--force", is_flag=True, help="Store it whatever it repeats."),
+    click.option(
+        "--supersede", is_flag=True, help="Hide the older memory the text updates; undoable."
+    ),
+    click.option(
+        "--unsure",
+        type=click.Choice(DOUBTS),
+        default="review",
+        show_default=True,
+        help="What becomes of a text that may be known: held back, or stored.",
+    ),
+    click.option(
+        "--links",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        metavar="N",
+        help="Link the new memory to at most N on the same matter.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Only say what would be done."),
+)
+"""Options named like the fields of `Details`."""
+
+
+def _details(command: click.decorators.FC) -> click.decorators.FC:
+    for option in reversed(_DETAILS):
+        command = option(command)
+    return command
+
+
+@click.command(
+    "remember",
+    epilog=examples(
+        'echoless remember agent.db "The staging server has 16 GB of memory."',
+        'echoless remember agent.db "The staging server has 32 GB." --supersede',
+        "echoless remember agent.db - --boot AGENTS.md --namespace work",
+    ),
+)
+@store_argument
+@click.argument("text", metavar="TEXT")
+@_details
+@click.option(
+    "--boot",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A file the agent reads at its start: what it says is known. May be given several times.",
+)
+@click.option(
+    "--recalled",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Text that was just handed to the agent. May be given several times.",
+)
+@click.option("--create", is_flag=True, help="Make STORE if it does not exist.")
+@click.option(
+    "--profile",
+    type=click.Choice(tuple(PROFILES)),
+    help="Way of deduplicating; the store proposes one.",
+)
+@encoder_option
+@no_cache_option
+@json_option
+def remember_command(
+    *,
+    store: str,
+    text: str,
+    boot: tuple[Path, ...],
+    recalled: tuple[Path, ...],
+    create: bool,
+    profile: str | None,
+    encoder: str | None,
+    cache: bool | None,
+    as_json: bool,
+    **details: object,
+) -> int:
+    """Add TEXT to STORE, unless a memory says it already. TEXT - reads standard input.
+
+    The answer is one of four: it is stored; a memory says it already, which is counted and changes
+    no record; it is stored and says another value (or more) than an older memory, which is named;
+    or it may be known, and nothing is stored (exit code 9). --force stores it in any case. What is
+    stored can be undone by the run that is printed.
+    """
+    said = sys.stdin.read() if text == "-" else text
+    with open_store(store, create=create) as opened, Bar(quiet=as_json) as bar:
+        choices = Choices(profile=profile, encoder=encoder, cache=cache)
+        guard = Guard(
+            opened,
+            settings_for(opened, choices),
+            boot=boot,
+            recalled=[_text_of(path) for path in recalled],
+            progress=lambda done, whole: bar("reading the store", done, whole),
+        )
+        with guard, writing(store):
+            answer = guard.remember(said, **as_details(details))
+    if as_json:
+        render.show_json(answer.to_json())
+    else:
+        render.show(answer_blocks(answer))
+    return NEEDS_REVIEW if isinstance(answer, NeedsReview) else 0
+
+
+def as_details(given: dict[str, object]) -> Details:
+    """Options as the guard takes them."""
+    return cast("Details", given)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as problem:
+        raise UsageError(f"{path} cannot be read ({problem.strerror}).") from problem
+    except UnicodeDecodeError as problem:
+        raise InputError(f"{path} is not UTF-8 ({problem}).") from problem
+
+
+def answer_blocks(answer: Remembered) -> Iterator[Block]:
+    """What the door answered, for a person."""
+    match answer:
+        case Admitted(id=id_, run=run):
+            yield say(strong(f"Stored as {id_}."), _run(run))
+            yield from _matches("On the same matter:", answer.linked)
+        case AlreadyKnown():
+            yield from _known(answer)
+        case Updates(old=old, new=new, run=run, hidden=hidden):
+            state = "hidden behind it" if hidden else "still visible"
+            yield say(strong(f"Stored as {new}; it updates {old}, {state}."), _run(run))
+            for change in answer.changed:
+                yield say(change, level=1)
+            yield from _matches("The older memory:", (answer.match,))
+        case NeedsReview(why=why):
+            yield say(strong("Not stored. "), why)
+            yield from _matches("It may repeat:", answer.candidates)
+    yield say(dim(answer.override))
+    for note in answer.notes:
+        yield say(dim(note))
+
+
+def _known(answer: AlreadyKnown) -> Iterator[Block]:
+    if answer.source == "boot file":
+        yield say(strong(f"Known: {answer.match.id} says it."))
+    elif answer.source == "recalled":
+        yield say(strong(f"Known: it came out of memory, {answer.survivor}."))
+    else:
+        times = "once" if answer.confirmations == 1 else f"{answer.confirmations} times"
+        yield say(strong(f"Known: {answer.survivor} says it (said again {times})."))
+    yield from _matches("", (answer.match,))
+
+
+def _run(run: str) -> str:
+    return f"  ({run})" if run else "  (dry run)"
+
+
+def _matches(title: str, matches: Sequence[Match]) -> Iterator[Block]:
+    if title and matches:
+        yield say(title)
+    for match in matches:
+        yield say(f"{match.id}  {match.similarity:.2f} by {match.how}  {match.evidence}", level=1)
+        yield say(dim(flat(match.text, _TEXT)), level=2)

@@ -1,0 +1,105 @@
+"""`echoless remember`: its four answers, its exit codes, its errors."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+STAGING = "The staging server has 16 GB of memory."
+LARGER = "The staging server has 32 GB of memory."
+
+Echoless = Callable[..., Result]
+
+
+@pytest.fixture
+def told(echoless: Echoless) -> Callable[..., dict]:  # type: ignore[type-arg]
+    def remember(*arguments: str) -> dict:  # type: ignore[type-arg]
+        done = echoless("remember", "agent.db", *arguments, "--encoder", "none", "--json")
+        found = json.loads(done.stdout)
+        assert isinstance(found, dict)
+        return {**found, "exit": done.exit_code}
+
+    return remember
+
+
+def test_a_text_is_stored_then_known_then_updated(
+    echoless: Echoless,
+    told: Callable[..., dict],  # type: ignore[type-arg]
+) -> None:
+    first = told(STAGING, "--create", "--namespace", "ops", "--tag", "a", "--tag", "b")
+    assert (first["answer"], first["exit"]) == ("admitted", 0)
+    again = told(f"Note: {STAGING}", "--namespace", "ops")
+    assert (again["answer"], again["survivor"], again["exit"]) == ("already_known", first["id"], 0)
+    assert again["confirmations"] == 1
+    other = told(LARGER, "--namespace", "ops")
+    assert (other["answer"], other["old"]) == ("updates", first["id"])
+    shown = json.loads(echoless("show", "agent.db", first["id"], "--json").stdout)
+    assert "b" in json.dumps(shown)
+
+
+def test_what_is_held_back_ends_with_nine_and_force_stores_it(
+    told: Callable[..., dict],  # type: ignore[type-arg]
+) -> None:
+    told("Deploys are announced in the team channel.", "--create")
+    held = told("Deploys are announced in the team channel only on weekends.")
+    assert (held["answer"], held["exit"]) == ("needs_review", 9)
+    forced = told("Deploys are announced in the team channel only on weekends.", "--force")
+    assert (forced["answer"], forced["exit"]) == ("admitted", 0)
+
+
+def test_a_person_reads_what_was_done_and_how_to_have_it_otherwise(echoless: Echoless) -> None:
+    store = ("agent.db", "--encoder", "none")
+    first = echoless("remember", *store, STAGING, "--create").stdout
+    assert first.startswith("Stored as m-")
+    assert "undo run-" in first
+    known = echoless("remember", *store, STAGING.lower()).stdout
+    assert "said again once" in known
+    assert "force" in known
+    newer = echoless("remember", *store, LARGER, "--supersede").stdout
+    assert "hidden behind it" in newer
+    assert "number: 32 GB | 16 GB" in newer
+    run = newer.split("(")[1].split(")")[0]
+    assert "1 addition taken out again" not in echoless("history", "agent.db").stdout
+    refused = echoless("undo", "agent.db", run)
+    assert refused.exit_code == 6
+    assert "stands for others" in refused.stderr
+
+
+def test_undo_takes_out_what_was_remembered(echoless: Echoless) -> None:
+    done = echoless("remember", "agent.db", STAGING, "--create", "--encoder", "none", "--json")
+    run = json.loads(done.stdout)["run"]
+    assert "1 addition taken out again" in echoless("undo", "agent.db", run).stdout
+    assert json.loads(echoless("check", "agent.db", "--json").stdout)["memories"] == 0
+
+
+def test_text_may_come_from_standard_input_and_boot_files_are_known(
+    echoless: Echoless, place: Path
+) -> None:
+    (place / "BOOT.md").write_text(f"- {STAGING}\n", "utf-8")
+    store = ("agent.db", "--encoder", "none", "--create", "--boot", "BOOT.md")
+    known = echoless("remember", *store, "-", stdin=STAGING)
+    assert "BOOT.md:1 says it" in known.stdout
+    assert echoless("remember", *store, "Something else entirely.").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("gone.db", STAGING), 3, "no store at gone.db"),
+        (("agent.db", "  ", "--create"), 2, "empty"),
+        (("agent.db", STAGING, "--create", "--origin", "heard"), 2, "heard"),
+        (("agent.db", STAGING, "--create", "--boot", "gone.md"), 3, "gone.md"),
+        (("agent.db", STAGING, "--create", "--recalled", "gone.md"), 2, "gone.md"),
+        (("agent.db", STAGING, "--create", "--encoder", "magic"), 2, "magic"),
+    ],
+)
+def test_errors_say_what_is_wrong_and_store_nothing(
+    echoless: Echoless, place: Path, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    done = echoless("remember", *arguments)
+    assert done.exit_code == code
+    assert says in done.stderr
+    if (place / "agent.db").exists():
+        assert "0 memories" in echoless("check", "agent.db").stdout
