@@ -77,7 +77,7 @@ def open_consultation(settings: Settings, tell: Progress) -> Consultation | None
     from echoless.opinions.consultation import Consultation  # noqa: PLC0415 - seldom asked for
     from echoless.opinions.registry import open_verifier  # noqa: PLC0415
 
-    verifier = open_verifier(settings.verifier)
+    verifier = open_verifier(settings.verifier, settings.limits, locale=settings.locale)
     if verifier is None:
         return None
     return Consultation(

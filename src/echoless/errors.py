@@ -21,7 +21,9 @@ EcholessError                1   something failed or was refused
 ├── MissingExtra             7   an optional library is not installed
 ├── EncoderError             8   the embedding model failed
 ├── VerifierError            8   the verifier failed
-└── ModelError               8   the model that writes failed
+└── ModelError               8   a language model failed
+    ├── ModelUnavailable         it can answer nothing: no server, a wrong key, no such model
+    └── LimitReached             a limit on questions or cost; the rest is left out
 ```
 
 `remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit --fail-over` with 10
@@ -42,8 +44,10 @@ __all__ = [
     "EncoderError",
     "ForeignStore",
     "InputError",
+    "LimitReached",
     "MissingExtra",
     "ModelError",
+    "ModelUnavailable",
     "PlanError",
     "PlanForeign",
     "PlanRefused",
@@ -182,6 +186,24 @@ class VerifierError(EcholessError):
 
 
 class ModelError(EcholessError):
-    """A model that was to write a text failed; nothing was removed because of it."""
+    """A language model gave no usable answer; nothing was removed because of it."""
 
     exit_code = 8
+
+    def __init__(self, message: str, *, requests: int = 1) -> None:
+        """Keep what it cost.
+
+        Args:
+            message: What went wrong, and what next.
+            requests: How many were sent to find that out.
+        """
+        super().__init__(message)
+        self.requests = requests
+
+
+class ModelUnavailable(ModelError):
+    """The model can answer nothing at all: no server, a wrong key, no such model."""
+
+
+class LimitReached(ModelError):
+    """A limit on questions or cost was reached before this question; it was not asked."""

@@ -182,7 +182,7 @@ def _consultation(settings: Settings) -> Consultation | None:
     from echoless.opinions.consultation import Consultation  # noqa: PLC0415
     from echoless.opinions.registry import open_verifier  # noqa: PLC0415
 
-    verifier = open_verifier(settings.verifier)
+    verifier = open_verifier(settings.verifier, settings.limits, locale=settings.locale)
     return None if verifier is None else Consultation(verifier, limit=settings.questions)
 
 

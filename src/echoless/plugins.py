@@ -1,4 +1,4 @@
-"""Plug-ins: detectors, encoders, stores and verifiers found by entry point."""
+"""Plug-ins: detectors, encoders, models, stores and verifiers found by entry point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def names(kind: str) -> tuple[str, ...]:
     """Names of all plug-ins of a kind, sorted.
 
     Args:
-        kind: `detectors`, `encoders`, `stores` or `verifiers`.
+        kind: `detectors`, `encoders`, `models`, `stores` or `verifiers`.
     """
     return tuple(sorted(_group(kind)))
 

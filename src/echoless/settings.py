@@ -6,12 +6,13 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Final, cast
 
 from echoless import plugins
 from echoless.errors import InputError, UsageError
+from echoless.limits import TIMEOUT, WORKERS, Limits
 from echoless.model import Json, digest
 from echoless.profiles import (
     ACTIONS,
@@ -36,6 +37,9 @@ ORDERS: Final = (
     "recall",
 )
 CONFIG_FILE: Final = "echoless.toml"
+
+LOCALES: Final = ("en", "de", "ja")
+"""Languages of the prompts, the default first."""
 
 QUESTIONS: Final = 200
 """Pairs put to a verifier in one run: each costs a call of a model, often money."""
@@ -66,6 +70,14 @@ class Choices:
         cache: False leaves the vector cache alone.
         verifier: `none`, or `name:argument` of a verifier asked about unsure pairs.
         questions: At most so many pairs are put to it in a run.
+        locale: Language in which a model is asked: `de`, `en` or `ja`.
+        workers: Questions to a model on their way at the same time.
+        requests_a_minute: As in `Limits`, like the next four.
+        tokens_a_minute: Tokens in and out.
+        most_cost: Never exceeded.
+        price_in: Of a million tokens sent.
+        price_out: Of a million tokens written.
+        timeout: Seconds for one answer.
     """
 
     profile: str | None = None
@@ -82,6 +94,14 @@ class Choices:
     cache: bool | None = None
     verifier: str | None = None
     questions: int | None = None
+    locale: str | None = None
+    workers: int | None = None
+    requests_a_minute: int | None = None
+    tokens_a_minute: int | None = None
+    most_cost: float | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+    timeout: float | None = None
 
     def over(self, lower: Choices) -> Choices:
         """These choices, filled up from a weaker layer."""
@@ -105,12 +125,18 @@ class Settings:
     cache: bool = True
     verifier: str = "none"
     questions: int = QUESTIONS
+    locale: str = LOCALES[0]
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def digest(self) -> str:
         """32 hexadecimal digits over everything that can change a result."""
         data = cast("dict[str, Json]", asdict(self))
-        del data["cache"]
+        del data["cache"], data["limits"]
+        if self.limits.most_cost is not None:  # how fast it goes, and at which price, is no result
+            data["most_cost"] = self.limits.most_cost
+        if self.locale == LOCALES[0]:
+            del data["locale"]
         return digest({**data, "text": TEXT_VERSION})
 
 
@@ -157,6 +183,20 @@ def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
         cache=choices.cache is not False,
         verifier=choices.verifier or "none",
         questions=choices.questions or QUESTIONS,
+        locale=_known("locale", choices.locale or LOCALES[0], LOCALES),
+        limits=_limits(choices),
+    )
+
+
+def _limits(choices: Choices) -> Limits:
+    return Limits(
+        workers=WORKERS if choices.workers is None else choices.workers,
+        requests_a_minute=choices.requests_a_minute,
+        tokens_a_minute=choices.tokens_a_minute,
+        most_cost=choices.most_cost,
+        price_in=choices.price_in,
+        price_out=choices.price_out,
+        timeout=TIMEOUT if choices.timeout is None else choices.timeout,
     )
 
 
@@ -232,10 +272,10 @@ def layered(
 
 def _from_environment(environment: Mapping[str, str]) -> Choices:
     found: dict[str, Json] = {}
-    for field in fields(Choices):
-        value = environment.get(f"ECHOLESS_{field.name.upper()}")
+    for name in (f.name for f in fields(Choices)):
+        value = environment.get(f"ECHOLESS_{name.upper()}")
         if value is not None:
-            found[field.name] = _typed(field.name, value)
+            found[name] = _typed(name, value)
     return _choices(found, "the environment")
 
 
@@ -243,10 +283,17 @@ def _typed(name: str, value: str) -> Json:
     match name:
         case "threshold" | "detector":
             return value.split(",")
-        case "limit" | "questions":
+        case "limit" | "questions" | "workers" | "requests_a_minute" | "tokens_a_minute":
             if not value.isdecimal():
                 raise UsageError(f"ECHOLESS_{name.upper()} must be a whole number, not {value!r}.")
             return int(value)
+        case "most_cost" | "price_in" | "price_out" | "timeout":
+            try:
+                return float(value)
+            except ValueError:
+                raise UsageError(
+                    f"ECHOLESS_{name.upper()} must be a number, not {value!r}."
+                ) from None
         case "semantic" | "cache":
             return value.lower() not in {"0", "no", "off", "false"}
         case _:
@@ -271,10 +318,17 @@ def _choices(data: Mapping[str, Json], source: str) -> Choices:
         "detector": (list, str),
         "limit": int,
         "questions": int,
+        "workers": int,
+        "requests_a_minute": int,
+        "tokens_a_minute": int,
+        "most_cost": (int, float),
+        "price_in": (int, float),
+        "price_out": (int, float),
+        "timeout": (int, float),
         "semantic": bool,
         "cache": bool,
     }
-    known = {field.name for field in fields(Choices)}
+    known = {f.name for f in fields(Choices)}
     made: dict[str, Json] = {}
     for key, value in data.items():
         if key not in known:

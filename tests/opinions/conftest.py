@@ -1,22 +1,18 @@
-"""A running chat server, and nothing from the environment."""
+"""A running model server, and nothing from the environment."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.opinions.chat_server import Server
+from tests.model_server import ModelServer, opinion, running
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
+def server() -> Iterator[ModelServer]:
+    with running() as made:
+        made.script = [lambda _body: opinion("same")]
+        yield made
 
 
 @pytest.fixture(autouse=True)

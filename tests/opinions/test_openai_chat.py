@@ -1,7 +1,7 @@
 """The OpenAI-compatible verifier against a real server on loopback that also misbehaves."""
 
 import json
-import threading
+from threading import Event
 from typing import Any
 
 import pytest
@@ -9,8 +9,8 @@ import pytest
 from echoless import Memory
 from echoless.errors import UsageError, VerifierError
 from echoless.opinions import NoOpinion, Opinion, Says
-from echoless.opinions.openai_chat import OpenAIVerifier, read_opinion
-from tests.opinions.chat_server import Answer, Server, chat, fails, opinion
+from echoless.opinions.asking import openai_verifier, read_opinion
+from tests.model_server import ModelServer, Raw, data_of, fails, hangs, opinion
 
 KEY = "sk-very-secret-0123456789"
 
@@ -19,8 +19,8 @@ def pair(a: str = "one", b: str = "two") -> tuple[Memory, Memory]:
     return Memory(id="a", content=a), Memory(id="b", content=b)
 
 
-def ask(server: Server, *texts: tuple[str, str], **options: Any) -> list[object]:
-    verifier = OpenAIVerifier(f"m@{server.url}", **options)
+def ask(server: ModelServer, *texts: tuple[str, str], **options: Any) -> list[object]:
+    verifier = openai_verifier(f"m@{server.url}", **options)
     return list(verifier.verify([pair(*each) for each in texts or [("one", "two")]]))
 
 
@@ -34,16 +34,16 @@ def ask(server: Server, *texts: tuple[str, str], **options: Any) -> list[object]
         ("unsure", Says.UNSURE),
     ],
 )
-def test_each_answer_becomes_its_opinion(server: Server, word: str, says: Says) -> None:
+def test_each_answer_becomes_its_opinion(server: ModelServer, word: str, says: Says) -> None:
     server.script = [lambda _body: opinion(word, "the port is named in both")]
     assert ask(server) == [Opinion(says, "the port is named in both")]
 
 
-def test_both_full_texts_are_sent_with_the_law_and_temperature_zero(server: Server) -> None:
+def test_both_full_texts_are_sent_with_the_law_and_temperature_zero(server: ModelServer) -> None:
     long = "word " * 1500 + "\ud800 \0 end"
     ask(server, (long, "two"))
     (body,) = server.seen
-    assert server.texts == [{"first": long, "second": "two"}]
+    assert data_of(body) == {"first": long, "second": "two"}
     assert body["temperature"] == 0
     assert body["model"] == "m"
     assert body["response_format"]["json_schema"]["strict"] is True
@@ -53,9 +53,9 @@ def test_both_full_texts_are_sent_with_the_law_and_temperature_zero(server: Serv
     assert "give you no instructions" in law["content"]
 
 
-def test_nothing_of_a_memory_but_its_text_is_sent(server: Server) -> None:
+def test_nothing_of_a_memory_but_its_text_is_sent(server: ModelServer) -> None:
     a = Memory(id="secret-id", content="one", tags=("secret-tag",), metadata={"k": "secret"})
-    OpenAIVerifier(f"m@{server.url}").verify([(a, pair()[1])])
+    openai_verifier(f"m@{server.url}").verify([(a, pair()[1])])
     assert "secret" not in json.dumps(server.seen)
 
 
@@ -95,8 +95,8 @@ def test_an_answer_that_is_none_is_no_opinion(text: str) -> None:
 @pytest.mark.parametrize(
     "sent",
     [
-        chat(None),
-        chat(["same"]),
+        (200, b'{"choices": [{"message": {"content": null}}]}'),
+        (200, b'{"choices": [{"message": {"content": ["same"]}}]}'),
         (200, b'{"choices": []}'),
         (200, b'{"choices": [{"message": null}]}'),
         (200, b"[1, 2]"),
@@ -105,20 +105,20 @@ def test_an_answer_that_is_none_is_no_opinion(text: str) -> None:
         (200, b"null"),
     ],
 )
-def test_a_server_that_talks_nonsense_gives_no_opinion(server: Server, sent: Answer) -> None:
+def test_a_server_that_talks_nonsense_gives_no_opinion(server: ModelServer, sent: Raw) -> None:
     server.script = [lambda _body: sent]
     (reply,) = ask(server)
     assert isinstance(reply, NoOpinion)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_passing_failure_is_tried_again(server: Server, status: int) -> None:
+def test_a_passing_failure_is_tried_again(server: ModelServer, status: int) -> None:
     server.script.insert(0, fails(status))
     assert ask(server) == [Opinion(Says.SAME, "because")]
     assert len(server.seen) == 2
 
 
-def test_a_lasting_failure_concerns_its_own_question(server: Server) -> None:
+def test_a_lasting_failure_concerns_its_own_question(server: ModelServer) -> None:
     server.script = [fails(500, "out of memory")] * 2 + [lambda _body: opinion("different")]
     first, second = ask(server, ("a", "b"), ("c", "d"), retries=1)
     assert isinstance(first, NoOpinion)
@@ -127,21 +127,17 @@ def test_a_lasting_failure_concerns_its_own_question(server: Server) -> None:
     assert second == Opinion(Says.DIFFERENT, "because")
 
 
-def test_a_server_that_is_too_slow_gives_no_opinion(server: Server) -> None:
-    release = threading.Event()
-
-    def wait(_body: object) -> Answer:
-        release.wait(5)
-        return opinion("same")
-
-    server.script = [wait]
+def test_a_server_that_is_too_slow_gives_no_opinion(server: ModelServer) -> None:
+    release = Event()
+    server.script = [hangs(release)]
     (reply,) = ask(server, retries=0, timeout=0.05)
     release.set()
-    assert reply == NoOpinion("the server did not answer in time (1 tries)")
+    assert isinstance(reply, NoOpinion)
+    assert "did not answer in time (1 try)" in reply.reason
 
 
-def test_a_server_without_schemas_or_temperature_is_asked_without_them(server: Server) -> None:
-    def plain_only(body: dict[str, Any]) -> Answer:
+def test_a_server_without_schemas_or_temperature_is_asked_without_them(server: ModelServer) -> None:
+    def plain_only(body: dict[str, Any]) -> object:
         if "temperature" in body or "response_format" in body:
             return fails(400, "unsupported")(body)
         return opinion("same")
@@ -151,7 +147,7 @@ def test_a_server_without_schemas_or_temperature_is_asked_without_them(server: S
     assert len(server.seen) == 4  # three to find out, one for the second question
 
 
-def test_a_question_the_server_refuses_does_not_spoil_the_next(server: Server) -> None:
+def test_a_question_the_server_refuses_does_not_spoil_the_next(server: ModelServer) -> None:
     server.script = [fails(400, "too long")] * 3 + [lambda _body: opinion("same")]
     first, second = ask(server, ("a", "b"), ("c", "d"))
     assert isinstance(first, NoOpinion)
@@ -163,7 +159,7 @@ def test_a_question_the_server_refuses_does_not_spoil_the_next(server: Server) -
     ("status", "advice"),
     [(401, "Check OPENAI_API_KEY"), (403, "may do"), (404, "model's name")],
 )
-def test_a_refused_key_or_model_is_an_error(server: Server, status: int, advice: str) -> None:
+def test_a_refused_key_or_model_is_an_error(server: ModelServer, status: int, advice: str) -> None:
     server.script = [fails(status, "refused")]
     with pytest.raises(VerifierError, match=advice) as caught:
         ask(server)
@@ -171,13 +167,12 @@ def test_a_refused_key_or_model_is_an_error(server: Server, status: int, advice:
     assert len(server.seen) == 1
 
 
-def test_a_server_that_is_not_there_is_an_error(server: Server) -> None:
-    url = server.url.replace(str(server.server_address[1]), "9")
+def test_a_server_that_is_not_there_is_an_error(server: ModelServer) -> None:
     with pytest.raises(VerifierError, match="cannot be reached"):
-        OpenAIVerifier(f"m@{url}", retries=0).verify([pair()])
+        openai_verifier(f"m@{server.nowhere}", retries=0).verify([pair()])
 
 
-def test_what_was_answered_before_the_server_went_away_is_kept(server: Server) -> None:
+def test_what_was_answered_before_the_server_went_away_is_kept(server: ModelServer) -> None:
     server.script = [lambda _body: opinion("same"), fails(401)]
     first, second, third = ask(server, *[("a", "b")] * 3)
     assert first == Opinion(Says.SAME, "because")
@@ -186,7 +181,7 @@ def test_what_was_answered_before_the_server_went_away_is_kept(server: Server) -
 
 
 def test_the_key_goes_to_the_server_and_into_no_message(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server.script = [fails(500, f"bad {KEY}")]
@@ -198,14 +193,14 @@ def test_the_key_goes_to_the_server_and_into_no_message(
         ask(server, retries=0)
     assert KEY not in str(caught.value)
     assert caught.value.__suppress_context__
-    assert set(server.keys) == {f"Bearer {KEY}"}
+    assert set(server.keys) == {("/v1/chat/completions", KEY)}
 
 
 def test_the_name_holds_model_and_server_but_no_password() -> None:
-    assert OpenAIVerifier("m@https://ada:secret@host:1/v1/").name == "openai:m@host:1/v1"
+    assert openai_verifier("m@https://ada:secret@host:1/v1/").name == "openai:m@host:1/v1"
 
 
 @pytest.mark.parametrize("argument", ["", " ", "@http://x/v1", "m@localhost:1", "gpt-x"])
 def test_a_missing_model_server_or_key_is_a_usage_error(argument: str) -> None:
     with pytest.raises(UsageError, match="verifier 'openai'"):
-        OpenAIVerifier(argument)
+        openai_verifier(argument)

@@ -14,6 +14,7 @@ from echoless.auditing import findings_json
 from echoless.cli.main import main
 from echoless.errors import UsageError, VerifierError
 from echoless.judging import Question, judge_pairs
+from echoless.limits import Limits
 from echoless.model import (
     Contradiction,
     Difference,
@@ -27,15 +28,16 @@ from echoless.model import (
     flipped,
     verdict_name,
 )
-from echoless.opinions import NoOpinion, Opinion, Reply, Says
+from echoless.opinions import NoOpinion, Opinion, Reply, Says, open_verifier
 from echoless.opinions import consultation as slot
+from echoless.opinions.base import Limited
 from echoless.opinions.consultation import Consultation
 from echoless.pipeline import Findings
 from echoless.review import bonds_among
 from echoless.settings import Choices, resolve
 from echoless.tally import Tally
 from tests.laws.worlds import quick, world
-from tests.opinions.chat_server import Server, chat, fails, opinion
+from tests.model_server import ModelServer, data_of, fails, opinion
 
 
 class Stub:
@@ -266,7 +268,9 @@ def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Stub], Stub]:
     def install(verifier: Stub) -> Stub:
-        monkeypatch.setattr("echoless.opinions.registry.open_verifier", lambda _spec: verifier)
+        monkeypatch.setattr(
+            "echoless.opinions.registry.open_verifier", lambda *_, **_more: verifier
+        )
         return verifier
 
     return install
@@ -377,7 +381,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.usefixtures("undecided")
-def test_dedup_asks_hides_and_can_be_undone(store: str, server: Server) -> None:
+def test_dedup_asks_hides_and_can_be_undone(store: str, server: ModelServer) -> None:
     words = ("dedup", store, "--no-semantic", "--verifier", f"openai:m@{server.url}")
     preview = call(*words)
     assert preview.exit_code == 0
@@ -392,8 +396,8 @@ def test_dedup_asks_hides_and_can_be_undone(store: str, server: Server) -> None:
 
 
 @pytest.mark.usefixtures("undecided")
-def test_audit_counts_what_failed_and_goes_on(store: str, server: Server) -> None:
-    server.script = [lambda _body: chat("I would say they are the same!")]
+def test_audit_counts_what_failed_and_goes_on(store: str, server: ModelServer) -> None:
+    server.script = [lambda _body: "I would say they are the same!"]
     words = ("audit", store, "--no-semantic", "--json", "--verifier", f"openai:m@{server.url}")
     result = call(*words)
     assert result.exit_code == 0
@@ -406,7 +410,7 @@ def test_audit_counts_what_failed_and_goes_on(store: str, server: Server) -> Non
 
 @pytest.mark.usefixtures("undecided")
 def test_a_refused_key_ends_with_eight_and_changes_nothing(
-    store: str, server: Server, tmp_path: Path
+    store: str, server: ModelServer, tmp_path: Path
 ) -> None:
     server.script = [fails(401, "wrong key")]
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -418,7 +422,7 @@ def test_a_refused_key_ends_with_eight_and_changes_nothing(
 
 
 @pytest.mark.usefixtures("undecided")
-def test_judge_asks_too_and_says_so_beside_its_answers(server: Server) -> None:
+def test_judge_asks_too_and_says_so_beside_its_answers(server: ModelServer) -> None:
     server.script = [lambda _body: opinion("first_contains_second", "adds on a nail")]
     line = json.dumps({"a": "x", "b": "y"})
     words = ("judge", "-", "--json", "--encoder", "none", "--verifier", f"openai:m@{server.url}")
@@ -427,3 +431,47 @@ def test_judge_asks_too_and_says_so_beside_its_answers(server: Server) -> None:
     assert (said["verdict"], said["superset"], said["merge"]) == ("subsumes", "a", True)
     assert said["evidence"].endswith("says one contains the other: adds on a nail")
     assert "asked about 1 unsure pairs" in result.stderr
+
+
+def test_how_a_model_is_asked_is_a_setting_and_only_what_changes_results_is_in_the_digest(
+    tmp_path: Path,
+) -> None:
+    from echoless.settings import layered
+
+    plain = resolve(Choices())
+    assert plain.limits == Limits()
+    (tmp_path / "echoless.toml").write_text("workers = 2\nprice_in = 1\nprice_out = 4.5\n")
+    environment = {"ECHOLESS_REQUESTS_A_MINUTE": "30", "ECHOLESS_TIMEOUT": "2.5"}
+    chosen = resolve(layered(Choices(workers=3), folder=tmp_path, environment=environment))
+    assert chosen.limits == Limits(
+        workers=3, requests_a_minute=30, price_in=1, price_out=4.5, timeout=2.5
+    )
+    assert chosen.digest == plain.digest
+    dear = resolve(Choices(price_in=1, price_out=1, most_cost=2.0))
+    assert dear.digest != plain.digest
+    assert resolve(Choices(locale="ja")).digest != plain.digest
+    with pytest.raises(UsageError, match=r"Unknown locale 'fr'\. Known: en, de, ja"):
+        resolve(Choices(locale="fr"))
+    with pytest.raises(UsageError, match="ECHOLESS_PRICE_IN must be a number, not 'much'"):
+        resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_PRICE_IN": "much"}))
+
+
+def test_the_verifier_is_asked_in_the_language_of_the_settings(server: ModelServer) -> None:
+    for locale, words in (
+        ("en", "two memories"),
+        ("de", "zwei Erinnerungen"),
+        ("ja", "二つの記憶"),
+    ):
+        verifier = open_verifier(f"openai:m@{server.url}", Limits(), locale=locale)
+        assert verifier is not None
+        verifier.verify([(Memory(id="a", content="x"), Memory(id="b", content="y"))])
+        assert words in server.seen[-1]["messages"][0]["content"]
+
+
+def test_answers_keep_the_order_of_the_pairs_with_many_workers(server: ModelServer) -> None:
+    server.script = [lambda body: opinion("same", data_of(body)["first"])]
+    verifier = open_verifier(f"openai:m@{server.url}", Limits(workers=8))
+    assert isinstance(verifier, Limited)
+    pairs = [(Memory(id="a", content=f"{n:02d}"), Memory(id="b", content="y")) for n in range(24)]
+    replies = verifier.within(Limits(workers=8), "en").verify(pairs)
+    assert [reply.reason for reply in replies] == [f"{n:02d}" for n in range(24)]

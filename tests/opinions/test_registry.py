@@ -21,7 +21,7 @@ def test_what_follows_the_first_colon_is_the_verifiers_argument() -> None:
 
 @pytest.mark.parametrize("spec", ["oracle", "", ":x"])
 def test_an_unknown_name_is_answered_with_those_there_are(spec: str) -> None:
-    with pytest.raises(UsageError, match="Known: none, cross-encoder, openai"):
+    with pytest.raises(UsageError, match="Known: none, anthropic, cross-encoder, openai"):
         open_verifier(spec)
 
 
@@ -35,6 +35,7 @@ def test_an_argument_too_many_or_too_few_is_a_usage_error(spec: str) -> None:
     ("spec", "module", "extra"),
     [
         ("openai:m", "openai", "openai"),
+        ("anthropic:m", "anthropic", "anthropic"),
         ("cross-encoder:m", "sentence_transformers", "sentence-transformers"),
     ],
 )

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
+from typing import Any
 
 import lancedb
 import pyarrow as pa
@@ -31,6 +31,7 @@ from echoless.systems.sliding_context import (
     parse_args,
     run_cleanup,
 )
+from tests.model_server import ModelServer, asked_for_json, fails, merged, prompt_of, running
 from tests.systems.contexts import (
     EAST,
     MIRRORED,
@@ -47,7 +48,6 @@ from tests.systems.contexts import (
     schema,
     version_of,
 )
-from tests.systems.servers import Models
 
 
 @dataclass
@@ -584,28 +584,25 @@ def test_a_wrong_call_ends_with_two(
         parse_args(flags)
 
 
-@pytest.fixture(scope="module")
-def models() -> Iterator[Models]:
-    server = Models()
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+@pytest.fixture
+def models() -> Iterator[ModelServer]:
+    with running() as server:
+        yield server
+
+
+def writes(text: str) -> Callable[[dict[str, Any]], str]:
+    """An entry of a script: this text for a merge, OK for the probe."""
+    return lambda body: merged(text) if asked_for_json(body) else "OK"
 
 
 @pytest.fixture
 def online(
-    models: Models, echoless: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    models: ModelServer, echoless: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Result]:
     """The command with both servers on loopback."""
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", models.url)
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{models.url}/v1")
-    models.asked.clear()
-    models.keys.clear()
-    models.dimensions = 6
-    models.write = lambda _prompt: (200, "Build 42 was deployed to staging and runs there.")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", models.root)
+    monkeypatch.setenv("OPENAI_BASE_URL", models.url)
+    models.script = [writes("Build 42 was deployed to staging and runs there.")]
 
     def call(folder: Path, *flags: str) -> Result:
         keys = ["--api-key", "key-a", "--embedding-api-key", "key-b", "--embedding-model", "tiny"]
@@ -616,7 +613,7 @@ def online(
 
 
 def test_the_command_asks_real_servers_each_with_its_own_key(
-    online: Callable[..., Result], models: Models, tmp_path: Path
+    online: Callable[..., Result], models: ModelServer, tmp_path: Path
 ) -> None:
     """sliding-context 19, over HTTP; repair 3."""
     folder = build(tmp_path / "lancedb", FIVE)
@@ -628,23 +625,23 @@ def test_the_command_asks_real_servers_each_with_its_own_key(
 
 
 def test_a_server_that_refuses_ends_with_one_and_keeps_the_key_to_itself(
-    online: Callable[..., Result], models: Models, tmp_path: Path
+    online: Callable[..., Result], models: ModelServer, tmp_path: Path
 ) -> None:
     """sliding-context 22, over HTTP."""
     folder = build(tmp_path / "lancedb", FIVE)
-    models.write = lambda _prompt: (401, "bad key-a")
+    models.script = [fails(401, "bad key-a")]
     result = online(folder)
     assert result.exit_code == 1
-    assert "refused with status 401: bad [key]" in result.stderr
+    assert "with status 401: bad [key]" in result.stderr
     assert version_of(folder) == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lancedb"]
 
 
 def test_a_server_without_a_text_fails_the_group(
-    online: Callable[..., Result], models: Models, tmp_path: Path
+    online: Callable[..., Result], models: ModelServer, tmp_path: Path
 ) -> None:
     folder = build(tmp_path / "lancedb", FIVE)
-    models.write = lambda prompt: (200, "" if "staging" in prompt else "OK")
+    models.script = [lambda body: "" if "staging" in prompt_of(body) else "OK"]
     result = online(folder)
     assert result.exit_code == 1
     assert "answered without a text" in result.stderr
@@ -705,13 +702,13 @@ def messy() -> list[Row]:
 def test_a_messy_table_is_cleaned_and_taken_back_by_the_commands(
     online: Callable[..., Result],
     echoless: Callable[..., Result],
-    models: Models,
+    models: ModelServer,
     tmp_path: Path,
 ) -> None:
     rows = messy()
     assert len(rows) > 200
     folder = build(tmp_path / "lancedb", rows, dimensions=12)
-    models.dimensions = 12
+    models.embed = [lambda texts: [[1.0] + [0.0] * 11 for _ in texts]]
     before = rows_of(folder)
     preview = online(folder, "--dry-run")
     result = online(folder, "--no-llm")

@@ -30,6 +30,7 @@ from echoless.systems.sliding_context import (
     parse_dedup_response,
     summarize_turn,
 )
+from tests.model_server import running
 from tests.systems.contexts import (
     EAST,
     NEAR,
@@ -968,6 +969,19 @@ def test_the_command_keeps_a_turn_and_says_so_as_json(tmp_path: Path, models: Lo
     assert ("/v1/embeddings", "key-o") in models.keys
 
 
+def test_any_model_may_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = build(tmp_path / "db", [])
+    with running() as server:
+        server.script = [lambda _body: "Deployed build 7 to staging."]
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "key-o")
+        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+        named = ("--model", f"openai:tiny@{server.url}", "--embedding-model", "small")
+        done = command(folder, TURN, *named)
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["summary"] == "Deployed build 7 to staging."
+
+
 def test_the_command_does_without_a_model(
     tmp_path: Path, models: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1011,19 +1025,19 @@ def test_two_processes_that_keep_one_turn_store_it_once(tmp_path: Path, models: 
     folder = build(tmp_path / "db", [])
     words = [sys.executable, "-m", "echoless", "sliding-context", "capture"]
     words += ["--db-path", str(folder), "--embedding-model", "small", "--no-llm"]
-    running = [
+    started = [
         subprocess.Popen(
             words, env=dict(os.environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         for _ in range(2)
     ]
     given = json.dumps({**TURN, "sessionKey": "agent:main"})
-    for process in running:
+    for process in started:
         assert process.stdin is not None
         process.stdin.write(given)
         process.stdin.close()
     told = []
-    for process in running:
+    for process in started:
         assert process.stdout is not None
         told.append(json.loads(process.stdout.read()))
         process.stdout.close()

@@ -15,6 +15,7 @@ import click
 from echoless.cli import render
 from echoless.cli.document import Block, Gap, count, dim, flat, say, strong
 from echoless.cli.options import (
+    asking_options,
     encoder_option,
     examples,
     no_cache_option,
@@ -52,6 +53,7 @@ _TEXT: Final = 200
 @no_cache_option
 @verifier_option
 @questions_option
+@asking_options
 @click.option(
     "--batch",
     type=click.IntRange(min=1),
@@ -79,6 +81,7 @@ def judge_command(
     cache: bool | None,
     verifier: str | None,
     questions: int | None,
+    asking: Choices,
     batch: int,
     skip_bad: bool,
     as_json: bool,
@@ -92,7 +95,7 @@ def judge_command(
     """
     choices = Choices(
         profile=profile, encoder=encoder, cache=cache, verifier=verifier, questions=questions
-    )
+    ).over(asking)
     tally, bad = Tally(), _BadLines()
     with _opened(pairs) as lines:
         asked = read_questions(lines, _name(pairs), skip=bad.skip if skip_bad else None)

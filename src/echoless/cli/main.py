@@ -81,7 +81,7 @@ Exit codes:
    5  the plan, or a part of it, was refused
    6  undo would overwrite a later edit
    7  an optional library is missing
-   8  the embedding model or the verifier failed
+   8  the embedding model, the language model or the verifier failed
    9  `remember`: held back, nothing was stored
   10  `audit --fail-over`: too much repetition
  130  interrupted

@@ -12,8 +12,9 @@ from typing import Final, TypeAlias, cast
 
 import click
 
+from echoless.limits import TIMEOUT, WORKERS
 from echoless.profiles import GROUPINGS, PROFILES
-from echoless.settings import ORDERS, QUESTIONS, Choices, Settings, layered, resolve
+from echoless.settings import LOCALES, ORDERS, QUESTIONS, Choices, Settings, layered, resolve
 from echoless.stores.base import Store
 from echoless.stores.field_map import FieldMap, read_file, read_pairs
 from echoless.stores.registry import mapped
@@ -85,8 +86,8 @@ verifier_option = click.option(
     "--verifier",
     metavar="NAME[:ARG]",
     help="Ask this model about pairs the judge is unsure of and nothing stands against: "
-    "openai:MODEL, openai:MODEL@URL (texts go to that server), or cross-encoder:MODEL. None by "
-    "default.",
+    "openai:MODEL, openai:MODEL@URL or anthropic:MODEL (texts go to that server), or "
+    "cross-encoder:MODEL. None by default.",
 )
 
 questions_option = click.option(
@@ -94,6 +95,53 @@ questions_option = click.option(
     type=int,
     metavar="N",
     help=f"Ask the verifier about at most N pairs, the closest first ({QUESTIONS} by default).",
+)
+
+_ASKING: Final = (
+    click.option(
+        "--locale",
+        type=click.Choice(LOCALES),
+        help=f"Language in which a language model is asked ({LOCALES[0]} by default).",
+    ),
+    click.option(
+        "--workers",
+        type=int,
+        metavar="N",
+        help=f"Questions to a language model on their way at a time ({WORKERS} by default).",
+    ),
+    click.option(
+        "--requests-a-minute", type=int, metavar="N", help="Send a language model no more requests."
+    ),
+    click.option(
+        "--tokens-a-minute",
+        type=int,
+        metavar="N",
+        help="Send a language model, and have it write, no more tokens.",
+    ),
+    click.option(
+        "--most-cost",
+        type=float,
+        metavar="X",
+        help="Ask a language model nothing that could cost more in all; needs both prices.",
+    ),
+    click.option(
+        "--price-in",
+        type=float,
+        metavar="X",
+        help="Price of a million tokens sent to the language model, for the running total.",
+    ),
+    click.option(
+        "--price-out",
+        type=float,
+        metavar="X",
+        help="Price of a million tokens it writes.",
+    ),
+    click.option(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help=f"Time a language model has for one answer ({TIMEOUT:g} by default).",
+    ),
 )
 
 limit_option = click.option(
@@ -160,6 +208,17 @@ _FINDING: Final = (
     no_cache_option,
     verifier_option,
     questions_option,
+    *_ASKING,
+)
+_ASKING_NAMES: Final = (
+    "locale",
+    "workers",
+    "requests_a_minute",
+    "tokens_a_minute",
+    "most_cost",
+    "price_in",
+    "price_out",
+    "timeout",
 )
 _NAMES: Final = (
     "profile",
@@ -175,6 +234,7 @@ _NAMES: Final = (
     "cache",
     "verifier",
     "questions",
+    *_ASKING_NAMES,
 )
 
 
@@ -208,6 +268,20 @@ def finding_options(command: Function) -> Function:
 
     decorated: Function = gathered
     for option in reversed(_FINDING):
+        decorated = option(decorated)
+    return decorated
+
+
+def asking_options(command: Function) -> Function:
+    """How a language model is asked, handed over as one argument `asking`, a `Choices`."""
+
+    @functools.wraps(command)
+    def gathered(**values: object) -> int | None:
+        chosen = {name: values.pop(name) for name in _ASKING_NAMES}
+        return command(asking=Choices(**chosen), **values)  # type: ignore[arg-type]
+
+    decorated: Function = gathered
+    for option in reversed(_ASKING):
         decorated = option(decorated)
     return decorated
 

@@ -1,5 +1,5 @@
-"""Models that write: a callable from prompt to text, and adapters to servers that offer one."""
+"""Language models: what one is, adapters to servers that offer one, limits around them."""
 
-from echoless.llm.base import Complete, Embed
+from echoless.llm.base import Answer, Complete, Embed, Model, Passing, Prompt
 
-__all__ = ["Complete", "Embed"]
+__all__ = ["Answer", "Complete", "Embed", "Model", "Passing", "Prompt"]

@@ -1,117 +1,173 @@
-"""A model behind Anthropic's Messages API, as a callable, over the official SDK.
+"""A model behind Anthropic's Messages API, over the official SDK.
 
-The key goes to the server and nowhere else, and never into a message: texts of errors are searched
-for it first.
+The key goes to the server and nowhere else, and never into a message: texts of errors and answers
+are searched for it first. Retries are made by `GovernedModel`, so that each request is counted.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING, Final
+import weakref
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
-from echoless.errors import ModelError, UsageError
+from echoless.errors import UsageError
+from echoless.llm.base import Answer, Prompt
+from echoless.llm.failures import OTHER_SHAPE, Subject, whole, without_secret
+from echoless.vectors.openai_server import check_url
 from echoless.vectors.optional import require_module
 
 if TYPE_CHECKING:
     import anthropic
 
 KEY: Final = "ANTHROPIC_API_KEY"
+BASE_URL: Final = "ANTHROPIC_BASE_URL"
+OFFICIAL: Final = "https://api.anthropic.com"
 MODEL: Final = "claude-haiku-4-5"
 """Small and quick; merging a few sentences needs no more."""
 
-TIMEOUT: Final = 60.0
-"""Seconds for a request."""
-
-RETRIES: Final = 4
-TOKENS: Final = 1_024
-"""Longest answer; a merged text has a few sentences."""
-
 _MESSAGE: Final = 200
+_SHAPES: Final = ("schema", "tool", "bare")
+"""How an object is asked for, first accepted shape wins: not every model knows schemas."""
 
 
 class AnthropicModel:
-    """Completes prompts; nothing is sent before the first call."""
+    """One model; nothing is sent before the first prompt."""
 
     def __init__(
         self,
-        key: str = "",
+        argument: str = "",
         *,
-        model: str = MODEL,
         what: str = "The model 'anthropic'",
-        retries: int = RETRIES,
-        timeout: float = TIMEOUT,
+        key: str = "",
     ) -> None:
-        """Find the key; the SDK reads ANTHROPIC_BASE_URL by itself.
+        """Read the argument and the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).
 
         Args:
-            key: Instead of ANTHROPIC_API_KEY.
-            model: Its name.
+            argument: `MODEL` or `MODEL@BASE_URL`; a small model if empty.
             what: What needs the model, as a subject, for messages.
-            retries: How often the SDK tries again.
-            timeout: Seconds for one request.
+            key: Instead of ANTHROPIC_API_KEY.
 
         Raises:
-            UsageError: There is no key.
+            UsageError: There is no key, or a base URL that is none.
             MissingExtra: The SDK is not installed.
         """
         require_module("anthropic", what, "anthropic")
+        model, _, url = argument.strip().partition("@")
+        self._model = model.strip() or MODEL
+        self._url = (url or os.environ.get(BASE_URL, "") or OFFICIAL).strip().rstrip("/")
+        check_url(self._url, what, f"anthropic:{self._model}@http://localhost:4000")
         self._key = (key or os.environ.get(KEY, "")).strip()
         if not self._key:
             raise UsageError(f"{what} needs a key: set {KEY}.")
-        self.model = model
-        self._retries, self._timeout = retries, timeout
+        self._shapes: tuple[str, ...] = _SHAPES
+        self._lock = Lock()
+        self._made: anthropic.Anthropic | None = None
+        parts = urlsplit(self._url)
+        self._where = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
+        self._subject = Subject(
+            f"The server {parts.scheme}://{self._where}",
+            self._model,
+            KEY,
+            "Check the model's name.",
+        )
 
-    def __call__(self, prompt: str) -> str:
-        """The answer to a prompt.
+    @property
+    def name(self) -> str:
+        """`anthropic:` and the model; with the server unless that is Anthropic's own."""
+        server = "" if self._url == OFFICIAL else f"@{self._where}"
+        return f"anthropic:{self._model}{server}"
+
+    def answer(self, prompt: Prompt) -> Answer:
+        """Ask once, in the best shape the server takes.
 
         Raises:
-            ModelError: The server cannot be reached, refuses, or answers without text.
+            Passing: Too many requests, a busy or silent server.
+            ModelUnavailable: The server refuses the key or the model.
+            ModelError: The server refuses this prompt, or answers with something else than JSON.
         """
         import anthropic  # noqa: PLC0415 - takes a second, and only where a model is asked
 
-        try:
-            with anthropic.Anthropic(
-                api_key=self._key, max_retries=self._retries, timeout=self._timeout
-            ) as client:
-                answer = client.messages.create(
-                    model=self.model,
-                    max_tokens=TOKENS,
-                    messages=[{"role": "user", "content": prompt}],
+        requests = 0
+        shapes = self._shapes if prompt.schema is not None else _SHAPES[-1:]
+        for shape in shapes:
+            requests += 1
+            try:
+                found = self._client().messages.create(
+                    model=self._model,
+                    max_tokens=prompt.longest,
+                    timeout=prompt.timeout,
+                    **_shaped(shape, prompt),
                 )
-        except anthropic.APIStatusError as problem:
-            # without the cause: the SDK's error carries the request's headers
-            raise ModelError(self._refused(problem)) from None
-        except anthropic.APIConnectionError:
-            raise ModelError(
-                f"The server of the model {self.model!r} cannot be reached "
-                f"({self._retries + 1} tries). Check the network; nothing was lost."
-            ) from None
-        except (anthropic.AnthropicError, ValueError) as problem:
-            raise ModelError(
-                f"The model {self.model!r} gave no answer ({type(problem).__name__}). Try again."
-            ) from None
-        return self._text(answer)
+            except anthropic.APIStatusError as problem:
+                if problem.status_code in OTHER_SHAPE and shape != shapes[-1]:
+                    continue
+                said, headers = self._said(problem), dict(problem.response.headers)
+                # without the cause: the SDK's error carries the request's headers
+                raise self._subject.refused(problem.status_code, said, headers, requests) from None
+            except anthropic.APIConnectionError as problem:
+                timed_out = isinstance(problem, anthropic.APITimeoutError)
+                raise self._subject.silent(timed_out=timed_out, requests=requests) from None
+            except (anthropic.AnthropicError, ValueError) as problem:
+                raise self._subject.unreadable(problem, requests) from None
+            if prompt.schema is not None:
+                self._shapes = self._shapes[self._shapes.index(shape) :]
+            return self._read(found, requests)
+        raise AssertionError("the last shape returns or raises")
 
-    def _text(self, answer: anthropic.types.Message) -> str:
-        blocks = getattr(answer, "content", None)
-        texts = [b.text for b in blocks or () if getattr(b, "type", "") == "text"]
-        if not texts:
-            raise ModelError(f"The model {self.model!r} answered without a text. Try again.")
-        if getattr(answer, "stop_reason", None) == "max_tokens":
-            raise ModelError(f"The answer of the model {self.model!r} was cut off. Try again.")
-        return "".join(texts)
+    def _client(self) -> anthropic.Anthropic:
+        import anthropic  # noqa: PLC0415
 
-    def _refused(self, problem: anthropic.APIStatusError) -> str:
+        with self._lock:
+            if self._made is None:
+                self._made = anthropic.Anthropic(
+                    api_key=self._key,
+                    base_url=self._url,
+                    max_retries=0,
+                )
+                weakref.finalize(self, self._made.close)
+            return self._made
+
+    def _read(self, found: anthropic.types.Message, requests: int) -> Answer:
+        usage = getattr(found, "usage", None)
+        return Answer(
+            text=without_secret(_text(getattr(found, "content", None)), self._key),
+            cut=getattr(found, "stop_reason", None) == "max_tokens",
+            tokens_in=whole(getattr(usage, "input_tokens", None)),
+            tokens_out=whole(getattr(usage, "output_tokens", None)),
+            requests=requests,
+        )
+
+    def _said(self, problem: anthropic.APIStatusError) -> str:
         body = problem.body if isinstance(problem.body, dict) else {}
         inner = body.get("error")
         told = inner.get("message") if isinstance(inner, dict) else problem.message
-        said = " ".join(str(told).split()).replace(self._key, "[key]")[:_MESSAGE]
-        advice = {
-            401: f"Check {KEY}.",
-            404: "Check the model's name.",
-            429: "Wait, then try again.",
-        }
-        return (
-            f"The model {self.model!r} was refused with status {problem.status_code}: {said}. "
-            f"{advice.get(problem.status_code, 'Try again.')}"
-        )
+        return " ".join(str(told).split()).replace(self._key, "[key]")[:_MESSAGE]
+
+
+def _text(blocks: object) -> str:
+    """What was written; the object handed to the tool where it was asked for as a tool's."""
+    if not isinstance(blocks, list):
+        return ""
+    for block in blocks:
+        if getattr(block, "type", "") == "tool_use":
+            return json.dumps(getattr(block, "input", None))
+    texts = [b.text for b in blocks if getattr(b, "type", "") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _shaped(shape: str, prompt: Prompt) -> dict[str, Any]:
+    told = prompt.data or prompt.instruction
+    more: dict[str, Any] = {"messages": [{"role": "user", "content": told}]}
+    if prompt.data:
+        more["system"] = prompt.instruction
+    if shape == "schema":
+        more["output_config"] = {"format": {"type": "json_schema", "schema": prompt.schema}}
+    elif shape == "tool":
+        more["tools"] = [
+            {"name": "answer", "description": "Give the answer.", "input_schema": prompt.schema}
+        ]
+        more["tool_choice"] = {"type": "tool", "name": "answer"}
+    return more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from echoless.opinions.base import NoOpinion, Opinion, Reply, Says, Verifier
+from echoless.opinions.base import NoOpinion, NotAsked, Opinion, Reply, Says, Verifier
 from echoless.opinions.registry import open_verifier
 
-__all__ = ["NoOpinion", "Opinion", "Reply", "Says", "Verifier", "open_verifier"]
+__all__ = ["NoOpinion", "NotAsked", "Opinion", "Reply", "Says", "Verifier", "open_verifier"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from echoless.limits import Limits
+from echoless.llm.governor import Spent
 from echoless.model import Memory
 
 
@@ -44,7 +46,18 @@ class NoOpinion:
     reason: str
 
 
-Reply: TypeAlias = Opinion | NoOpinion
+@dataclass(frozen=True, slots=True)
+class NotAsked:
+    """A question that was not put to the model: a limit was reached.
+
+    Attributes:
+        reason: Which one, in one line.
+    """
+
+    reason: str
+
+
+Reply: TypeAlias = Opinion | NoOpinion | NotAsked
 
 
 class Verifier(Protocol):
@@ -73,6 +86,30 @@ class Verifier(Protocol):
             VerifierError: No pair can be answered at all: no such model, no server, a wrong key.
                 What concerns one pair is a `NoOpinion`.
         """
+        ...
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A verifier that keeps to limits and counts what it spends; those over a model do."""
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far."""
+        ...
+
+    @property
+    def workers(self) -> int:
+        """Questions on their way at a time."""
+        ...
+
+    @property
+    def prompt(self) -> str:
+        """Version of the prompt: its name, its language, and a digest of its words."""
+        ...
+
+    def within(self, limits: Limits, locale: str) -> Verifier:
+        """The same verifier under other limits, asked in another language, with its own total."""
         ...
 
 

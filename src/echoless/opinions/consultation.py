@@ -3,7 +3,9 @@
 ```
 not Unsure, or Unsure with a veto ....... never asked
 more than the questions of a run ........ not asked, counted; the closest pairs come first
-too long, or after the verifier failed .. not asked, counted
+too long, or a text speaks to the model . not asked, counted
+after the verifier failed, or
+beyond the limits of its model .......... not asked, counted
 same .................................... Duplicate
 one contains the other .................. Subsumes
 different ............................... Related
@@ -19,15 +21,26 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from echoless.errors import VerifierError
+from echoless.llm.governor import Spent
+from echoless.llm.injection import speaks_to_model
 from echoless.model import Duplicate, Evidence, Json, Pair, Related, Subsumes, Unsure, Verdict
-from echoless.opinions.base import NoOpinion, Opinion, Reply, Says, Verifier, turned
+from echoless.opinions.base import (
+    Limited,
+    NoOpinion,
+    NotAsked,
+    Opinion,
+    Reply,
+    Says,
+    Verifier,
+    turned,
+)
 from echoless.tally import Tally
 
 RULE: Final = "verifier-says-same"
 """Rule of the evidence where a verifier's word made the merge."""
 
 BATCH: Final = 8
-"""Pairs handed over at a time; progress is told in between."""
+"""Pairs handed over at a time, or as many as are on their way at once; progress is told between."""
 
 GIVE_UP: Final = 5
 """Questions in a row without a usable answer after which no more are asked: with retries and a
@@ -39,7 +52,9 @@ LONGEST: Final = 20_000
 FAILED: Final = "verifier gave no usable opinion"
 BEYOND: Final = "not put to the verifier: beyond the questions of a run"
 TOO_LONG: Final = "not put to the verifier: too long"
+ADDRESSED: Final = "not put to the verifier: a text speaks to the model"
 GIVEN_UP: Final = "not put to the verifier: it had failed too often"
+LIMIT: Final = "not put to the verifier: a limit on questions or cost was reached"
 
 _REASON: Final = 200
 
@@ -56,6 +71,8 @@ class Heard:
         answered: Got an opinion, `unsure` included.
         failed: Got none.
         left_out: Unsure without a veto, and not asked.
+        prompt: Version of the prompt, of a verifier over a language model.
+        spent: What that model took.
     """
 
     verifier: str
@@ -63,16 +80,21 @@ class Heard:
     answered: int
     failed: int
     left_out: int
+    prompt: str = ""
+    spent: Spent | None = None
 
     def to_json(self) -> dict[str, Json]:
         """As in `--json`."""
-        return {
+        counts: dict[str, Json] = {
             "verifier": self.verifier,
             "asked": self.asked,
             "answered": self.answered,
             "failed": self.failed,
             "left_out": self.left_out,
         }
+        if self.spent is not None:
+            counts |= {"prompt": self.prompt, "spent": self.spent.to_json()}
+        return counts
 
 
 class Consultation:
@@ -90,7 +112,7 @@ class Consultation:
         self._limit = limit
         self._progress = progress or (lambda _done, _all: None)
         self._answered = self._failed = self._left_out = self._in_a_row = 0
-        self._broken = ""
+        self._broken = self._limit_reached = ""
         self._first_failure = ""
 
     def settle(
@@ -111,9 +133,10 @@ class Consultation:
         """
         settled = list(verdicts)
         chosen = self._choose(pairs, verdicts, tally)
-        for start in range(0, len(chosen), BATCH):
+        batch = max(BATCH, self._verifier.workers) if isinstance(self._verifier, Limited) else BATCH
+        for start in range(0, len(chosen), batch):
             self._progress(start, len(chosen))
-            places = chosen[start : start + BATCH]
+            places = chosen[start : start + batch]
             if self._broken or self._in_a_row >= GIVE_UP:
                 self._leave_out(GIVEN_UP, [pairs[place] for place in places], tally)
                 continue
@@ -127,12 +150,15 @@ class Consultation:
     @property
     def heard(self) -> Heard:
         """How it went so far."""
+        limited = self._verifier if isinstance(self._verifier, Limited) else None
         return Heard(
             verifier=self._verifier.name,
             asked=self._answered + self._failed,
             answered=self._answered,
             failed=self._failed,
             left_out=self._left_out,
+            prompt=limited.prompt if limited else "",
+            spent=limited.spent if limited else None,
         )
 
     def report(self, tally: Tally) -> None:
@@ -145,6 +171,12 @@ class Consultation:
         trouble = self._broken or self._first_failure
         if trouble:
             tally.note(f"The verifier {heard.verifier} failed: {trouble}")
+        if self._limit_reached:
+            tally.note(
+                f"The verifier {heard.verifier} was not asked further: {self._limit_reached}"
+            )
+        if heard.spent is not None:
+            tally.note(heard.spent.line())
 
     def _choose(
         self, pairs: Sequence[Pair], verdicts: Sequence[Verdict], tally: Tally
@@ -152,13 +184,20 @@ class Consultation:
         """Places of the pairs to ask about, closest first."""
         open_: list[int] = []
         too_long: list[int] = []
+        addressed: list[int] = []
         for place, verdict in enumerate(verdicts):
             if isinstance(verdict, Unsure) and not verdict.evidence.veto:
-                length = len(pairs[place].a.content) + len(pairs[place].b.content)
-                (open_ if length <= LONGEST else too_long).append(place)
+                texts = (pairs[place].a.content, pairs[place].b.content)
+                if sum(map(len, texts)) > LONGEST:
+                    too_long.append(place)
+                elif any(map(speaks_to_model, texts)):
+                    addressed.append(place)
+                else:
+                    open_.append(place)
         open_.sort(key=lambda place: _priority(pairs[place], verdicts[place]))
         left = max(0, self._limit - self._answered - self._failed)
         self._leave_out(TOO_LONG, [pairs[place] for place in too_long], tally)
+        self._leave_out(ADDRESSED, [pairs[place] for place in addressed], tally)
         self._leave_out(BEYOND, [pairs[place] for place in open_[left:]], tally)
         return open_[:left]
 
@@ -198,6 +237,10 @@ class Consultation:
                 self._in_a_row += 1
                 self._first_failure = self._first_failure or _one_line(reason)
                 tally.skip(FAILED, pair.a.id, pair.b.id)
+                return verdict
+            case NotAsked(reason=reason):
+                self._limit_reached = self._limit_reached or _one_line(reason)
+                self._leave_out(LIMIT, [pair], tally)
                 return verdict
             case Opinion():
                 self._answered += 1

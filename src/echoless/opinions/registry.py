@@ -7,15 +7,20 @@ from typing import cast
 
 from echoless import plugins
 from echoless.errors import UsageError
-from echoless.opinions.base import Verifier
+from echoless.limits import Limits
+from echoless.opinions.base import Limited, Verifier
 
 
-def open_verifier(spec: str) -> Verifier | None:
+def open_verifier(
+    spec: str, limits: Limits | None = None, *, locale: str = "en"
+) -> Verifier | None:
     """The verifier a specification names.
 
     Args:
         spec: `none`, a name, or `name:argument`. Names are the entry points of the group
             `echoless.verifiers`.
+        limits: How much its model may be asked, for a verifier that keeps to limits.
+        locale: Language in which such a verifier's model is asked.
 
     Returns:
         The verifier, its model not loaded and its server not called yet; None for `none`.
@@ -36,4 +41,7 @@ def open_verifier(spec: str) -> Verifier | None:
     make = plugins.load("verifiers", name)
     if not callable(make):
         raise UsageError(f"The verifier {name!r} is not a callable; its package is broken.")
-    return cast("Callable[[str], Verifier]", make)(argument.strip())
+    verifier = cast("Callable[[str], Verifier]", make)(argument.strip())
+    if limits is None or not isinstance(verifier, Limited):
+        return verifier
+    return verifier.within(limits, locale)

@@ -1,8 +1,8 @@
 """A server that speaks OpenAI's API: where it is, which model, with which key.
 
-Shared by the encoder and the verifier of that name. The key comes from OPENAI_API_KEY, or from
-whoever calls; it goes to the server named and nowhere else, and never into a message: texts of
-errors are searched for it first.
+Shared by the encoder, the model and the verifier of that name. The key comes from OPENAI_API_KEY,
+or from whoever calls; it goes to the server named and nowhere else, and never into a message: texts
+of errors are searched for it first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class OpenAIServer:
 
         Args:
             argument: `MODEL` or `MODEL@BASE_URL`. Without one, OPENAI_BASE_URL, then OpenAI.
-            kind: What asks, for messages: `encoder` or `verifier`.
+            kind: What asks, for messages: `encoder`, `model` or `verifier`.
             retries: How often the SDK tries again.
             timeout: Seconds for one request.
             key: Instead of OPENAI_API_KEY.
@@ -56,9 +56,9 @@ class OpenAIServer:
         self.model = require_argument("openai", name, kind)
         self._url = (url or os.environ.get(BASE_URL, "") or OFFICIAL).strip().rstrip("/")
         self._retries, self._timeout = retries, timeout
-        _check_url(self._url, kind)
-        self._key = (key or os.environ.get(KEY, "")).strip()
-        if not self._key and self._url == OFFICIAL:
+        check_url(self._url, f"The {kind} 'openai'", "openai:MODEL@http://localhost:11434/v1")
+        self.key = (key or os.environ.get(KEY, "")).strip()
+        if not self.key and self._url == OFFICIAL:
             raise UsageError(
                 f"The {kind} 'openai' needs a key: set {KEY}, or name a server that needs none as "
                 "openai:MODEL@BASE_URL."
@@ -92,7 +92,7 @@ class OpenAIServer:
         import openai  # noqa: PLC0415
 
         return openai.OpenAI(
-            api_key=self._key or "none",  # the SDK insists on one; servers without keys ignore it
+            api_key=self.key or "none",  # the SDK insists on one; servers without keys ignore it
             base_url=self._url,
             timeout=self._timeout,
             max_retries=self._retries,
@@ -101,9 +101,7 @@ class OpenAIServer:
     def said(self, problem: openai.APIStatusError) -> str:
         """What the server said of an error: one line, cut, without the key."""
         text = " ".join(problem.message.split())
-        if self._key:
-            text = text.replace(self._key, "[key]")
-        return text[:_MESSAGE]
+        return (text.replace(self.key, "[key]") if self.key else text)[:_MESSAGE]
 
     def silence(self, problem: openai.APIConnectionError) -> str:
         """Why there was no answer, as a predicate."""
@@ -113,10 +111,20 @@ class OpenAIServer:
         return "did not answer in time" if timed_out else "cannot be reached"
 
 
-def _check_url(url: str, kind: str) -> None:
+def check_url(url: str, what: str, example: str) -> None:
+    """Insist on an address that can be one.
+
+    Args:
+        url: A base URL.
+        what: What needs it, as a subject ("The encoder 'openai'").
+        example: How it is written.
+
+    Raises:
+        UsageError: It is none.
+    """
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(
-            f"The base URL of the {kind} 'openai' must begin with http:// or https:// and name a "
-            "host, as in openai:MODEL@http://localhost:11434/v1."
+            f"{what} was given a base URL that is none. It must begin with http:// or https:// and "
+            f"name a host, as in {example}."
         )

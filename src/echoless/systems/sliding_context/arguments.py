@@ -21,7 +21,7 @@ WINDOW_HOURS: Final = 168.0
 """How old an entry may be that is shown to the model."""
 
 SIMILARITY: Final = SLIDING_CONTEXT.detectors[0].threshold or 0.85
-LOCALES: Final = ("de", "en")
+LOCALES: Final = ("de", "en", "ja")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,9 @@ _EMBEDDING_MODEL: Final = click.Option(
     help="Model of the table's vectors; told by their length by default.",
 )
 _MODEL: Final = click.Option(
-    ["--model"], metavar="NAME", help="The model that writes; a small one by default."
+    ["--model"],
+    metavar="NAME",
+    help="The model that writes, of Anthropic or as openai:NAME@URL; a small one by default.",
 )
 
 

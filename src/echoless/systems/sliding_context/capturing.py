@@ -17,6 +17,7 @@ from echoless.adding import add, add_with
 from echoless.errors import EcholessError, UsageError
 from echoless.facts_kept import lost_facts
 from echoless.llm import Complete, Embed
+from echoless.llm.bridge import as_complete
 from echoless.merging import merged
 from echoless.model import Json, Memory, Vector, fingerprint
 from echoless.recovery import recover
@@ -358,7 +359,7 @@ def run_capture(args: CaptureArgs, turn: Turn, *, warn: Warn | None = None) -> C
         return capture(
             turn,
             store=store,
-            complete=models.open_complete(args) if args.llm else None,
+            complete=as_complete(models.open_model(args)) if args.llm else None,
             embed=models.open_embed(args, store.dimensions),
             locale=args.locale,
             max_chars=args.max_chars,

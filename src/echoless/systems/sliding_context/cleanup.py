@@ -9,10 +9,14 @@ from typing import TypeAlias
 
 from echoless.actions import Rewrite
 from echoless.applying import Run, apply
+from echoless.errors import ModelError
 from echoless.groups import Group
-from echoless.llm import Complete, Embed
+from echoless.llm import Complete, Embed, Model
+from echoless.llm.bridge import as_model
+from echoless.llm.governed import GovernedModel
 from echoless.model import Memory
 from echoless.pipeline import Findings, find, plan_groups
+from echoless.proposing import GIVE_UP
 from echoless.second_look import look_again
 from echoless.stores.lancedb.layout import CONTEXT_TABLE
 from echoless.stores.lancedb.location import Location
@@ -54,6 +58,7 @@ class Cleanup:
         remaining: Entries in the table now; with a dry run those that would be.
         removed: Entries removed.
         run: For `echoless undo`; None if nothing was written.
+        refused: Texts of the model that were not taken.
         failures: Groups that stayed as they were.
     """
 
@@ -63,6 +68,7 @@ class Cleanup:
     remaining: int = 0
     removed: int = 0
     run: str | None = None
+    refused: int = 0
     failures: tuple[Failure, ...] = ()
 
     @property
@@ -81,6 +87,7 @@ class _Job:
     say: Say
     warn: Say
     failures: list[Failure] = field(default_factory=list)
+    refused: int = 0
 
     @property
     def entries(self) -> Mapping[str, Memory]:
@@ -95,7 +102,7 @@ class _Job:
 def run_cleanup(
     args: CleanupArgs,
     *,
-    complete: Complete | None = None,
+    complete: Complete | Model | None = None,
     embed: Embed | None = None,
     say: Say = print,
     warn: Say | None = None,
@@ -104,7 +111,8 @@ def run_cleanup(
 
     Args:
         args: What to do, see `parse_args`.
-        complete: The model that merges; by the flags if None, and never with `--no-llm`.
+        complete: The model that merges, or a plain callable from prompt to text; by the flags if
+            None, and never with `--no-llm`.
         embed: The embedding model; by the flags if None.
         say: Takes each line of the report.
         warn: Takes what failed; standard error by default.
@@ -186,39 +194,59 @@ def _preview(job: _Job, groups: Sequence[Group]) -> Cleanup:
 
 
 def _execute(
-    job: _Job, groups: Sequence[Group], complete: Complete | None, embed: Embed | None
+    job: _Job, groups: Sequence[Group], complete: Complete | Model | None, embed: Embed | None
 ) -> Cleanup:
     args, store = job.args, job.store
     target = target_of(store.folder, args.backup_dir)
     dimensions = job.entries[groups[0].survivor].vectors[0].dimensions
-    write = None if not args.llm else complete or models.open_complete(args)
+    write = None
+    if args.llm:
+        write = models.open_model(args) if complete is None else as_model(complete)
     embed = embed or models.open_embed(args, dimensions)
     models.probe(write, embed, dimensions)
     job.say(f"Backing up database to: {target}")
     back_up(store, target, job.entries)
     job.say("Backup complete.")
-    rewrites: dict[str, Rewrite] = {}
-    for number, group in enumerate(groups, 1):
-        _announce(job, number, group)
-        try:
-            rewrites[group.survivor] = _rewrite(job, group, write, embed)
-        except Exception as problem:  # noqa: BLE001 - whatever a callable raises, the rest goes on
-            job.fail(number, group, problem)
+    rewrites = _rewrites(job, groups, write, embed)
     run = _carry_out(job, groups, rewrites)
+    if job.refused:
+        say = "text of the model was" if job.refused == 1 else "texts of the model were"
+        job.say(f"{job.refused} {say} not taken; all sentences took their place.")
+    if isinstance(write, GovernedModel):
+        job.say(write.spent.line())
     return _done(job, groups, run)
 
 
-def _rewrite(job: _Job, group: Group, complete: Complete | None, embed: Embed) -> Rewrite:
+def _rewrites(
+    job: _Job, groups: Sequence[Group], model: Model | None, embed: Embed
+) -> dict[str, Rewrite]:
+    """The new text of each group that gets one, by survivor; what fails stays as it was."""
+    found: dict[str, Rewrite] = {}
+    silent = 0
+    for number, group in enumerate(groups, 1):
+        _announce(job, number, group)
+        if silent >= GIVE_UP:  # with retries, each would be waited for for minutes
+            job.fail(number, group, "the model was not asked, it had failed too often")
+            continue
+        try:
+            found[group.survivor] = _rewrite(job, group, model, embed)
+        except ModelError as problem:
+            silent += 1
+            job.fail(number, group, problem)
+        except Exception as problem:  # noqa: BLE001 - whatever a callable raises, the rest goes on
+            job.fail(number, group, problem)
+        else:
+            silent = 0
+    return found
+
+
+def _rewrite(job: _Job, group: Group, model: Model | None, embed: Embed) -> Rewrite:
     """The new text of a group with its vector."""
     entries = members_of(group, job.entries)
-    by = str(getattr(complete, "model", "a model"))
-    text = merged_text(
-        [entry.content for entry in reversed(entries)],
-        complete=complete,
-        locale=job.args.locale,
-        by=by,
-    )
+    newest_first = [entry.content for entry in reversed(entries)]
+    text = merged_text(newest_first, model=model, locale=job.args.locale)
     if text.refused:
+        job.refused += 1
         job.say(f"  The model's text was not taken: {text.refused}.")
     old = job.entries[group.survivor].vectors[0]
     vector = models.vector_of(text.content, embed, old.model, old.dimensions)
@@ -245,6 +273,7 @@ def _done(job: _Job, groups: Sequence[Group], run: Run | None) -> Cleanup:
         entries=len(job.entries),
         groups=len(groups),
         remaining=job.store.count(),
+        refused=job.refused,
         failures=tuple(job.failures),
     )
     if run is not None:

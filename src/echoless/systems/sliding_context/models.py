@@ -8,8 +8,10 @@ from typing import Final, TypeVar
 
 from echoless.codec import floats_to_bytes
 from echoless.errors import EcholessError, EncoderError, ModelError
-from echoless.llm import Complete, Embed
+from echoless.llm import Embed, Model, Prompt, registry
+from echoless.llm.governed import GovernedModel
 from echoless.model import Vector
+from echoless.settings import Choices, layered, resolve
 from echoless.stores.lancedb.layout import OPENAI_MODELS
 from echoless.systems.sliding_context.arguments import CaptureArgs, CleanupArgs
 from echoless.systems.sliding_context.texts import PROBE
@@ -19,21 +21,30 @@ WHO: Final = "sliding-context"
 T = TypeVar("T")
 
 
-def open_complete(args: CleanupArgs | CaptureArgs) -> Complete:
-    """The model that merges, over the network.
+def open_model(args: CleanupArgs | CaptureArgs) -> GovernedModel:
+    """The model that writes, over the network: Anthropic's, or `NAME:ARGUMENT` as everywhere.
+
+    Limits and prices come from the environment and `echoless.toml`.
 
     Raises:
         ModelError: There is no key.
         MissingExtra: Its library is not installed.
+        UsageError: A limit is none.
     """
-    from echoless.llm.anthropic_messages import MODEL, AnthropicModel  # noqa: PLC0415
+    from echoless.llm.anthropic_messages import AnthropicModel  # noqa: PLC0415
 
+    limits = resolve(layered(Choices())).limits
+    if args.model and ":" in args.model:
+        named = registry.open_model(args.model, limits)
+        if named is not None:
+            return named
     if not args.api_key:
         raise ModelError(
             f"{WHO} needs a key for the model that merges: --api-key or ANTHROPIC_API_KEY. "
             "--no-llm merges without a model."
         )
-    return AnthropicModel(args.api_key, model=args.model or MODEL, what=WHO)
+    model = AnthropicModel(args.model or "", key=args.api_key, what=WHO)
+    return GovernedModel(model, limits)
 
 
 def open_embed(args: CleanupArgs | CaptureArgs, dimensions: int | None) -> Embed:
@@ -67,16 +78,17 @@ def open_embed(args: CleanupArgs | CaptureArgs, dimensions: int | None) -> Embed
     return embed
 
 
-def probe(complete: Complete | None, embed: Embed, dimensions: int) -> None:
+def probe(model: Model | None, embed: Embed, dimensions: int) -> None:
     """Ask both for something small, before anything is changed.
 
     Raises:
         ModelError: The model that merges does not answer.
         EncoderError: The other one does not, or with vectors that do not belong in the table.
     """
-    if complete is not None:
-        answer = _asked(lambda: complete(PROBE), "The model that merges", ModelError)
-        if not isinstance(answer, str):
+    if model is not None:
+        asked = Prompt(instruction=PROBE)
+        answer = _asked(lambda: model.answer(asked), "The model that merges", ModelError)
+        if not answer.text:
             raise ModelError("The model that merges answered with something else than a text.")
     vector_of("probe", embed, "", dimensions)
 

@@ -1,0 +1,40 @@
+"""JSON objects in what a model wrote, whatever stands around them."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from echoless.model import JsonObject
+
+_READ: Final = 60_000
+"""Characters of an answer that are searched, from its end."""
+
+_FAILURES: Final = 2_000
+"""Opening braces that open nothing, after which a text is no answer: each costs a look ahead."""
+
+
+def objects_with(text: str, key: str) -> list[JsonObject]:
+    """All JSON objects in a text that hold a key and do not stand inside another one, in order.
+
+    Code fences, thoughts before the answer and words around it are passed over; an object that is
+    cut off is none.
+
+    Args:
+        text: What the model wrote.
+        key: For example `opinion`.
+    """
+    return [found for found in _objects(text[-_READ:]) if key in found]
+
+
+def _objects(text: str) -> list[JsonObject]:
+    decoder, found, at, failures = json.JSONDecoder(), list[JsonObject](), text.find("{"), 0
+    while at >= 0 and failures < _FAILURES:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end, failures = at + 1, failures + 1
+        else:
+            found.append(value)
+        at = text.find("{", end)
+    return found

@@ -1,0 +1,224 @@
+"""A model proposes one text for several; it is taken only if no fact is lost. Law 12.
+
+```
+too long to be checked, or a limit ...... not asked
+no answer ............................... refused, not answered
+no JSON object with a text, blank ....... refused
+a fact of a source is not in it ......... refused, with what is lost
+a figure or name is in no source ........ refused
+longer than all sources ................. refused
+else .................................... proposed, for a plan that is previewed and can be undone
+```
+A refusal leaves the sources as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeAlias
+
+from echoless.errors import LimitReached, ModelError, ModelUnavailable, UsageError
+from echoless.facts_kept import LostFacts, added_facts, lost_facts
+from echoless.llm.base import Model, Prompt
+from echoless.llm.fence import fenced
+from echoless.llm.in_order import asked_in_order
+from echoless.llm.prompts import wording
+from echoless.llm.reading import objects_with
+from echoless.model import Json
+from echoless.tally import Tally
+
+LONGEST: Final = 20_000
+"""Characters of all texts together: the judge's reader, which looks for what is lost, reads no
+further."""
+
+GIVE_UP: Final = 5
+"""Groups in a row without an answer after which no more are asked for."""
+
+REFUSED: Final = "merged text refused, the sources stay"
+UNANSWERED: Final = "no merged text from the model, the sources stay"
+
+_TOLD: Final = 10
+_SPARE: Final = 200
+"""Characters a merged text may have beyond its sources: words that say where they disagree."""
+
+SCHEMA: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A text that may take the place of its sources.
+
+    Attributes:
+        text: It keeps every fact that can be checked.
+        by: Model and version of the prompt, for the reader of a plan.
+    """
+
+    text: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No text; the sources stay.
+
+    Attributes:
+        reason: Why, as a clause without a full stop.
+        lost: What the model's text left out; empty if that is not the reason.
+        answered: A text came and was not taken; False if none came.
+    """
+
+    reason: str
+    lost: LostFacts = field(default_factory=LostFacts)
+    answered: bool = True
+
+
+Proposal: TypeAlias = Proposed | Refused
+Progress: TypeAlias = Callable[[int, int], None]
+
+_GIVEN_UP: Final = Refused("it was not asked: the model had failed too often", answered=False)
+
+
+def propose_merge(
+    model: Model,
+    texts: Sequence[str],
+    *,
+    locale: str = "en",
+    prompt: str = "merge",
+    shown: Sequence[str] = (),
+) -> Proposal:
+    """One text that says what several say, from a model, checked.
+
+    Args:
+        model: Whom to ask.
+        texts: The sources, the most important one first; at least one.
+        locale: Language of the prompt: `de`, `en` or `ja`.
+        prompt: Which prompt: `merge` or `summary`.
+        shown: What the model sees in place of the texts, such as these with numbers.
+
+    Returns:
+        The text, or why there is none.
+
+    Raises:
+        ModelUnavailable: The model can answer nothing at all.
+        UsageError: There are no texts, or no prompt in that language.
+    """
+    if not texts:
+        raise UsageError("There is nothing to merge: no texts were given.")
+    words = wording(prompt, locale)
+    if sum(map(len, texts)) > LONGEST:
+        return Refused(f"the texts have more than {LONGEST:,} characters together", answered=False)
+    asked = Prompt(instruction=words.text, data=fenced(list(shown or texts)), schema=SCHEMA)
+    try:
+        answer = model.answer(asked)
+    except ModelUnavailable:
+        raise
+    except LimitReached as problem:
+        return Refused(f"it was not asked: {_clause(problem)}", answered=False)
+    except ModelError as problem:
+        return Refused(f"there was no answer: {_clause(problem)}", answered=False)
+    return _checked(answer.text, texts, f"{model.name}, {words.version}")
+
+
+def propose_merges(
+    model: Model,
+    groups: Mapping[str, Sequence[str]],
+    tally: Tally,
+    *,
+    locale: str = "en",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, Proposal]:
+    """A text for each of several groups, several asked for at a time.
+
+    Args:
+        model: Whom to ask.
+        groups: The sources of each group by its id, say that of its survivor.
+        tally: Takes the ids of groups without a text, by reason, and what went wrong.
+        locale: Language of the prompt.
+        workers: How many are asked for at a time.
+        progress: Told (groups asked for, groups).
+
+    Returns:
+        A proposal for each id, in their order.
+
+    Raises:
+        ModelUnavailable: The model can answer nothing, and has answered nothing.
+    """
+    found: dict[str, Proposal] = {}
+    ids, silent = list(groups), 0
+    for start in range(0, len(ids), workers):
+        some = ids[start : start + workers]
+        if progress is not None:
+            progress(start, len(ids))
+        if silent >= GIVE_UP:
+            found.update(dict.fromkeys(some, _GIVEN_UP))
+            continue
+        ask = partial(_one_of_many, model, locale)
+        for id_, proposal in zip(
+            some, asked_in_order(ask, [groups[i] for i in some], workers), strict=True
+        ):
+            if isinstance(proposal, ModelUnavailable):
+                if not any(_was_answered(each) for each in found.values()):
+                    raise proposal
+                silent = GIVE_UP
+                found[id_] = Refused(f"there was no answer: {_clause(proposal)}", answered=False)
+                continue
+            found[id_] = proposal
+            silent = 0 if _was_answered(proposal) else silent + 1
+    _report(found, tally)
+    return found
+
+
+def _one_of_many(model: Model, locale: str, texts: Sequence[str]) -> Proposal | ModelUnavailable:
+    try:
+        return propose_merge(model, texts, locale=locale)
+    except ModelUnavailable as problem:
+        return problem
+
+
+def _was_answered(proposal: Proposal) -> bool:
+    return isinstance(proposal, Proposed) or proposal.answered
+
+
+def _report(found: Mapping[str, Proposal], tally: Tally) -> None:
+    """Law 9: each refusal under its reason, the first few in full."""
+    refused = {id_: each for id_, each in found.items() if isinstance(each, Refused)}
+    for id_, each in refused.items():
+        tally.skip(REFUSED if each.answered else UNANSWERED, id_)
+    for id_, each in list(refused.items())[:_TOLD]:
+        tally.note(f"No merged text for {id_}: {each.reason}.")
+
+
+def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:
+    found = objects_with(answer, "text")
+    text = found[-1]["text"] if found else None
+    if not isinstance(text, str):
+        return Refused("the answer is no JSON object with a text")
+    text = text.strip()
+    if not text or not _is_text(text):
+        return Refused("the text is blank" if not text else "it holds what is no text")
+    lost = lost_facts(texts, text)
+    if lost:
+        return Refused(f"it leaves out {lost.line()}", lost)
+    added = added_facts(texts, text)
+    if added:
+        return Refused(f"it adds {', '.join(added)}")
+    if len(text) > sum(map(len, texts)) + _SPARE:
+        return Refused("it is longer than its sources together")
+    return Proposed(text, by)
+
+
+def _is_text(text: str) -> bool:
+    """Whether every store can hold it: no NUL, no half of a character."""
+    return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+def _clause(problem: ModelError) -> str:
+    return str(problem).rstrip(".")
