@@ -22,16 +22,18 @@ from echoless.model import JsonObject, Memory, Pair
 from echoless.recovery import outdated
 from echoless.remembering import keeping, writing
 from echoless.remembering.answers import (
+    Admitted,
     AlreadyKnown,
     NeedsReview,
     Remembered,
+    Updates,
     answer_from_json,
     answer_to_keep,
 )
-from echoless.remembering.asking import JUDGED, Question, vectors_of
+from echoless.remembering.asking import FIRST, JUDGED, Question, vectors_of
 from echoless.remembering.index import MemoryIndex, Progress
 from echoless.remembering.recognising import Handed, read_boot_files
-from echoless.remembering.ruling import Compared, Ruling, rule
+from echoless.remembering.ruling import Compared, Ruling, rule, says_it_all
 from echoless.remembering.stored import as_stored
 from echoless.remembering.wish import Details, Wish
 from echoless.settings import Choices, Settings, resolve
@@ -134,7 +136,9 @@ class Guard:
                 self._current(tally)  # the first reading of a store must not hold its lock
             if wish.dry_run:
                 return self._decide(wish, memory, matrices, tally)
-            return self._within(lambda: self._decide(wish, memory, matrices, tally))
+            answer = self._within(lambda: self._decide(wish, memory, matrices, tally))
+            self._follow(answer)
+            return answer
 
     def note_recalled(self, given: Iterable[Memory | str]) -> None:
         """Note what was just handed to the agent: to say it again is neither news nor confirmation.
@@ -180,6 +184,15 @@ class Guard:
         with _quietly(self._index):
             self._index.refresh(self._store, tally, self._progress)
         return self._index
+
+    def _follow(self, answer: Remembered) -> None:
+        """Take in what was just written; a store's clock may be too slow to tell it changed."""
+        written = answer.id if isinstance(answer, Admitted) else None
+        if isinstance(answer, Updates):
+            written = answer.new
+        if written is not None and self._index is not None:
+            with _quietly(self._index):
+                self._index.fill(self._store.get([written]).values(), Tally())
 
     def _decide(
         self, wish: Wish, memory: Memory, matrices: Sequence[Matrix], tally: Tally
@@ -239,11 +252,16 @@ class Guard:
         shown = self._shown(found)
         there = [each for each in named if index.ids[each.place] in shown]
         pairs = [Pair(memory, found[index.ids[n.place]], n.signals) for n in there]
-        verdicts = self._judge.judge_all(pairs)
-        return [
-            Compared(pair.b, verdict, shown[pair.b.id])
-            for pair, verdict in zip(pairs, verdicts, strict=True)
-        ]
+        compared: list[Compared] = []
+        for some in (pairs[:FIRST], pairs[FIRST:]):
+            verdicts = self._judge.judge_all(some)
+            compared += [
+                Compared(pair.b, verdict, shown[pair.b.id])
+                for pair, verdict in zip(some, verdicts, strict=True)
+            ]
+            if any(map(says_it_all, compared)):
+                break
+        return compared
 
     def _shown(self, found: Mapping[str, Memory]) -> dict[str, str]:
         """The visible memory for each that counts, by id.

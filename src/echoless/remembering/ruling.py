@@ -108,7 +108,7 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
         compared: In the order the detectors named them.
         review: Whether a doubt holds the text back.
     """
-    known = [c for c in compared if _is_known(c.verdict)]
+    known = [c for c in compared if says_it_all(c)]
     if known:
         first = min(known, key=_how_fully)
         return Ruling("known", first, ())
@@ -122,8 +122,9 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
     return Ruling("new", None, tuple(sorted(near, key=_how_close)[:LINKED]))
 
 
-def _is_known(verdict: Verdict) -> bool:
-    """The memory says all of it."""
+def says_it_all(each: Compared) -> bool:
+    """Whether the memory says all the new text says."""
+    verdict = each.verdict
     return merges(verdict) and (not isinstance(verdict, Subsumes) or verdict.superset == "b")
 
 

@@ -38,24 +38,20 @@ class Snapshot:
 def database_state(path: Path) -> str:
     """What tells one state of an SQLite file from the next, whoever wrote it.
 
-    Size, time and inode of the file and of its write-ahead log, and what the two count by
-    themselves: the change counter of the header (bytes 24 to 27) and the salts of the log (16 to
-    23), see https://sqlite.org/fileformat2.html. A clock that ticks too slowly is not enough.
+    Size, time and inode of the file and of its write-ahead log, and the salts of the log (bytes 16
+    to 23, https://sqlite.org/fileformat2.html). The file itself is not opened: to close it again
+    would drop the locks this process holds on it (https://sqlite.org/howtocorrupt.html, 2.2).
     """
     log = path.with_name(path.name + "-wal")
-    return "/".join(_told(part, slice(*span)) for part, span in ((path, (24, 28)), (log, (16, 24))))
-
-
-def _told(path: Path, counter: slice) -> str:
-    snapshot = Snapshot.of(path)
-    if snapshot is None or not snapshot.size:
-        return "-"
+    salts = ""
     try:
-        with path.open("rb") as file:
-            head = file.read(32)[counter]
+        with log.open("rb") as file:
+            salts = file.read(32)[16:24].hex()
+    except FileNotFoundError:
+        pass
     except OSError as problem:
-        raise translated(problem, path) from problem
-    return f"{snapshot.size}.{snapshot.modified}.{snapshot.inode}.{head.hex()}"
+        raise translated(problem, log) from problem
+    return f"{Snapshot.of(path)}/{Snapshot.of(log)}/{salts}"
 
 
 def since(state: str, before: str) -> tuple[str, tuple[str, ...] | None]:
