@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from echoless.applying import Refusal, Run, apply
     from echoless.auditing import Report, audit
     from echoless.checking import Health, Problem, check
+    from echoless.condensing import Condensed, plan_consolidation
+    from echoless.consolidating import Consolidation, Offer, consolidate
     from echoless.errors import EcholessError
     from echoless.groups import Group, Membership
     from echoless.model import (
@@ -59,12 +61,15 @@ if TYPE_CHECKING:
     from echoless.stores import Scope, Store, open_store
     from echoless.transport import backup, export, import_into, transfer
     from echoless.undoing import Undone, history, keep_both, purge, undo
+    from echoless.uniting import Merged, merge_memories, plan_merge
 
 __all__ = [
     "Admitted",
     "AlreadyKnown",
     "Answer",
     "Choices",
+    "Condensed",
+    "Consolidation",
     "Contradiction",
     "Difference",
     "DifferenceKind",
@@ -82,7 +87,9 @@ __all__ = [
     "Match",
     "Membership",
     "Memory",
+    "Merged",
     "NeedsReview",
+    "Offer",
     "Plan",
     "Problem",
     "Provenance",
@@ -106,14 +113,18 @@ __all__ = [
     "audit",
     "backup",
     "check",
+    "consolidate",
     "export",
     "find",
     "history",
     "import_into",
     "keep_both",
     "layered",
+    "merge_memories",
     "open_store",
     "plan",
+    "plan_consolidation",
+    "plan_merge",
     "purge",
     "read_plan",
     "remember",
@@ -129,6 +140,8 @@ _HOMES: Final = {
     "applying": ("Refusal", "Run", "apply"),
     "auditing": ("Report", "audit"),
     "checking": ("Health", "Problem", "check"),
+    "condensing": ("Condensed", "plan_consolidation"),
+    "consolidating": ("Consolidation", "Offer", "consolidate"),
     "errors": ("EcholessError",),
     "groups": ("Group", "Membership"),
     "model": (
@@ -167,6 +180,7 @@ _HOMES: Final = {
     "stores": ("Scope", "Store", "open_store"),
     "transport": ("backup", "export", "import_into", "transfer"),
     "undoing": ("Undone", "history", "keep_both", "purge", "undo"),
+    "uniting": ("Merged", "merge_memories", "plan_merge"),
 }
 """Where each public name lives. Names are loaded when first used, which keeps `import echoless` at
 a few milliseconds; therefore no module may carry the name of a public function."""

@@ -177,6 +177,7 @@ def candidates(
     tally: Tally,
     tell: Progress,
     vectoriser: Vectoriser | None = None,
+    touching: AbstractSet[str] | None = None,
 ) -> tuple[Signals, int]:
     """What the detectors of the profile propose.
 
@@ -187,6 +188,7 @@ def candidates(
         tally: Takes what detectors skip.
         tell: Progress.
         vectoriser: Gives vectors to detectors that want them, see `open_vectors`.
+        touching: Pairs count only if one of the two is among these ids; all by default.
 
     Returns:
         The pairs with their similarities, and how many more were proposed but left out.
@@ -204,7 +206,8 @@ def candidates(
         for done, partition in enumerate(partitions):  # noqa: B007 - `pulse` tells it
             pulse()
             budget = (settings.profile.pairs or PAIRS_PER_MEMORY) * len(partition)
-            kept, dropped = closest(detector.detect(partition, tally), budget)
+            proposed = _touching(detector.detect(partition, tally), touching)
+            kept, dropped = closest(proposed, budget)
             for found in kept:
                 signals.setdefault((found.a, found.b), {})[use.name] = found.similarity
             if dropped:
@@ -212,6 +215,14 @@ def candidates(
                 tally.note(_capped(use.name, len(partition), len(kept), dropped, kept))
         tell(f"looking ({use.name})", len(partitions), len(partitions))
     return signals, left_out
+
+
+def _touching(
+    proposed: Iterable[Candidate], wanted: AbstractSet[str] | None
+) -> Iterable[Candidate]:
+    if wanted is None:
+        return proposed
+    return (each for each in proposed if each.a in wanted or each.b in wanted)
 
 
 def _options(

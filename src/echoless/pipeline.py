@@ -69,6 +69,9 @@ class Findings:
         rules: The store's own rules of merging, where it has some.
         judged: The verdict on every candidate pair, by ids.
         retained: Why a memory of a group may be hidden but not removed, by id.
+        copies: Memories of one text, by the one that stands for them in `judged`; all classes.
+        apart: Pairs of ids (smaller first) kept apart by `keep_both`, their texts unchanged.
+        protected: Why memories stay visible whatever they say, by id.
     """
 
     store: str
@@ -87,6 +90,9 @@ class Findings:
     rules: Unites | None = None
     judged: tuple[Judged, ...] = ()
     retained: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    apart: Collection[tuple[str, str]] = frozenset()
+    protected: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def redundant(self) -> int:
@@ -134,6 +140,7 @@ def find(
     namespace: str | None = None,
     verifier: str | None = None,
     only: Collection[str] | None = None,
+    touching: Callable[[Memory], bool] | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Find what a store says twice. Reads only.
@@ -147,6 +154,7 @@ def find(
         namespace: Only this one.
         verifier: `none` or `name:argument` of a model asked about unsure pairs.
         only: Ids of the memories that take part; all of the scope by default.
+        touching: Pairs count, and are judged, only if one of the two is such a memory.
         progress: Told how far each stage is.
 
     Raises:
@@ -176,12 +184,14 @@ def find(
     looked_at = eligible(memories, marked, tally, chosen.profile)
     copies = fold(looked_at, chosen.profile, prior, apart, tally)
     vectors = open_vectors(chosen, tally, tell)
-    signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors)
+    wanted = _touched(memories, copies, touching)
+    signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors, wanted)
     judge = open_judge(chosen.profile, vectors, tally)
     judged = judge_all(judge, memories, signals, apart, tell)
     judged, settled = consult(consultation, memories, signals, judged, tally)
     protected = protected_among(store, memories, prior)
     groups, reasons = make_groups(memories, judged, copies, apart, prior, protected, chosen, tally)
+    groups = tuple(g for g in groups if wanted is None or wanted & {g.survivor, *_behind(g)})
     return Findings(
         store=store.identity,
         url=store.url,
@@ -199,7 +209,26 @@ def find(
         rules=store if isinstance(store, Unites) else None,
         judged=tuple(judged),
         retained=_retained(store, groups),
+        copies=copies,
+        apart=frozenset(apart),
+        protected=protected,
     )
+
+
+def _touched(
+    memories: Mapping[str, Memory],
+    copies: Mapping[str, tuple[str, ...]],
+    touching: Callable[[Memory], bool] | None,
+) -> frozenset[str] | None:
+    """Memories that touch, and those that stand for such a one; None where all count."""
+    if touching is None:
+        return None
+    own = {id_ for ids in copies.values() for id_ in ids if touching(memories[id_])}
+    return frozenset(own | {rep for rep, ids in copies.items() if not own.isdisjoint(ids)})
+
+
+def _behind(group: Group) -> Iterable[str]:
+    return (member.id for member in group.members)
 
 
 def _retained(store: Store, groups: Iterable[Group]) -> Mapping[str, str]:

@@ -115,7 +115,7 @@ def test_no_pairs_are_no_error(echoless: Call) -> None:
         (("nowhere.jsonl",), 3, "'nowhere.jsonl' cannot be read (No such file"),
         ((".",), 3, "cannot be read (Is a directory"),
         (("-", "--encoder", "crystal"), 2, "Unknown encoder 'crystal'"),
-        (("-", "--verifier", "oracle"), 2, "Unknown verifier 'oracle'. Known: none, cross-encoder"),
+        (("-", "--verifier", "oracle"), 2, "Unknown verifier 'oracle'. Known: none, anthropic"),
         (("-", "--verifier", "openai"), 2, "The verifier 'openai' needs a model"),
         (("-", "--questions", "0"), 2, "--questions must be a whole number from 1"),
         (("-", "--profile", "bold"), 2, "'bold' is not one of"),

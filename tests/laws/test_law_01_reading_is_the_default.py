@@ -14,6 +14,7 @@ from echoless import (
     audit,
     backup,
     check,
+    consolidate,
     export,
     find,
     history,
@@ -28,6 +29,7 @@ from tests.laws.worlds import KINDS, everything, folder, quick, safe, world
 READERS: dict[str, Callable[[Store, Path], object]] = {
     "find, audit and plan": lambda s, p: write_plan(plan(audit(find(s, safe())).findings), p / "p"),
     "merge plan": lambda s, _: plan(find(s, safe(action="delete"))),
+    "consolidate": lambda s, _: consolidate(s, safe(), limit=None).to_json(),
     "search": lambda s, _: search(s, "deploy script 通知", include_duplicates=True),
     "look up": lambda s, _: [list(s.scan(Scope(limit=2))), s.get(["m-0"]), s.namespaces()],
     "export": lambda s, p: export(s, p / "out.jsonl"),

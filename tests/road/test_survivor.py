@@ -267,7 +267,10 @@ _ADD: list[Callable[[str], str]] = [
     lambda t: f"{t}…",
     lambda t: f"{t}\ufffd",
 ]
-_STEPS = st.lists(st.sampled_from(_ADD), min_size=1, max_size=4)
+_FENCE = next(add for add in _ADD if add("").startswith("```"))
+_STEPS = st.lists(st.sampled_from(_ADD), min_size=1, max_size=4).filter(
+    lambda steps: steps.count(_FENCE) <= 2  # more cannot be told from blocks one after the other
+)
 
 
 def _dressed(text: str, steps: Sequence[Callable[[str], str]]) -> str:

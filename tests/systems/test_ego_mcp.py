@@ -17,7 +17,7 @@ import chromadb
 import pytest
 from click.testing import CliRunner, Result
 
-from echoless import open_store, undo
+from echoless import consolidate, open_store, undo, uniting
 from echoless.cli.main import main
 from echoless.errors import EncoderError, InputError, PlanRefused, UsageError
 from echoless.systems.ego_mcp import (
@@ -678,3 +678,30 @@ def test_consolidation_agrees_with_plain_cosines(data: Callable[..., Path]) -> N
         folder, window=10_000, max_replay_events=500, max_merge_candidates=10_000
     ).merge_candidates
     assert {frozenset((c.memory_a_id, c.memory_b_id)) for c in found} == expected
+
+
+def test_the_general_consolidation_offers_the_same_pairs(data: Callable[..., Path]) -> None:
+    """`echoless consolidate` with a window, by the same vectors; the judge speaks of each pair."""
+    folder = data(*messy(NOW))
+    wide: dict[str, Any] = {"window": 10_000, "now": NOW}
+    own = stats(folder, **wide, max_replay_events=500, max_merge_candidates=10_000)
+    with open_store(folder) as store:
+        general = consolidate(store, limit=None, **wide)
+    assert {(a, b) for a, b, _ in pairs(own)} == {(p.a.id, p.b.id) for p in general.pairs}
+    assert general.verdicts.keys() > {"duplicate"}
+
+
+def test_what_the_program_protects_is_the_one_to_keep_and_keeps_its_text(
+    data: Callable[..., Path],
+) -> None:
+    dear = {"access_count": 3, "importance": 2}
+    folder = data(row(1, ONE, text="Tea."), row(2, ONE, text="Tea!", **dear))
+    with open_store(folder) as store:
+        (pair,) = consolidate(store).pairs
+        assert (pair.keep, pair.remove, pair.why) == (mem(2), mem(1), "protected by its store")
+        with pytest.raises(UsageError, match="protected and is not merged away"):
+            uniting.merge_memories(store, mem(1), mem(2))
+        with pytest.raises(UsageError, match="its text is not changed"):
+            uniting.merge_memories(store, mem(2), mem(1), "Tea", embed=lambda _: [list(ONE)])
+        uniting.merge_memories(store, mem(2), mem(1))
+        assert consolidate(store).total == 0

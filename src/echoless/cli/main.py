@@ -24,7 +24,8 @@ FAMILIES: Final[Families] = {
     },
     "Act": {
         "dedup": ("deduping", "Preview what would be hidden and why; with --apply, hide it."),
-        "apply": ("acting", "Carry out a plan written by `dedup --plan`."),
+        "consolidate": ("consolidating", "Pairs that may say the same: look, merge, keep both."),
+        "apply": ("acting", "Carry out a plan that --plan wrote."),
     },
     "Go back": {
         "undo": ("acting", "Take a run back: every record as it was."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,72 +144,6 @@ _ASKING: Final = (
     ),
 )
 
-limit_option = click.option(
-    "--limit",
-    type=int,
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Show at most N memories; places freed by hidden duplicates are filled up.",
-)
-
-_FINDING: Final = (
-    click.option(
-        "--profile",
-        type=click.Choice(tuple(PROFILES)),
-        help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
-    ),
-    click.option(
-        "--threshold",
-        multiple=True,
-        metavar="[DETECTOR=]T",
-        help="Similarity from which a pair is looked at, above 0 and up to 1: 0.9 for every "
-        "detector, semantic=0.9 for one. May be given several times.",
-    ),
-    click.option(
-        "--detector",
-        multiple=True,
-        metavar="NAME",
-        help="Look with this detector too, a plug-in or one the profile leaves out. May be given "
-        "several times; `echoless detectors` lists them.",
-    ),
-    click.option(
-        "--no-semantic",
-        "semantic",
-        flag_value=False,
-        default=None,
-        type=bool,
-        help="Compare by words only: quicker, and blind to paraphrases.",
-    ),
-    encoder_option,
-    click.option(
-        "--survivor",
-        type=click.Choice(ORDERS),
-        help="Order by which the memory that stays visible is chosen.",
-    ),
-    click.option(
-        "--grouping",
-        type=click.Choice(GROUPINGS),
-        help="How pairs become groups: each with the survivor, each with each, by "
-        "chains, or the closest pair first.",
-    ),
-    namespace_option,
-    click.option(
-        "--since",
-        metavar="TIME",
-        help="Look at memories created from this time on, such as 2026-01-31.",
-    ),
-    click.option(
-        "--limit",
-        type=int,
-        metavar="N",
-        help="Look at the N most recently created memories.",
-    ),
-    no_cache_option,
-    verifier_option,
-    questions_option,
-    *_ASKING,
-)
 _ASKING_NAMES: Final = (
     "locale",
     "workers",
@@ -220,22 +154,73 @@ _ASKING_NAMES: Final = (
     "price_out",
     "timeout",
 )
-_NAMES: Final = (
-    "profile",
-    "threshold",
-    "detector",
-    "semantic",
-    "encoder",
-    "survivor",
-    "grouping",
-    "namespace",
-    "since",
-    "limit",
-    "cache",
-    "verifier",
-    "questions",
-    *_ASKING_NAMES,
+
+limit_option = click.option(
+    "--limit",
+    type=int,
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Show at most N memories; places freed by hidden duplicates are filled up.",
 )
+
+_FINDING: Final[Mapping[str, Callable[[Function], Function]]] = {
+    "profile": click.option(
+        "--profile",
+        type=click.Choice(tuple(PROFILES)),
+        help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
+    ),
+    "threshold": click.option(
+        "--threshold",
+        multiple=True,
+        metavar="[DETECTOR=]T",
+        help="Similarity from which a pair is looked at, above 0 and up to 1: 0.9 for every "
+        "detector, semantic=0.9 for one. May be given several times.",
+    ),
+    "detector": click.option(
+        "--detector",
+        multiple=True,
+        metavar="NAME",
+        help="Look with this detector too, a plug-in or one the profile leaves out. May be given "
+        "several times; `echoless detectors` lists them.",
+    ),
+    "semantic": click.option(
+        "--no-semantic",
+        "semantic",
+        flag_value=False,
+        default=None,
+        type=bool,
+        help="Compare by words only: quicker, and blind to paraphrases.",
+    ),
+    "encoder": encoder_option,
+    "survivor": click.option(
+        "--survivor",
+        type=click.Choice(ORDERS),
+        help="Order by which the memory that stays visible is chosen.",
+    ),
+    "grouping": click.option(
+        "--grouping",
+        type=click.Choice(GROUPINGS),
+        help="How pairs become groups: each with the survivor, each with each, by "
+        "chains, or the closest pair first.",
+    ),
+    "namespace": namespace_option,
+    "since": click.option(
+        "--since",
+        metavar="TIME",
+        help="Look at memories created from this time on, such as 2026-01-31.",
+    ),
+    "limit": click.option(
+        "--limit",
+        type=int,
+        metavar="N",
+        help="Look at the N most recently created memories.",
+    ),
+    "cache": no_cache_option,
+    "verifier": verifier_option,
+    "questions": questions_option,
+    **dict(zip(_ASKING_NAMES, _ASKING, strict=True)),
+}
 
 
 _MAPPING: Final = (
@@ -258,17 +243,25 @@ _MAPPING: Final = (
 
 def finding_options(command: Function) -> Function:
     """The flags of `audit` and `dedup`, handed over as one argument `choices`."""
+    return _gathered(command, tuple(_FINDING))
 
+
+def pair_finding_options(command: Function) -> Function:
+    """The same without `--limit`, which says there how many pairs are shown."""
+    return _gathered(command, tuple(name for name in _FINDING if name != "limit"))
+
+
+def _gathered(command: Function, names: Sequence[str]) -> Function:
     @functools.wraps(command)
     def gathered(**values: object) -> int | None:
-        chosen = {name: values.pop(name) for name in _NAMES}
+        chosen = {name: values.pop(name) for name in names}
         for several in ("threshold", "detector"):
             chosen[several] = chosen[several] or None
         return command(choices=Choices(**chosen), **values)  # type: ignore[arg-type]
 
     decorated: Function = gathered
-    for option in reversed(_FINDING):
-        decorated = option(decorated)
+    for name in reversed(names):
+        decorated = _FINDING[name](decorated)
     return decorated
 
 

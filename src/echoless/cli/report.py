@@ -181,6 +181,9 @@ def group_blocks(
         yield say(flat(survivor.content), level=1)
         for member in action.members:
             yield from member_blocks(member, survivor, memories[member.id])
+        if action.rewrite is not None:
+            yield say(strong("new text"), dim(f"  by {action.rewrite.by}"), level=1)
+            yield say(flat(action.rewrite.content), level=2)
         if action.gains:
             yield say(dim(f"{action.survivor} takes over: {', '.join(action.gains)}"), level=1)
         yield Gap()

@@ -7,17 +7,18 @@ else: neither age nor importance nor a lexical index has a say in which pairs ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from heapq import nsmallest
 from typing import Final
 
 from echoless.deciding import kept_apart
 from echoless.errors import UsageError
 from echoless.model import Json, Memory
+from echoless.recency import Window, recent_first, window_of
 from echoless.stores.base import Protects, Store
 from echoless.tally import Tally
-from echoless.times import instant
 from echoless.vectors.join import DECIMALS, pairs_above
 from echoless.vectors.vectorise import MemoryVectoriser
 
@@ -27,7 +28,6 @@ SNIPPET: Final = 100
 PRIVATE: Final = "private"
 HIDDEN_TEXT: Final = "(private)"
 
-_HOUR: Final = 3600 * 10**9
 _SLACK: Final = 2 * 10.0**-DECIMALS
 """Pairs are looked up a little further than the threshold and then held to it exactly."""
 
@@ -127,20 +127,16 @@ def run(
     """
     _check(max_replay_events, merge_threshold, max_merge_candidates, replay=replay)
     hours = max(1.0, window_hours if window is None else window)
-    moment = _nanoseconds(now or datetime.now(UTC))
     memories = {memory.id: memory for memory in store.scan()}
-    cutoff = moment - int(hours * _HOUR)
-    recent = _recent(memories.values(), cutoff, 2 * max_replay_events)
+    recent = _recent(memories.values(), window_of(hours, now), 2 * max_replay_events)
     tally = Tally()
     broken = [m.id for m in memories.values() if _LINKS in m.metadata]
     if broken:
         tally.skip(UNREADABLE_LINKS, *broken)
     pairs = _pairs(store, memories, recent, merge_threshold, tally)
     closest = nsmallest(max_merge_candidates, pairs)
-    offered = (_ordered(memories[a], memories[b], recent, d) for d, a, b in closest)
-    return ConsolidationStats(
-        merge_candidates=tuple(_candidate(a, b, d) for a, b, d in offered), skipped=tally.skipped
-    )
+    offered = (_candidate(memories[a], memories[b], distance, recent) for distance, a, b in closest)
+    return ConsolidationStats(merge_candidates=tuple(offered), skipped=tally.skipped)
 
 
 def _check(events: int, threshold: float, candidates: int, *, replay: bool) -> None:
@@ -156,15 +152,10 @@ def _check(events: int, threshold: float, candidates: int, *, replay: bool) -> N
             raise UsageError(f"{name} must be a whole number from 0, not {value!r}.")
 
 
-def _nanoseconds(moment: datetime) -> int:
-    return instant(moment.isoformat()) or 0
-
-
-def _recent(memories: Iterable[Memory], cutoff: int, limit: int) -> dict[str, int]:
-    """When recent memories were made, by id; one without a readable time is not recent."""
-    moments = {m.id: moment for m in memories if (moment := instant(m.created_at)) is not None}
-    latest = sorted(moments, key=lambda id_: (-moments[id_], id_))[:limit]
-    return {id_: moments[id_] for id_ in latest if moments[id_] >= cutoff}
+def _recent(memories: Iterable[Memory], window: Window, limit: int) -> frozenset[str]:
+    """Ids of the most recent memories, at most `limit`."""
+    latest = recent_first([m for m in memories if window.holds(m)], window.holds)
+    return frozenset(memory.id for memory in latest[:limit])
 
 
 # ------------------------------------------------------------------ pairs
@@ -173,7 +164,7 @@ def _recent(memories: Iterable[Memory], cutoff: int, limit: int) -> dict[str, in
 def _pairs(
     store: Store,
     memories: Mapping[str, Memory],
-    recent: Mapping[str, int],
+    recent: AbstractSet[str],
     threshold: float,
     tally: Tally,
 ) -> Iterator[tuple[float, str, str]]:
@@ -205,19 +196,10 @@ def _near(
                     yield distance, memories[one].id, memories[other].id
 
 
-def _ordered(
-    one: Memory, other: Memory, recent: Mapping[str, int], distance: float
-) -> tuple[Memory, Memory, float]:
-    """The recent one first; of two recent ones the more recent, then the smaller id."""
-
-    def key(memory: Memory) -> tuple[bool, int, str]:
-        return memory.id not in recent, -recent.get(memory.id, 0), memory.id
-
-    a, b = sorted((one, other), key=key)
-    return a, b, distance
-
-
-def _candidate(a: Memory, b: Memory, distance: float) -> MergeCandidate:
+def _candidate(
+    one: Memory, other: Memory, distance: float, recent: AbstractSet[str]
+) -> MergeCandidate:
+    a, b = recent_first([one, other], lambda memory: memory.id in recent)
     return MergeCandidate(a.id, b.id, distance, _snippet(a), _snippet(b))
 
 

@@ -1,0 +1,276 @@
+"""What there is to say of a pair: what the judge found, what can be done, and which one to keep.
+
+Pure: made of findings; nothing is read or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+
+from echoless import survivor as survivors
+from echoless.candidates import PRIOR_SURVIVOR
+from echoless.cleanliness import levelled
+from echoless.groups import SAME_BYTES, SAME_TEXT, Group, Membership
+from echoless.model import (
+    Contradiction,
+    Distinct,
+    Duplicate,
+    Json,
+    Judged,
+    Memory,
+    Related,
+    Sibling,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    flipped,
+    verdict_name,
+)
+from echoless.pipeline import Findings
+from echoless.recency import Window, recent_first
+
+Advice: TypeAlias = Literal["merge", "keep_both", "look"]
+"""What the verdict suggests: both say the same; both hold; somebody has to look."""
+
+ADVICE: Final[tuple[Advice, ...]] = ("merge", "look", "keep_both")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Two memories that may say the same.
+
+    Attributes:
+        a: With a window the recent one (of two recent ones the more recent, then the smaller id);
+            else the one with the smaller id.
+        b: The other.
+        verdict: What the judge says of them, with a on side a.
+        advice: What follows from the verdict.
+        keep: Which of the two a merge had better keep; None where a merge would hide one that may
+            not be hidden.
+        why: Why that one, or why none, as a half sentence.
+    """
+
+    a: Memory
+    b: Memory
+    verdict: Verdict
+    advice: Advice
+    keep: str | None
+    why: str
+
+    @property
+    def similarity(self) -> float:
+        """0 to 1, by the detector that saw them closest."""
+        return self.verdict.evidence.similarity
+
+    @property
+    def how(self) -> str:
+        """Name of that detector."""
+        return self.verdict.evidence.how
+
+    @property
+    def remove(self) -> str | None:
+        """The one a merge had better hide, or None."""
+        if self.keep is None:
+            return None
+        return self.b.id if self.keep == self.a.id else self.a.id
+
+    def to_json(self, *, characters: int | None = None) -> dict[str, Json]:
+        """As in `consolidate --json`.
+
+        Args:
+            characters: Cut both texts to so many; whole texts by default.
+        """
+        verdict = self.verdict
+        difference = verdict.evidence.difference
+        merge: Json = {"keep": self.keep, "remove": self.remove, "why": self.why}
+        return {
+            "a": self.a.id,
+            "b": self.b.id,
+            "text_a": self.a.content[:characters],
+            "text_b": self.b.content[:characters],
+            "namespace": self.a.namespace,
+            "similarity": self.similarity,
+            "how": self.how,
+            "verdict": verdict_name(verdict),
+            "evidence": verdict.evidence.line(),
+            "difference": difference.value if difference else None,
+            "superset": verdict.superset if isinstance(verdict, Subsumes) else None,
+            "newer": verdict.newer if isinstance(verdict, Update) else None,
+            "advice": self.advice,
+            "merge": None if self.keep is None else merge,
+            "no_merge": self.why if self.keep is None else None,
+        }
+
+
+# ------------------------------------------------------------------ pairs
+
+
+class Pairing(NamedTuple):
+    """A pair of ids, smaller first, that sorts: closest first, then by the ids, which are unique.
+
+    Attributes:
+        distance: 1 - similarity.
+        a: The smaller id.
+        b: The larger id.
+        verdict: With a on side a; never reached by a comparison.
+    """
+
+    distance: float
+    a: str
+    b: str
+    verdict: Verdict
+
+
+def _pair(one: str, other: str, verdict: Verdict) -> Pairing:
+    """A pair from a verdict with `one` on side a."""
+    distance = 1.0 - verdict.evidence.similarity
+    if one < other:
+        return Pairing(distance, one, other, verdict)
+    return Pairing(distance, other, one, flipped(verdict))
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What was found, as needed to make offers of it.
+
+    Attributes:
+        found: What was found.
+        recent: The window, or None.
+        classes: Members of each class of copies, the one shown first, by the one that was judged.
+        stands_for: The one that was judged, by member.
+        answered: Pairs of those that were judged of which copies are kept apart.
+        copied: The verdict on two copies.
+    """
+
+    found: Findings
+    recent: Window | None
+    classes: Mapping[str, tuple[str, ...]]
+    stands_for: Mapping[str, str]
+    answered: frozenset[frozenset[str]]
+    copied: Duplicate
+
+    def judged(self) -> Iterator[Pairing]:
+        """Pairs of different texts; what was answered about two texts holds for their copies."""
+        for each in self.found.judged:
+            if isinstance(each.verdict, Distinct) or {each.a, each.b} in self.answered:
+                continue
+            shown = self.classes[each.a][0], self.classes[each.b][0]
+            yield _pair(*shown, each.verdict)
+
+    def copies(self) -> Iterator[Pairing]:
+        """Each copy with the best recent one before it that it is not kept apart from."""
+        for ids in self.classes.values():
+            late = [id_ for id_ in ids if self._is_recent(id_)]  # these stand first in `ids`
+            for at, id_ in enumerate(ids):
+                for other in islice(late, at):
+                    if (min(id_, other), max(id_, other)) not in self.found.apart:
+                        yield _pair(other, id_, self.copied)
+                        break
+
+    def _is_recent(self, id_: str) -> bool:
+        return self.recent is None or self.recent.holds(self.found.memories[id_])
+
+    def offer(self, pair: Pairing) -> Offer:
+        """What is shown of a pair."""
+        memories = self.found.memories
+        keep, why = _survivor(self.found, pair)
+        a, b, verdict = memories[pair.a], memories[pair.b], pair.verdict
+        if self.recent is not None and recent_first([a, b], self.recent.holds)[0] is b:
+            a, b, verdict = b, a, flipped(verdict)
+        return Offer(a=a, b=b, verdict=verdict, advice=advice_on(verdict), keep=keep, why=why)
+
+
+def lay_out(found: Findings, recent: Window | None) -> Desk:
+    """Sort what was found into classes of copies.
+
+    Args:
+        found: From `find`, with the same window.
+        recent: The window, or None for the whole store.
+    """
+    classes = {rep: _shown_first(found, ids, recent) for rep, ids in found.copies.items()}
+    stands_for = {id_: rep for rep, ids in classes.items() for id_ in ids}
+    answered = (frozenset(stands_for.get(id_, id_) for id_ in pair) for pair in found.apart)
+    bytes_only = found.settings.profile.folding == "bytes"
+    return Desk(
+        found,
+        recent,
+        classes,
+        stands_for,
+        frozenset(pair for pair in answered if len(pair) == 2),
+        SAME_BYTES if bytes_only else SAME_TEXT,
+    )
+
+
+def _shown_first(found: Findings, ids: tuple[str, ...], recent: Window | None) -> tuple[str, ...]:
+    if len(ids) == 1:
+        return ids
+    memories = [found.memories[id_] for id_ in ids]
+    if recent is not None:
+        return tuple(memory.id for memory in recent_first(memories, recent.holds))
+    return tuple(_ranked(found, memories))
+
+
+# ------------------------------------------------------------------ what can be done
+
+
+def _ranked(found: Findings, memories: Sequence[Memory]) -> list[str]:
+    """Best survivor first; those that may not be hidden before all others."""
+    profile = found.settings.profile
+    prior = {id_ for id_, why in found.protected.items() if why == PRIOR_SURVIVOR}
+    order = survivors.rank(memories, profile.survivor, prior, profile.junk)
+    return sorted(order, key=lambda id_: id_ not in found.protected)
+
+
+def _survivor(found: Findings, pair: Pairing) -> tuple[str | None, str]:
+    """Which of two a merge had better keep, and why; None, and why, where it may not be."""
+    profile = found.settings.profile
+    (judged,) = levelled([Judged(pair.a, pair.b, pair.verdict)], found.memories, profile.junk)
+    wanted = _wanted(judged.verdict)
+    if wanted is not None:
+        keep = pair.a if wanted == "a" else pair.b
+        other = pair.b if wanted == "a" else pair.a
+        if other in found.protected:
+            return None, f"{other} is to stay visible: {found.protected[other]}"
+        return keep, _SAYS[type(judged.verdict)]
+    memories = [found.memories[pair.a], found.memories[pair.b]]
+    keep, other = _ranked(found, memories)
+    if keep in found.protected:
+        return keep, found.protected[keep]
+    group = Group(keep, (Membership(other, judged),))
+    return keep, survivors.why(
+        group, found.memories.__getitem__, profile.survivor, frozenset(), profile.junk
+    )
+
+
+_SAYS: Final[Mapping[type, str]] = {
+    Subsumes: "says everything the other says, and more",
+    Update: "says the newer value",
+}
+
+
+def _wanted(verdict: Verdict) -> Literal["a", "b"] | None:
+    """The side that has to be kept if any is, by the verdict."""
+    match verdict:
+        case Subsumes(superset=side) | Update(newer=side):
+            return side
+        case _:
+            return None
+
+
+def advice_on(verdict: Verdict) -> Advice:
+    """What a verdict suggests to do."""
+    match verdict:
+        case Duplicate():
+            return "merge"
+        case Subsumes(narrows=narrows):
+            return "look" if narrows else "merge"
+        case Sibling() | Related() | Distinct():
+            return "keep_both"
+        case Update() | Contradiction() | Unsure():
+            return "look"
+        case _:
+            assert_never(verdict)
