@@ -11,7 +11,8 @@ EcholessError                1   something failed or was refused
 ├── StoreError               4   the store cannot do it now
 │   ├── StoreLocked              another process holds it
 │   ├── StoreReadOnly            the file or folder may not be written
-│   └── StoreFull                no space left
+│   ├── StoreFull                no space left
+│   └── StoreReplaced            another file lies where the store was opened
 ├── PlanError                5   the plan cannot be carried out
 │   ├── PlanUnreadable           not a plan file, or edited by hand
 │   ├── PlanForeign              made for another store
@@ -58,6 +59,7 @@ __all__ = [
     "StoreLocked",
     "StoreNotFound",
     "StoreReadOnly",
+    "StoreReplaced",
     "UndoConflict",
     "UsageError",
     "VerifierError",
@@ -127,6 +129,10 @@ class StoreReadOnly(StoreError):
 
 class StoreFull(StoreError):
     """No space is left; nothing was changed."""
+
+
+class StoreReplaced(StoreError):
+    """The file was removed or replaced since it was opened; nothing was changed."""
 
 
 class PlanError(EcholessError):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
+from echoless.candidates import Progress
 from echoless.errors import UsageError
 from echoless.ledger import Mark
 from echoless.model import Memory
@@ -15,12 +16,6 @@ from echoless.stores import full_text
 from echoless.stores.base import Scope, Store, TextSearch, check_namespace
 from echoless.tally import Tally
 from echoless.text import is_blank
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from echoless.vectors.base import Matrix
 
 Mode = Literal["text", "vector", "hybrid"]
 MODES: Final[tuple[Mode, ...]] = ("text", "vector", "hybrid")
@@ -73,6 +68,7 @@ def search(
     include_duplicates: bool = False,
     encoder: str = "auto",
     cache: bool = True,
+    progress: Progress | None = None,
 ) -> Answer:
     """Search a store. Reads only; access counts do not change.
 
@@ -85,6 +81,7 @@ def search(
         include_duplicates: Show marked duplicates as hits of their own.
         encoder: For vectors, as in `find`.
         cache: Whether to use the vector cache.
+        progress: Told how far encoding is.
 
     Raises:
         UsageError: Empty query, unknown mode or namespace, limit below 1, no encoder for vectors.
@@ -94,7 +91,7 @@ def search(
     marks = store.ledger.marks()
     wanted = limit
     with ExitStack() as open_:
-        vectors = _Vectors(encoder, cache)
+        vectors = _Vectors(encoder, cache, progress or (lambda _stage, _done, _all: None))
         rank = _ranker(store, query, Scope(namespace), mode, vectors, tally, open_)
         while True:
             ranked = rank(wanted)
@@ -118,6 +115,7 @@ def _check(store: Store, query: str, mode: str, limit: int, namespace: str | Non
 class _Vectors:
     encoder: str
     cache: bool
+    tell: Progress
 
 
 Ranked: TypeAlias = Sequence[tuple[str, float]]
@@ -166,22 +164,20 @@ def fused(rankings: Sequence[Ranked]) -> Ranked:
 
 def _by_vector(store: Store, query: str, scope: Scope, vectors: _Vectors, tally: Tally) -> Ranked:
     """Every memory that has a vector of a model the query can be encoded with, closest first."""
-    from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415 - only where it is used
+    from echoless.vectors.closeness import closeness  # noqa: PLC0415 - only where it is used
+    from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415
 
     seen = Tally()
     vectoriser = open_vectoriser(
-        vectors.encoder, cache=vectors.cache, tally=seen, prefer_stored=False
+        vectors.encoder,
+        cache=vectors.cache,
+        tally=seen,
+        progress=lambda done, whole: vectors.tell("encoding", done, whole),
+        prefer_stored=False,
     )
     question = Memory(id=_QUERY, content=query)
     memories = [m for m in store.scan(scope) if not is_blank(m.content)]
-    scores: dict[str, float] = {}
-    for matrix in vectoriser.matrices([question, *memories], seen):
-        mine = matrix.owners == 0
-        if mine.any():
-            for owner, cosine in zip(matrix.owners.tolist(), _cosines(matrix, mine), strict=True):
-                if owner:
-                    id_ = memories[owner - 1].id
-                    scores[id_] = max(scores.get(id_, -1.0), round(cosine, 6))
+    scores = closeness(question, memories, vectoriser, seen)
     if memories and not scores:
         raise UsageError(
             "Searching by vector needs an encoder for the query. Install one with "
@@ -190,15 +186,6 @@ def _by_vector(store: Store, query: str, scope: Scope, vectors: _Vectors, tally:
     for reason, ids in seen.skipped.items():
         tally.skip(reason, *(i for i in ids if i != _QUERY))
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
-
-
-def _cosines(matrix: Matrix, mine: NDArray[np.bool_]) -> list[float]:
-    """Cosine of each row with the question, whose parts are averaged."""
-    rows = matrix.rows.astype("float64")
-    unit = rows / (rows**2).sum(axis=1, keepdims=True) ** 0.5
-    question = unit[mine].mean(axis=0)
-    cosines: list[float] = (unit @ (question / (question**2).sum() ** 0.5)).tolist()
-    return cosines
 
 
 def _fold(

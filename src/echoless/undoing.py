@@ -97,6 +97,20 @@ def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
             return _carry_out(store, run, restore, added_by(images), keep_both=keep_both)
 
 
+def would_undo(store: Store, run: str) -> Undone:
+    """What `undo` would do now; nothing is written. Arguments and errors as there."""
+    run = _resolve(store.ledger, run)
+    images = done_images(store.ledger, run)
+    restore = _restoration(store, run, images)
+    return Undone(
+        run,
+        tuple(store.ledger.marks(run)),
+        tuple(sorted(memory.id for memory in restore)),
+        unrestored=store.unrestored if restore and isinstance(store, Unrestored) else "",
+        removed=added_by(images),
+    )
+
+
 def _resolve(ledger: Ledger, run: str) -> str:
     if run == "last":
         standing = [r.id for r in history(ledger) if r.status == "done" and not r.only_adds]

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, apply, find, history, plan, undo
+from echoless.adding import add
 from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
+from echoless.undoing import would_undo
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 
 ACTIONS = st.sampled_from(["mark", "merge", "delete"])
@@ -45,9 +47,33 @@ def test_an_edit_since_is_a_conflict_that_names_the_record(kind: str, action: st
         with store.writing():
             store.put([replace(store.get(["m-1"])["m-1"], content="Edited by a person.")])
         after = picture(store)
-        with pytest.raises(UndoConflict, match="'m-1' was changed since"):
-            undo(store, run.id)
+        for going_back in (undo, would_undo):
+            with pytest.raises(UndoConflict, match="'m-1' was changed since"):
+                going_back(store, run.id)
         assert picture(store) == after
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("action", ["mark", "merge", "delete"])
+def test_what_an_undo_would_do_is_what_it_does(kind: str, action: str) -> None:
+    with world(kind, [simple(1, tags=("a",)), simple(2, tags=("b",)), simple(3)]) as store:
+        run = apply(store, plan_by_hand(store, [("m-1", "m-2")], action))
+        before = picture(store)
+        expected = would_undo(store, run.id)
+        assert would_undo(store, "last") == expected
+        assert picture(store) == before
+        assert undo(store, run.id) == expected
+        with pytest.raises(UsageError, match="undone before"):
+            would_undo(store, run.id)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_an_undo_would_remove_is_what_was_added(kind: str) -> None:
+    with world(kind, [simple(1)]) as store:
+        run = add(store, [simple(2)], profile="safe", why="a test")
+        expected = would_undo(store, run)
+        assert expected.removed == ("m-2",)
+        assert undo(store, run) == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from echoless import open_store
-from echoless.errors import ForeignStore, StoreError, StoreLocked, StoreNotFound, StoreReadOnly
+from echoless.errors import (
+    ForeignStore,
+    StoreError,
+    StoreLocked,
+    StoreNotFound,
+    StoreReadOnly,
+    StoreReplaced,
+)
 from echoless.stores import Scope
 from echoless.stores.sqlite import SqliteStore
 from echoless.testing.stores import StoreConformance, contents, fill, simple
@@ -146,6 +153,23 @@ def test_a_store_that_may_not_be_written_says_so(
     with open_store(path) as store:
         with pytest.raises(StoreReadOnly, match="may not be written"), store.writing():
             store.put([simple(3)])
+
+
+@pytest.mark.parametrize("replaced", [True, False], ids=["replaced", "removed"])
+def test_nothing_is_written_to_a_file_that_was_taken_away(path: Path, *, replaced: bool) -> None:
+    other = path.with_name("other.db")
+    fill(f"sqlite:///{other}", [simple(3)])
+    with open_store(path) as store:
+        with store.writing():
+            store.put([simple(4)])  # the writer stays open for the next one
+        for file in path.parent.glob("m.db*"):
+            file.unlink()
+        if replaced:
+            other.rename(path)
+        before = contents(path.parent)
+        with pytest.raises(StoreReplaced, match="removed or replaced"), store.writing():
+            store.put([simple(5)])
+        assert contents(path.parent) == before
 
 
 def test_an_absolute_path_behind_three_slashes_is_told_apart(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, count, dim, flat, say, strong
 from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
 from echoless.errors import InputError
-from echoless.explaining import Explanation, explain_memories
-from echoless.model import Json, Memory, Subsumes, Update, merges, verdict_name
+from echoless.explaining import Explanation, explain_memories, explanation_json
+from echoless.model import Memory, Subsumes, Update, merges, verdict_name
 from echoless.settings import Choices, layered, resolve
 from echoless.stores import open_store
 from echoless.tally import Tally
@@ -49,7 +49,7 @@ def explain_command(
         pair = _of_store(store, a, b)
     told = explain_memories(*pair, settings=settings, tally=tally)
     if as_json:
-        click.echo(json.dumps(_json(told), indent=2))
+        click.echo(json.dumps(explanation_json(told), indent=2))
     else:
         render.show(_blocks(pair, told))
     for sentence in tally.notes:
@@ -116,26 +116,3 @@ def _side(told: Explanation) -> str:
             return f" ({side} is newer)"
         case _:
             return ""
-
-
-def _json(told: Explanation) -> dict[str, Json]:
-    return {
-        "verdict": verdict_name(told.verdict),
-        "merge": merges(told.verdict),
-        "evidence": told.verdict.evidence.line(),
-        "similarity": told.similarity,
-        "matched": [{"a": m.a, "b": m.b, "similarity": m.similarity} for m in told.matched],
-        "only_a": list(told.only_a),
-        "only_b": list(told.only_b),
-        "against": [
-            {"rule": rule, "kind": d.kind.value, "a": list(d.a), "b": list(d.b)}
-            for rule, d in told.against
-        ],
-        "score": told.score,
-        "merge_from": told.merge,
-        "cosine_from": told.cosine,
-        "weights": [
-            {"feature": w.feature, "value": w.value, "points": w.points} for w in told.weights
-        ],
-        "would_change": list(told.would_change),
-    }

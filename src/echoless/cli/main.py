@@ -27,6 +27,9 @@ FAMILIES: Final[Families] = {
         "consolidate": ("consolidating", "Pairs that may say the same: look, merge, keep both."),
         "apply": ("acting", "Carry out a plan that --plan wrote."),
     },
+    "Serve": {
+        "mcp": ("serving", "Serve a store to agents over the Model Context Protocol."),
+    },
     "Go back": {
         "undo": ("acting", "Take a run back: every record as it was."),
         "history": ("acting", "Runs of a store, or all of one run."),
@@ -129,7 +132,7 @@ def main(ctx: click.Context, debug: bool) -> None:
     (sqlite:///agent.db). Nothing is written unless --apply, `apply` or a yes in the review asks for
     it; duplicates are hidden, not removed, unless --action says otherwise; whatever was written can
     be undone. Every command has --json and its own --help; those for other programs' memories speak
-    as these programs do.
+    as these programs do, and mcp speaks its protocol.
     """
     ctx.ensure_object(State).debug = debug
 

@@ -35,6 +35,15 @@ class Snapshot:
         return cls(stat.st_size, stat.st_mtime_ns, stat.st_ino)
 
 
+def file_number(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one that takes its place; None where there is none."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
 def database_state(path: Path) -> str:
     """What tells one state of an SQLite file from the next, whoever wrote it.
 

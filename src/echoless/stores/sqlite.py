@@ -17,11 +17,19 @@ from typing import ClassVar, Final, Self
 from echoless import ledger as ledgers
 from echoless.codec import field_to_json, json_text, read_links, read_provenance
 from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
-from echoless.errors import BadRecord, EcholessError, ForeignStore, StoreError, StoreNotFound
+from echoless.errors import (
+    BadRecord,
+    EcholessError,
+    ForeignStore,
+    StoreError,
+    StoreNotFound,
+    StoreReplaced,
+)
 from echoless.ledger import Ledger
 from echoless.model import Json, Memory, Vector
 from echoless.stores import full_text, schema
 from echoless.stores.base import ALL, Scope
+from echoless.stores.files import file_number
 from echoless.text import unreadable
 from echoless.times import instant
 
@@ -51,6 +59,7 @@ class SqliteStore:
     def __init__(self, path: Path, database: Database) -> None:
         """Wrap an open database that holds our schema; use `open` or `create`."""
         self._path = path
+        self._number = file_number(path)
         self._database = database
         self._writing = False
         self._writer: Database | None = None
@@ -207,10 +216,20 @@ class SqliteStore:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Open the file for writing; SQLite's own write lock is taken by the transaction."""
+        """Open the file for writing; SQLite's own write lock is taken by the transaction.
+
+        Raises:
+            StoreReplaced: The file was removed or replaced: what would be written now would go with
+                the old one.
+        """
         if self._writing:
             yield
             return
+        if file_number(self._path) != self._number:
+            raise StoreReplaced(
+                f"{self._path} was removed or replaced since it was opened. Open it again; nothing "
+                "was changed."
+            )
         reader = self._database
         if self._writer is None:
             self._writer = self._open_writer()

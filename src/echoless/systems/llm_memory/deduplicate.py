@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Final
 
 from echoless import survivor
 from echoless.applying import Run, apply
+from echoless.candidates import Progress
 from echoless.groups import Group, Membership
 from echoless.model import Json, Memory
 from echoless.pipeline import Findings, find, plan_groups
@@ -47,8 +48,8 @@ PAIRS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """What a call asks for, checked."""
+class Wish:
+    """What a call of `memory_deduplicate` asks for, checked."""
 
     namespace: Namespace
     threshold: float
@@ -94,26 +95,72 @@ def memory_deduplicate(
     """
 
     def work() -> Answer:
-        strategy = arguments.one_of("merge_strategy", merge_strategy, tuple(STRATEGIES))
-        wish = _Wish(
-            namespace=resolve(namespace),
-            threshold=arguments.share("similarity_threshold", similarity_threshold),
-            dry_run=arguments.flag("dry_run", dry_run),
-            order=STRATEGIES[strategy],
-            limit=arguments.whole("limit", limit, 10_000),
-            use_lsh=arguments.flag("use_lsh", use_lsh),
-            merge_metadata=arguments.flag("merge_metadata", merge_metadata),
-            guards=arguments.flag("guards", guards),
-            second_look=arguments.flag("second_look", second_look),
+        wish = wished(
+            namespace=namespace,
+            similarity_threshold=similarity_threshold,
+            dry_run=dry_run,
+            merge_strategy=merge_strategy,
+            limit=limit,
+            use_lsh=use_lsh,
+            merge_metadata=merge_metadata,
+            guards=guards,
+            second_look=second_look,
         )
         _admit(wish)
         with open_file(db_path) as store:
-            return _deduplicated(store, wish)
+            made = preview(store, wish)
+            return made.answer if wish.dry_run else carry_out(store, made)
 
     return answered(work, "detecting duplicates")
 
 
-def _admit(wish: _Wish) -> None:
+def wished(
+    *,
+    namespace: object = None,
+    similarity_threshold: object = 0.95,
+    dry_run: object = True,
+    merge_strategy: object = "keep_newest",
+    limit: object = 1000,
+    use_lsh: object = True,
+    merge_metadata: object = True,
+    guards: object = True,
+    second_look: object = False,
+) -> Wish:
+    """Check the arguments of `memory_deduplicate`.
+
+    Raises:
+        ToolError: One is out of range.
+    """
+    strategy = arguments.one_of("merge_strategy", merge_strategy, tuple(STRATEGIES))
+    return Wish(
+        namespace=resolve(namespace),
+        threshold=arguments.share("similarity_threshold", similarity_threshold),
+        dry_run=arguments.flag("dry_run", dry_run),
+        order=STRATEGIES[strategy],
+        limit=arguments.whole("limit", limit, 10_000),
+        use_lsh=arguments.flag("use_lsh", use_lsh),
+        merge_metadata=arguments.flag("merge_metadata", merge_metadata),
+        guards=arguments.flag("guards", guards),
+        second_look=arguments.flag("second_look", second_look),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a merge would do.
+
+    Attributes:
+        wish: What was asked for.
+        answer: The result of a dry run.
+        plan: The plan that carries it out.
+    """
+
+    wish: Wish
+    answer: Answer
+    plan: Plan
+
+
+def _admit(wish: Wish) -> None:
     """Refuse a merge that cannot or must not be, before anything is read."""
     if wish.dry_run:
         return
@@ -123,35 +170,64 @@ def _admit(wish: _Wish) -> None:
         raise ToolError(RUNTIME, CANNOT, details=str(CannotLoad()))
 
 
-def _deduplicated(store: LlmMemoryStore, wish: _Wish) -> Answer:
+def preview(store: LlmMemoryStore, wish: Wish, *, progress: Progress | None = None) -> Preview:
+    """Find the groups and make their plan; nothing is written.
+
+    Args:
+        store: An open store of llm-memory.
+        wish: From `wished`.
+        progress: Told how far each stage is.
+    """
     alive = live(store.scan(Scope(wish.namespace.name)))
     fit = [memory for memory in alive if usable(memory)]
     fit.sort(key=lambda m: (-(instant(m.created_at) or -(2**63)), m.id))
     taking_part = fit[: wish.limit]
     tables = _tables(taking_part, wish)
     settings = _settings(wish, len(taking_part), tables)
-    findings = find(store, settings, only={memory.id for memory in taking_part})
+    findings = find(store, settings, only={m.id for m in taking_part}, progress=progress)
     groups = _ranked(findings, wish.order)
-    made = _plan(findings, groups, wish)
-    run = None
-    if not wish.dry_run and made.actions:
-        run = apply(store, made, one_by_one=True)
     answer: Answer = {
         "namespace": wish.namespace.name,
-        "dry_run": wish.dry_run,
+        "dry_run": True,
         "duplicate_groups": [_told(group) for group in groups],
         "total_groups": len(groups),
         "total_duplicates": sum(len(group.members) for group in groups),
-        "action": "preview" if wish.dry_run else "merged",
-        "merged": _gone(store, made, run),
+        "action": "preview",
+        "merged": 0,
         "algorithm": "brute_force" if tables is None else "lsh",
     }
     if wish.second_look:
         answer["second_look"] = look_again(findings).to_json()
-    return answer | _more(findings, tables, run, skipped=len(alive) - len(fit))
+    answer |= _more(findings, tables, skipped=len(alive) - len(fit))
+    return Preview(wish, answer, _plan(findings, groups, wish))
 
 
-def _tables(memories: Sequence[Memory], wish: _Wish) -> Layout | None:
+def carry_out(
+    store: LlmMemoryStore, made: Preview, *, progress: Callable[[int, int], None] | None = None
+) -> Answer:
+    """Merge what a preview showed, group by group.
+
+    Args:
+        store: The store of the preview.
+        made: The preview.
+        progress: Told (groups done, groups in all).
+
+    Raises:
+        ToolError: The merge cannot be, or must not be; nothing was written.
+    """
+    _admit(replace(made.wish, dry_run=False))
+    run = None
+    if made.plan.actions:
+        run = apply(store, made.plan, progress=progress, one_by_one=True)
+    done: Answer = {"dry_run": False, "action": "merged", "merged": _gone(store, made.plan, run)}
+    told: Answer = {
+        "errors": [] if run is None else _errors(run),
+        "run": None if run is None else run.id,
+    }
+    return made.answer | done | {name: value for name, value in told.items() if value}
+
+
+def _tables(memories: Sequence[Memory], wish: Wish) -> Layout | None:
     """The hyperplanes the largest part is compared by; None where every pair is compared."""
     parts = Counter(memory.type for memory in memories)
     most = max(parts.values(), default=0)
@@ -160,7 +236,7 @@ def _tables(memories: Sequence[Memory], wish: _Wish) -> Layout | None:
     return layout(wish.threshold, memories[0].vectors[0].dimensions, most, bits=BITS)
 
 
-def _settings(wish: _Wish, size: int, tables: Layout | None) -> Settings:
+def _settings(wish: Wish, size: int, tables: Layout | None) -> Settings:
     looking: dict[str, Json] = {"lsh": tables is not None, "lsh_bits": BITS}
     profile = replace(
         LLM_MEMORY,
@@ -188,7 +264,7 @@ def _similarity(member: Membership) -> float:
     return member.judged.verdict.evidence.similarity
 
 
-def _plan(findings: Findings, groups: Sequence[Group], wish: _Wish) -> Plan:
+def _plan(findings: Findings, groups: Sequence[Group], wish: Wish) -> Plan:
     untouched = () if wish.merge_metadata else ("tags", "metadata")
     return plan_groups(findings, groups, action="delete", untouched=untouched)
 
@@ -211,7 +287,7 @@ def _gone(store: LlmMemoryStore, made: Plan, run: Run | None) -> int:
     return len(members - store.get(members).keys())
 
 
-def _more(findings: Findings, tables: Layout | None, run: Run | None, *, skipped: int) -> Answer:
+def _more(findings: Findings, tables: Layout | None, *, skipped: int) -> Answer:
     """What is told only where there is something to tell."""
     more: Answer = {}
     if tables is not None:
@@ -220,13 +296,7 @@ def _more(findings: Findings, tables: Layout | None, run: Run | None, *, skipped
             "tables": tables.tables,
             "expected_recall": round(tables.expected_recall, 6),
         }
-    told: Answer = {
-        "held": _held(findings),
-        "skipped": skipped,
-        "left_out": findings.left_out,
-        "errors": [] if run is None else _errors(run),
-        "run": None if run is None else run.id,
-    }
+    told: Answer = {"held": _held(findings), "skipped": skipped, "left_out": findings.left_out}
     return more | {name: value for name, value in told.items() if value}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -46,23 +47,72 @@ def memory_similar(
     """
 
     def work() -> Answer:
-        wanted = arguments.memory_id(memory_id, id)
-        most = arguments.whole("top_k", top_k, 1000)
-        least = arguments.share("min_similarity", min_similarity)
-        scope = arguments.one_of("search_scope", search_scope, SCOPES)
-        apart = arguments.flag("exclude_linked", exclude_linked)
-        name = resolve(namespace).name
+        asked = question(
+            memory_id,
+            namespace=namespace,
+            search_scope=search_scope,
+            top_k=top_k,
+            min_similarity=min_similarity,
+            exclude_linked=exclude_linked,
+            other_id=id,
+        )
         with open_file(db_path) as store:
-            base = store.get([wanted]).get(wanted)
-            if base is None:
-                raise ToolError(NOT_FOUND, f"Memory not found: {wanted}")
-            others = _others(store, base, name, scope)
-        linked = _linked(base, others)
-        if apart:
-            others = [memory for memory in others if memory.id not in linked]
-        return _answer(base, others, linked, least, most)
+            return answer_in(store, asked)
 
     return answered(work, "finding similar memories")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a call of `memory_similar` asks for, checked."""
+
+    wanted: str
+    namespace: str
+    scope: str
+    most: int
+    least: float
+    apart: bool
+
+
+def question(
+    memory_id: object,
+    *,
+    namespace: object,
+    search_scope: object,
+    top_k: object,
+    min_similarity: object,
+    exclude_linked: object,
+    other_id: object = None,
+) -> Question:
+    """Check the arguments of `memory_similar`.
+
+    Raises:
+        ToolError: One is missing or out of range.
+    """
+    return Question(
+        wanted=arguments.memory_id(memory_id, other_id),
+        most=arguments.whole("top_k", top_k, 1000),
+        least=arguments.share("min_similarity", min_similarity),
+        scope=arguments.one_of("search_scope", search_scope, SCOPES),
+        apart=arguments.flag("exclude_linked", exclude_linked),
+        namespace=resolve(namespace).name,
+    )
+
+
+def answer_in(store: LlmMemoryStore, asked: Question) -> Answer:
+    """Answer `memory_similar` in an open store. Reads only.
+
+    Raises:
+        ToolError: There is no such memory.
+    """
+    base = store.get([asked.wanted]).get(asked.wanted)
+    if base is None:
+        raise ToolError(NOT_FOUND, f"Memory not found: {asked.wanted}")
+    others = _others(store, base, asked.namespace, asked.scope)
+    linked = _linked(base, others)
+    if asked.apart:
+        others = [memory for memory in others if memory.id not in linked]
+    return _answer(base, others, linked, asked.least, asked.most)
 
 
 def _others(store: LlmMemoryStore, base: Memory, name: str, scope: str) -> list[Memory]:

@@ -1,0 +1,123 @@
+"""What the tools of one server share: the store, the settings, the plans, the guard."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from anyio import Lock
+
+from echoless.errors import UsageError
+from echoless.mcp.door import Door
+from echoless.mcp.plans import Plans
+from echoless.mcp.working import Reports, Teller, in_thread
+from echoless.model import Memory
+from echoless.pipeline import Findings
+from echoless.settings import Choices, Settings, layered, resolve
+from echoless.stores import Store, open_store
+
+if TYPE_CHECKING:
+    from echoless.remembering.guard import Guard
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Desk:
+    """One store, served.
+
+    A connection to SQLite belongs to the thread that opened it, so each call opens the store for
+    itself; that also shows it what others wrote meanwhile.
+
+    Attributes:
+        url: The store, as it was named.
+        report: The audit report of findings, as Markdown.
+        choices: Settings of the server, over environment and file.
+        boot: Files an agent reads at its start; what stands in them is known.
+        read_only: Whether nothing may be written.
+        plans: Previews that wait for their second call.
+        writer: Held by the one call that writes; others wait their turn.
+    """
+
+    url: str
+    report: Callable[[Findings], str]
+    choices: Choices = field(default_factory=Choices)
+    boot: tuple[Path, ...] = ()
+    read_only: bool = False
+    plans: Plans = field(default_factory=Plans)
+    writer: Lock = field(default_factory=Lock)
+    _opening: threading.Lock = field(default_factory=threading.Lock)
+    _door: Door | None = None
+
+    def opened(self) -> Store:
+        """The store, for the calling thread; close it."""
+        return open_store(self.url)
+
+    def settings(self, store: Store, choices: Choices | None = None) -> Settings:
+        """Settings of a call: its own choices over the server's, over environment and file."""
+        chosen = (choices or Choices()).over(self.choices)
+        return resolve(layered(chosen), proposed=store.profile)
+
+    def must_write(self) -> None:
+        """Refuse to write where the server only reads.
+
+        Raises:
+            UsageError: It does.
+        """
+        if self.read_only:
+            raise UsageError(
+                "This server was started with --read-only, so nothing was written. Tell the person "
+                "what you would change."
+            )
+
+    async def write(self, work: Callable[[Store, Teller], T], reports: Reports) -> T:
+        """Do some work on the store, in a thread, as the one writer of this server.
+
+        What another process holds is waited for by the store.
+
+        Raises:
+            UsageError: The server only reads.
+        """
+
+        def opened(tell: Teller) -> T:
+            with self.opened() as store:
+                return work(store, tell)
+
+        self.must_write()
+        async with self.writer:
+            return await in_thread(opened, reports)
+
+    @property
+    def open_world(self) -> bool:
+        """Whether texts may go to a server elsewhere: an encoder or verifier behind an endpoint."""
+        chosen = layered(self.choices)
+        named = (chosen.encoder or "", chosen.verifier or "")
+        return any(each.startswith("openai") for each in named)
+
+    @property
+    def door(self) -> Door:
+        """The write guard."""
+        with self._opening:
+            if self._door is None:
+                self._door = Door(self.opened, self._guarded)
+            return self._door
+
+    def recalled(self, memories: Iterable[Memory]) -> None:
+        """These were just handed to the agent: storing them again says nothing new."""
+        if not self.read_only:
+            self.door.note_recalled(memories)
+
+    def _guarded(self, store: Store) -> Guard:
+        from echoless.remembering.guard import Guard  # noqa: PLC0415 - only where texts are stored
+
+        return Guard(store, self.settings(store), boot=self.boot)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self._door is not None:
+            self._door.close()

@@ -1,0 +1,111 @@
+"""The server over its two transports. On standard output stands the protocol and nothing else."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable
+from importlib.metadata import version
+
+import anyio
+import uvicorn
+from mcp.server import MCPServer
+from mcp.server.auth.settings import AuthSettings
+from pydantic import AnyHttpUrl
+
+from echoless.errors import UsageError
+from echoless.mcp.access import OneToken, security
+from echoless.mcp.acting import Acting
+from echoless.mcp.address import Address
+from echoless.mcp.desk import Desk
+from echoless.mcp.endings import ending_input
+from echoless.mcp.guidance import instructions, prompts, resources
+from echoless.mcp.looking import Looking
+from echoless.mcp.storing import Storing
+
+PATH = "/mcp"
+
+_PATIENCE = 3
+"""Seconds for open connections to end when the server does."""
+
+
+def make_server(
+    desk: Desk, *, token: str | None = None, issuer: str = "http://localhost"
+) -> MCPServer:
+    """The server: tools, resources and the prompt, over one desk.
+
+    Args:
+        desk: What it serves.
+        token: What clients over HTTP have to send; None asks for none.
+        issuer: Its own address, told to clients that ask who gives out tokens.
+    """
+    server: MCPServer = MCPServer(
+        name="echoless",
+        title="echoless memory",
+        description="The memory of an agent, kept free of repetition.",
+        instructions=instructions(desk),
+        version=version("echoless"),
+        tools=[*Storing(desk).tools(), *Looking(desk).tools(), *Acting(desk).tools()],
+        resources=resources(desk),
+        log_level="WARNING",
+        token_verifier=None if token is None else OneToken(token),
+        auth=None
+        if token is None
+        else AuthSettings(issuer_url=AnyHttpUrl(issuer), resource_server_url=None),
+    )
+    for prompt in prompts():
+        server.add_prompt(prompt)
+    return server
+
+
+def serve_stdio(desk: Desk) -> None:
+    """Serve one client on standard input and output, until it goes or a signal comes."""
+    with ending_input(), desk:
+        anyio.run(make_server(desk).run_stdio_async)
+
+
+def serve_http(
+    desk: Desk, address: Address, *, token: str | None, told: Callable[[str], None]
+) -> None:
+    """Serve any number of clients over streamable HTTP, until a signal comes.
+
+    Args:
+        desk: What to serve.
+        address: Where to listen.
+        token: What clients have to send; needed where others than this machine can reach it.
+        told: Given the URL once it can be reached.
+
+    Raises:
+        UsageError: There is no token where there has to be one, or the port is taken.
+    """
+    if token is None and not address.loopback:
+        raise UsageError(f"Listening on {address.shown} needs a token.")
+    listening = _listen(address)
+    bound = Address(address.host, listening.getsockname()[1])
+    url = f"http://{bound.shown}"
+    app = make_server(desk, token=token, issuer=url).streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=security(bound, token=token is not None),
+        host=bound.host,
+    )
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=_PATIENCE
+    )
+    server = uvicorn.Server(config)
+    # uvicorn raises the signal again once it has come to its end: that is the end we want
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: None)
+    with listening, desk:
+        told(url + PATH)
+        server.run(sockets=[listening])
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as problem:
+        raise UsageError(
+            f"Nothing can listen on {address.shown} ({problem.strerror}). Choose another port with "
+            "--http HOST:PORT; port 0 takes a free one."
+        ) from problem
