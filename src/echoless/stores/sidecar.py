@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import Final, Self
 
 from echoless import ledger as ledgers
@@ -121,6 +122,8 @@ class BesideSidecar:
     url: str
     _sidecar: Sidecar | MemorySidecar
     _writing: bool
+    _turn: RLock
+    """Threads that share the store write one after the other."""
 
     @property
     def identity(self) -> str:

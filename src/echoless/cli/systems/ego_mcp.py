@@ -1,13 +1,10 @@
-"""The commands of ego-mcp: consolidate, merge, keep-both."""
+"""The commands of ego-mcp: remember, consolidate, merge, keep-both."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -15,51 +12,37 @@ from echoless.applying import Run, apply
 from echoless.cli import render
 from echoless.cli.document import Block, say, strong
 from echoless.cli.options import encoder_option, examples, json_option, writing
-from echoless.cli.outcome import run_blocks, run_json, say_notes
+from echoless.cli.outcome import run_blocks, run_json
 from echoless.cli.systems.edge import ending
-from echoless.cli.systems.second import second_look_at
-from echoless.errors import EcholessError, InputError, UsageError
-from echoless.model import Json, Pair
-from echoless.planning import Plan
-from echoless.stores import Store, open_store
-from echoless.systems.ego_mcp import consolidation_text, keep_both, run
-from echoless.systems.ego_mcp.acting import Embed, plan_merge
-from echoless.systems.ego_mcp.consolidating import HIDDEN_TEXT, ConsolidationStats
-
-SYSTEM: Final = "ego-mcp"
-_COLLECTION: Final = "ego_memories"
-_DATA: Final = "EGO_MCP_DATA_DIR"
-
-store_option = click.option(
-    "--store",
-    metavar="DATA_DIR",
-    help="Data folder of ego-mcp, or the URL of its collection ($EGO_MCP_DATA_DIR or "
-    "~/.ego-mcp/data by default).",
+from echoless.cli.systems.ego_place import (
+    SYSTEM,
+    embed_by,
+    opened,
+    store_option,
+    url_of,
+    vector_option,
 )
+from echoless.cli.systems.ego_saving import remember_command
+from echoless.cli.systems.second import second_look_at
+from echoless.errors import EcholessError
+from echoless.model import Pair
+from echoless.planning import Plan
+from echoless.stores import Store
+from echoless.systems.ego_mcp import consolidation_text, keep_both, run
+from echoless.systems.ego_mcp.acting import plan_merge
+from echoless.systems.ego_mcp.consolidating import HIDDEN_TEXT, ConsolidationStats
 
 
 @click.group(SYSTEM)
 def ego_mcp_command() -> None:
-    """Near-duplicate memories of ego-mcp: pairs to look at, and what follows from the answer.
+    """Memories of ego-mcp: save what is new, look at pairs, and what follows from the answer.
 
     Distances are 1 - cosine of the vectors that are stored. `echoless audit` and `dedup` work on
     the data folder too, with the profile `ego`.
     """
 
 
-def _url(store: str | None) -> str:
-    if store and "://" in store:
-        return store
-    named = store or os.environ.get(_DATA)
-    data = Path(named).expanduser() if named else Path.home() / ".ego-mcp" / "data"
-    return f"chroma:///{data}#{_COLLECTION}"
-
-
-@contextmanager
-def _opened(url: str) -> Iterator[Store]:
-    with open_store(url) as store:
-        yield store
-        say_notes(store)
+ego_mcp_command.add_command(remember_command)
 
 
 # ------------------------------------------------------------------ consolidate
@@ -128,16 +111,16 @@ def consolidate_command(
     One member of a pair is recent, the other may be of any age. Private and public memories are
     never paired, protected ones and pairs answered with `keep-both` are left out.
     """
-    with _opened(_url(store)) as opened:
+    with opened(url_of(store)) as place:
         stats = run(
-            opened,
+            place,
             window=window,
             window_hours=window_hours,
             max_replay_events=max_replay_events,
             merge_threshold=merge_threshold,
             max_merge_candidates=max_merge_candidates,
         )
-        second = second_look_at(_pairs(opened, stats))
+        second = second_look_at(_pairs(place, stats))
     for reason, ids in stats.skipped.items():
         render.note(f"{reason}: {', '.join(ids)}")
     for line in second:
@@ -177,13 +160,7 @@ def _pairs(store: Store, stats: ConsolidationStats) -> list[Pair]:
 @click.argument("remove", metavar="REMOVE")
 @click.option("--content", metavar="TEXT", help="A new text for the memory that is kept.")
 @encoder_option
-@click.option(
-    "--vector",
-    "vector_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A JSON list with the vector of the new text, in place of --encoder.",
-)
+@vector_option
 @click.option("--apply", "now", is_flag=True, help="Merge; without it nothing is written.")
 @json_option
 @ending(SYSTEM)
@@ -204,14 +181,14 @@ def merge_command(
     text must keep the numbers and negations of both, and needs the vector of the collection's
     model: --encoder openai:text-embedding-3-small, or --vector.
     """
-    url = _url(store)
-    with _opened(url) as opened:
-        embed = _embed(encoder, vector_file) if content is not None else None
-        made = plan_merge(opened, keep, remove, content, embed=embed, by="the command line")
+    url = url_of(store)
+    with opened(url) as place:
+        embed = embed_by(encoder, vector_file) if content is not None else None
+        made = plan_merge(place, keep, remove, content, embed=embed, by="the command line")
         done: Run | None = None
         if now:
             with writing(url):
-                done = apply(opened, made)
+                done = apply(place, made)
     if as_json:
         render.show_json(
             {"plan": made.to_json(), "run": None if done is None else run_json(done, url)}
@@ -233,30 +210,6 @@ def _plan_blocks(made: Plan) -> Iterator[Block]:
     yield say("Nothing was written. Add --apply to merge.")
 
 
-def _embed(encoder: str | None, vector_file: Path | None) -> Embed:
-    if (encoder is None) == (vector_file is None):
-        raise UsageError("A new text needs its vector: name --encoder or --vector, one of them.")
-    if vector_file is not None:
-        row = _read_vector(vector_file)
-        return lambda _texts: [row]
-    from echoless.vectors.registry import open_encoder  # noqa: PLC0415 - seldom asked for
-
-    made = open_encoder(encoder or "")
-    if made is None:
-        raise UsageError(f"--encoder {encoder} encodes nothing. Name one of `echoless encoders`.")
-    return lambda texts: made.encode(texts).tolist()
-
-
-def _read_vector(path: Path) -> Sequence[float]:
-    try:
-        found: Json = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as problem:
-        raise InputError(f"{path} cannot be read as JSON ({problem}).") from problem
-    if isinstance(found, list) and found and all(type(each) in {int, float} for each in found):
-        return [float(each) for each in found]
-    raise InputError(f"{path} is no vector: a JSON list of numbers is expected.")
-
-
 # ------------------------------------------------------------------ keep-both
 
 
@@ -274,9 +227,9 @@ def keep_both_command(*, store: str | None, a: str, b: str, as_json: bool) -> No
 
     Written to the lineage beside the collection; no memory changes.
     """
-    url = _url(store)
-    with _opened(url) as opened, writing(url):
-        keep_both(opened, a, b)
+    url = url_of(store)
+    with opened(url) as place, writing(url):
+        keep_both(place, a, b)
     if as_json:
         render.show_json({"kept_both": sorted((a, b))})
     else:

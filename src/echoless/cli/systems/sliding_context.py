@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from typing import TextIO
+
 import click
 
 from echoless.cli.document import visible
 from echoless.cli.options import examples, writing
-from echoless.errors import EcholessError, UsageError
+from echoless.cli.render import show_json
+from echoless.errors import EcholessError, InputError, UsageError
+from echoless.model import Json
 from echoless.systems.sliding_context import arguments
 from echoless.systems.sliding_context.arguments import CleanupArgs
+from echoless.systems.sliding_context.capturing import run_capture
 from echoless.systems.sliding_context.cleanup import run_cleanup
+from echoless.systems.sliding_context.turns import Turn
 
 
 @click.group("sliding-context")
@@ -38,6 +46,35 @@ def _cleanup(**flags: object) -> int:
         return 2 if isinstance(problem, UsageError) else 1
 
 
+def _capture(**flags: object) -> int:
+    """Keep one turn, read as JSON from standard input, and print what became of it as JSON.
+
+    The turn is an object with `messages` (role and content, as chat programs write them) and, as
+    far as known, sessionKey, sessionType, channel, topics, hasDecision, hasToolCalls, sessionFile,
+    messageRange and telegramMessageIds. The model sees the last three entries of the same privacy
+    class and answers NEW, UPDATE or SKIP; what it answers is checked before anything is written.
+    Where it fails, the turn is summed up by rule. Every run can be taken back with `echoless undo`.
+    """
+    try:
+        args = arguments.capture_made(**flags)  # type: ignore[arg-type]
+        turn = Turn.from_json(_turn(sys.stdin))
+        with writing(f"lancedb:///{args.db_path}"):
+            done = run_capture(args, turn, warn=_warn)
+    except EcholessError as problem:
+        _warn(f"Error: {problem}")
+        return 2 if isinstance(problem, UsageError) else 1
+    show_json(done.to_json())
+    return done.exit_code
+
+
+def _turn(stream: TextIO) -> Json:
+    try:
+        found: Json = json.load(stream)
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"Standard input is no JSON ({problem}).") from problem
+    return found
+
+
 def _say(line: str) -> None:
     click.echo(visible(line))
 
@@ -57,6 +94,20 @@ sliding_context_command.add_command(
             "--dry-run",
             "echoless sliding-context cleanup --db-path ~/.openclaw/sliding-context/lancedb",
             "echoless sliding-context cleanup --db-path lancedb --no-llm --similarity 0.9",
+        ),
+    )
+)
+
+sliding_context_command.add_command(
+    click.Command(
+        "capture",
+        callback=_capture,
+        params=list(arguments.CAPTURE_OPTIONS),
+        help=_capture.__doc__,
+        epilog=examples(
+            "echoless sliding-context capture --db-path ~/.openclaw/sliding-context/lancedb "
+            "< turn.json",
+            "echoless sliding-context capture --db-path lancedb --locale en --no-llm < turn.json",
         ),
     )
 )

@@ -14,11 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import RLock
 from typing import ClassVar, Final, Self
 
+from echoless.codec import floats_to_bytes
 from echoless.errors import StoreError, StoreReadOnly, UsageError
 from echoless.ledger import Ledger
-from echoless.model import Memory
+from echoless.model import Json, Memory
 from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.chroma import folder as folders
@@ -57,6 +59,7 @@ class ChromaStore(BesideSidecar):
         self._client: Client | None = None
         self._collection: Collection | None = None
         self._layout: layouts.Layout | None = None
+        self._turn = RLock()
         self._writing = False
         self._scanned: dict[str, Memory] | None = None
         self._exact = ExactVectors(self._sidecar)
@@ -221,6 +224,18 @@ class ChromaStore(BesideSidecar):
         """Number of memories by namespace."""
         return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
 
+    def as_read(
+        self, id_: str, document: str, metadata: Mapping[str, Json], row: Sequence[float]
+    ) -> Memory:
+        """The memory that a record would read as, were it in the collection; nothing is written.
+
+        Raises:
+            BadRecord: The vector is no list of finite numbers.
+        """
+        layout = self._its_layout()
+        vector = floats_to_bytes(list(row), f"the vector of {id_!r}")
+        return records.decode(id_, Record(document, dict(metadata)), vector, layout)
+
     def changes(self, since: str) -> tuple[str, tuple[str, ...] | None]:
         """Whether the database is another one than before; not which records differ."""
         return files.since(files.database_state(self._folder / folders.DATABASE), since)
@@ -230,24 +245,25 @@ class ChromaStore(BesideSidecar):
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the writer's lock, with the library's client open on the folder itself."""
-        if self._writing:
+        with self._turn, ExitStack() as stack:
+            if not self._writing:
+                self._begin_writing(stack)
             yield
-            return
+
+    def _begin_writing(self, stack: ExitStack) -> None:
         if not folders.may_write(self._folder):
             raise StoreReadOnly(
                 f"{self._folder} may not be written. Check the permissions of the folder and its "
                 "files; nothing was changed."
             )
         self._its_layout()
-        with ExitStack() as stack:
-            stack.enter_context(exclusive(self._folder))
-            stack.enter_context(self._sidecar.writing())
-            self._remember_map()
-            self._close_client()
-            self._writing = True
-            stack.callback(self._end_writing)
-            self._open()
-            yield
+        stack.enter_context(exclusive(self._folder))
+        stack.enter_context(self._sidecar.writing())
+        self._remember_map()
+        self._close_client()
+        self._writing = True
+        stack.callback(self._end_writing)
+        self._open()
 
     def _end_writing(self) -> None:
         self._close_client()

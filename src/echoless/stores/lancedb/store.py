@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.errors import StoreError
-from echoless.model import Memory
+from echoless.model import Memory, Vector
 from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.field_map import FieldMap
@@ -74,6 +75,7 @@ class LanceStore(BesideSidecar):
         )
         self._sidecar = Sidecar(self._location.sidecar_base)
         self._oddities = rows.Oddities()
+        self._turn = RLock()
         self._writing = False
         self._noted = False
 
@@ -153,6 +155,19 @@ class LanceStore(BesideSidecar):
         column = next((p.key for p in self._layout.places if p.field == "vectors"), None)
         return None if column is None else cells.dimensions(self._schema.field(column).type)
 
+    def vector_model(self, dimensions: int) -> str:
+        """The name under which vectors of this length go in the table.
+
+        Raises:
+            StoreError: The table has no vectors.
+        """
+        for place in self._layout.places:
+            if place.field == "vectors":
+                told = place.read([bytes(4 * dimensions)])
+                if isinstance(told, tuple) and told and isinstance(told[0], Vector):
+                    return told[0].model
+        raise StoreError(f"{self.url} has no column of vectors.")
+
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """All memories in the scope, oldest first; LanceDB itself keeps no order."""
         self._oddities = rows.Oddities()
@@ -210,15 +225,16 @@ class LanceStore(BesideSidecar):
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the writer's lock, and the sidecar open for writing."""
-        if self._writing:
-            yield
-            return
-        with exclusive(self._location.sidecar_base), self._sidecar.writing():
-            self._writing, self._noted = True, False
-            try:
+        with self._turn:
+            if self._writing:
                 yield
-            finally:
-                self._writing = False
+                return
+            with exclusive(self._location.sidecar_base), self._sidecar.writing():
+                self._writing, self._noted = True, False
+                try:
+                    yield
+                finally:
+                    self._writing = False
 
     def _must_write(self) -> None:
         super()._must_write()

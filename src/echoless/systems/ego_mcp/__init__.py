@@ -1,18 +1,26 @@
-"""ego-mcp: which pairs of memories to look at, and what follows from the answer.
+"""ego-mcp: what is saved, which pairs of memories to look at, and what follows from the answer.
 
-`run` proposes pairs and writes nothing; `merge_memories` and `keep_both` act on one.
+`save_with_auto_link` saves a memory that says something new; `run` proposes pairs and writes
+nothing; `merge_memories` and `keep_both` act on one.
 """
 
 from echoless.systems.ego_mcp.acting import Merged, keep_both, merge_memories
 from echoless.systems.ego_mcp.consolidating import ConsolidationStats, MergeCandidate, run
-from echoless.systems.ego_mcp.texts import consolidation_text
+from echoless.systems.ego_mcp.neighbours import Neighbour
+from echoless.systems.ego_mcp.saving import EmptyContent, Saved, save_with_auto_link
+from echoless.systems.ego_mcp.texts import consolidation_text, remember_text
 
 __all__ = [
     "ConsolidationStats",
+    "EmptyContent",
     "MergeCandidate",
     "Merged",
+    "Neighbour",
+    "Saved",
     "consolidation_text",
     "keep_both",
     "merge_memories",
+    "remember_text",
     "run",
+    "save_with_auto_link",
 ]

@@ -12,6 +12,13 @@ import click
 
 from echoless.errors import UsageError
 from echoless.profiles import SLIDING_CONTEXT
+from echoless.systems.sliding_context.wording import LANGUAGES
+
+SUMMARY_CHARS: Final = 500
+"""Longest summary, in characters."""
+
+WINDOW_HOURS: Final = 168.0
+"""How old an entry may be that is shown to the model."""
 
 SIMILARITY: Final = SLIDING_CONTEXT.detectors[0].threshold or 0.85
 LOCALES: Final = ("de", "en", "ja")
@@ -50,14 +57,82 @@ class CleanupArgs:
     guards: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureArgs:
+    """What the capture of a turn was asked to do.
+
+    Attributes:
+        db_path: The LanceDB folder.
+        api_key: For the model that writes.
+        embedding_api_key: For embeddings.
+        embedding_model: Its name; by the length of the table's vectors if None.
+        model: Name of the model that writes; the adapter's own if None.
+        locale: Language of the prompt.
+        prompt: In place of the locale's request for a summary, or None.
+        llm: False sums up by rule.
+        max_chars: Of a summary.
+        window_hours: How old a recent entry may be.
+        guards: Whether what the model says is checked.
+    """
+
+    db_path: Path
+    api_key: str = field(default="", repr=False)
+    embedding_api_key: str = field(default="", repr=False)
+    embedding_model: str | None = None
+    model: str | None = None
+    locale: str = "de"
+    prompt: str | None = None
+    llm: bool = True
+    max_chars: int = SUMMARY_CHARS
+    window_hours: float = WINDOW_HOURS
+    guards: bool = True
+
+
 def _between(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
     if not 0 < value < 1:
         raise click.BadParameter(f"{value:g} is not above 0 and below 1.")
     return value
 
 
+_DB_PATH: Final = click.Option(["--db-path"], metavar="PATH", help="The LanceDB folder. Required.")
+_API_KEY: Final = click.Option(
+    ["--api-key"],
+    metavar="KEY",
+    default="",
+    help="For the model that writes; ANTHROPIC_API_KEY by default.",
+)
+_EMBEDDING_API_KEY: Final = click.Option(
+    ["--embedding-api-key"],
+    metavar="KEY",
+    default="",
+    help="For embeddings; OPENAI_API_KEY by default.",
+)
+_EMBEDDING_MODEL: Final = click.Option(
+    ["--embedding-model"],
+    metavar="NAME",
+    help="Model of the table's vectors; told by their length by default.",
+)
+_MODEL: Final = click.Option(
+    ["--model"],
+    metavar="NAME",
+    help="The model that writes, of Anthropic or as openai:NAME@URL; a small one by default.",
+)
+
+
+def _locale(known: Sequence[str]) -> click.Option:
+    return click.Option(
+        ["--locale"],
+        type=click.Choice(known),
+        default="de",
+        show_default=True,
+        help="Language in which the model is asked.",
+    )
+
+
+_NO_LLM: Final = click.Option(["--no-llm"], is_flag=True, help="Do without a model, by rule.")
+
 OPTIONS: Final[tuple[click.Option, ...]] = (
-    click.Option(["--db-path"], metavar="PATH", help="The LanceDB folder. Required."),
+    _DB_PATH,
     click.Option(["--dry-run"], is_flag=True, help="Show what would be merged; no key is needed."),
     click.Option(
         ["--backup-dir"],
@@ -74,34 +149,12 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         metavar="F",
         help="Cosine above which entries are alike, above 0 and below 1.",
     ),
-    click.Option(
-        ["--api-key"],
-        metavar="KEY",
-        default="",
-        help="For the model that merges; ANTHROPIC_API_KEY by default.",
-    ),
-    click.Option(
-        ["--embedding-api-key"],
-        metavar="KEY",
-        default="",
-        help="For embeddings; OPENAI_API_KEY by default.",
-    ),
-    click.Option(
-        ["--embedding-model"],
-        metavar="NAME",
-        help="Model of the table's vectors; told by their length by default.",
-    ),
-    click.Option(
-        ["--model"], metavar="NAME", help="The model that merges; a small one by default."
-    ),
-    click.Option(
-        ["--locale"],
-        type=click.Choice(LOCALES),
-        default="de",
-        show_default=True,
-        help="Language in which the model is asked.",
-    ),
-    click.Option(["--no-llm"], is_flag=True, help="Merge without a model: all distinct sentences."),
+    _API_KEY,
+    _EMBEDDING_API_KEY,
+    _EMBEDDING_MODEL,
+    _MODEL,
+    _locale(LOCALES),
+    _NO_LLM,
     click.Option(
         ["--across-sessions"],
         is_flag=True,
@@ -111,6 +164,43 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         ["--guards"],
         is_flag=True,
         help="Hold pairs whose figures differ, or of which one denies something.",
+    ),
+)
+
+CAPTURE_OPTIONS: Final[tuple[click.Option, ...]] = (
+    _DB_PATH,
+    _API_KEY,
+    _EMBEDDING_API_KEY,
+    _EMBEDDING_MODEL,
+    _MODEL,
+    _locale(LANGUAGES),
+    click.Option(
+        ["--prompt-file"],
+        metavar="FILE",
+        help="What the model is asked for, in place of the request of the locale; {max_chars} "
+        "stands for the number of characters.",
+    ),
+    _NO_LLM,
+    click.Option(
+        ["--max-chars"],
+        type=int,
+        default=SUMMARY_CHARS,
+        show_default=True,
+        metavar="N",
+        help="Longest summary.",
+    ),
+    click.Option(
+        ["--window-hours"],
+        type=float,
+        default=WINDOW_HOURS,
+        show_default=True,
+        metavar="H",
+        help="Entries older than that are not shown to the model.",
+    ),
+    click.Option(
+        ["--no-guards"],
+        is_flag=True,
+        help="Believe the model, whatever it says is updated or skipped.",
     ),
 )
 
@@ -151,13 +241,14 @@ def made(
     """
     if not db_path:
         raise UsageError("--db-path is required")
+    keys = _keys(api_key, embedding_api_key)
     return CleanupArgs(
         db_path=Path(db_path).expanduser(),
         dry_run=dry_run,
         backup_dir=Path(backup_dir).expanduser() if backup_dir else None,
         similarity=similarity,
-        api_key=api_key or os.environ.get("ANTHROPIC_API_KEY", ""),
-        embedding_api_key=embedding_api_key or os.environ.get("OPENAI_API_KEY", ""),
+        api_key=keys[0],
+        embedding_api_key=keys[1],
         embedding_model=embedding_model,
         model=model,
         locale=locale,
@@ -165,3 +256,58 @@ def made(
         across_sessions=across_sessions,
         guards=guards,
     )
+
+
+def capture_made(
+    *,
+    db_path: str | None,
+    api_key: str,
+    embedding_api_key: str,
+    embedding_model: str | None,
+    model: str | None,
+    locale: str,
+    prompt_file: str | None,
+    no_llm: bool,
+    max_chars: int,
+    window_hours: float,
+    no_guards: bool,
+) -> CaptureArgs:
+    """From the values of the flags of `capture`, as `made`.
+
+    Raises:
+        UsageError: --db-path is missing, or the file of the prompt cannot be read.
+    """
+    if not db_path:
+        raise UsageError("--db-path is required")
+    keys = _keys(api_key, embedding_api_key)
+    return CaptureArgs(
+        db_path=Path(db_path).expanduser(),
+        api_key=keys[0],
+        embedding_api_key=keys[1],
+        embedding_model=embedding_model,
+        model=model,
+        locale=locale,
+        prompt=None if prompt_file is None else _prompt(Path(prompt_file).expanduser()),
+        llm=not no_llm,
+        max_chars=max_chars,
+        window_hours=window_hours,
+        guards=not no_guards,
+    )
+
+
+def _keys(api_key: str, embedding_api_key: str) -> tuple[str, str]:
+    """Both keys, from the environment where none was given."""
+    return (
+        api_key or os.environ.get("ANTHROPIC_API_KEY", ""),
+        embedding_api_key or os.environ.get("OPENAI_API_KEY", ""),
+    )
+
+
+def _prompt(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8").strip()
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"--prompt-file {path} cannot be read ({problem}).") from problem
+    if not text:
+        raise UsageError(f"--prompt-file {path} is empty.")
+    return text

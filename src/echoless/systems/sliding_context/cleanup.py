@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from echoless.actions import Rewrite
 from echoless.applying import Run, apply
-from echoless.errors import ForeignStore, ModelError
+from echoless.errors import ModelError
 from echoless.groups import Group
 from echoless.llm import Complete, Embed, Model
 from echoless.llm.bridge import as_model
@@ -19,13 +18,15 @@ from echoless.model import Memory
 from echoless.pipeline import Findings, find, plan_groups
 from echoless.proposing import GIVE_UP
 from echoless.second_look import look_again
-from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
+from echoless.stores.lancedb.layout import CONTEXT_TABLE
 from echoless.stores.lancedb.location import Location
 from echoless.stores.lancedb.store import LanceStore
 from echoless.systems.sliding_context import models
 from echoless.systems.sliding_context.arguments import CleanupArgs
 from echoless.systems.sliding_context.backup import back_up, target_of
+from echoless.systems.sliding_context.entries import insist_on_layout
 from echoless.systems.sliding_context.grouping import cleanup_settings, in_turn, members_of
+from echoless.systems.sliding_context.summarizing import to_standard_error
 from echoless.systems.sliding_context.texts import merged_text
 
 Say: TypeAlias = Callable[[str], None]
@@ -128,11 +129,11 @@ def run_cleanup(
     """
     location = Location(args.db_path, CONTEXT_TABLE)
     with LanceStore(location, what=models.WHO) as store:
-        _insist_on_layout(store)
+        insist_on_layout(store)
         settings = cleanup_settings(
             args.similarity, across_sessions=args.across_sessions, guards=args.guards
         )
-        job = _Job(store, args, find(store, settings), say, warn or _to_standard_error)
+        job = _Job(store, args, find(store, settings), say, warn or to_standard_error)
         count = len(job.entries)
         say(f"Loaded {count} entries.")
         _tell_oddities(job)
@@ -147,19 +148,6 @@ def run_cleanup(
         if args.dry_run:
             return _preview(job, groups)
         return _execute(job, groups, complete, embed)
-
-
-def _insist_on_layout(store: LanceStore) -> None:
-    """Without its columns nothing would keep direct and group chats apart."""
-    if store.layout.name != SLIDING_CONTEXT:
-        raise ForeignStore(
-            f"{store.url} has other columns than sliding-context writes. Use `echoless dedup` with "
-            "a map of its columns instead."
-        )
-
-
-def _to_standard_error(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 def _tell_oddities(job: _Job) -> None:

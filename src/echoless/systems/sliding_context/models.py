@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 
 from echoless.codec import floats_to_bytes
 from echoless.errors import EcholessError, EncoderError, ModelError
-from echoless.llm import Embed, Model, Prompt
+from echoless.llm import Embed, Model, Prompt, registry
 from echoless.llm.governed import GovernedModel
 from echoless.model import Vector
 from echoless.settings import Choices, layered, resolve
 from echoless.stores.lancedb.layout import OPENAI_MODELS
-from echoless.systems.sliding_context.arguments import CleanupArgs
+from echoless.systems.sliding_context.arguments import CaptureArgs, CleanupArgs
 from echoless.systems.sliding_context.texts import PROBE
 
 WHO: Final = "sliding-context"
@@ -21,8 +21,8 @@ WHO: Final = "sliding-context"
 T = TypeVar("T")
 
 
-def open_model(args: CleanupArgs) -> GovernedModel:
-    """The model that merges, over the network.
+def open_model(args: CleanupArgs | CaptureArgs) -> GovernedModel:
+    """The model that writes, over the network: Anthropic's, or `NAME:ARGUMENT` as everywhere.
 
     Limits and prices come from the environment and `echoless.toml`.
 
@@ -33,21 +33,26 @@ def open_model(args: CleanupArgs) -> GovernedModel:
     """
     from echoless.llm.anthropic_messages import AnthropicModel  # noqa: PLC0415
 
+    limits = resolve(layered(Choices())).limits
+    if args.model and ":" in args.model:
+        named = registry.open_model(args.model, limits)
+        if named is not None:
+            return named
     if not args.api_key:
         raise ModelError(
             f"{WHO} needs a key for the model that merges: --api-key or ANTHROPIC_API_KEY. "
             "--no-llm merges without a model."
         )
     model = AnthropicModel(args.model or "", key=args.api_key, what=WHO)
-    return GovernedModel(model, resolve(layered(Choices())).limits)
+    return GovernedModel(model, limits)
 
 
-def open_embed(args: CleanupArgs, dimensions: int) -> Embed:
+def open_embed(args: CleanupArgs | CaptureArgs, dimensions: int | None) -> Embed:
     """The embedding model, over the network.
 
     Args:
         args: The flags.
-        dimensions: Length of the table's vectors.
+        dimensions: Length of the table's vectors; None where it is free.
 
     Raises:
         EncoderError: There is no key, or no known model makes vectors of that length.
@@ -55,11 +60,11 @@ def open_embed(args: CleanupArgs, dimensions: int) -> Embed:
     """
     from echoless.vectors.openai_compatible import OpenAIEncoder  # noqa: PLC0415
 
-    model = args.embedding_model or OPENAI_MODELS.get(dimensions)
+    model = args.embedding_model or OPENAI_MODELS.get(dimensions or 0)
     if model is None:
         raise EncoderError(
-            f"The vectors of the table have {dimensions} numbers, which tells no model. "
-            "Name it with --embedding-model."
+            f"The vectors of the table have {dimensions or 'any number of'} numbers, which tells "
+            "no model. Name it with --embedding-model."
         )
     try:
         encoder = OpenAIEncoder(model, key=args.embedding_api_key)
@@ -88,17 +93,27 @@ def probe(model: Model | None, embed: Embed, dimensions: int) -> None:
     vector_of("probe", embed, "", dimensions)
 
 
-def vector_of(text: str, embed: Embed, model: str, dimensions: int) -> Vector:
+def vector_of(text: str, embed: Embed, model: str, dimensions: int | None) -> Vector:
     """The vector of a text.
+
+    Args:
+        text: The text.
+        embed: The embedding model.
+        model: What its vectors are called.
+        dimensions: Length of the table's vectors; None where any will do.
 
     Raises:
         EncoderError: The embedding model failed, or its vector does not belong in the table.
     """
-    rows = _asked(lambda: embed([text]), "The embedding model", EncoderError)
+    rows = _asked(
+        lambda: [[float(each) for each in row] for row in embed([text])],
+        "The embedding model",
+        EncoderError,
+    )
     if len(rows) != 1:
         raise EncoderError(f"The embedding model gave {len(rows)} vectors for one text.")
-    row = [float(each) for each in rows[0]]
-    if len(row) != dimensions:
+    (row,) = rows
+    if dimensions is not None and len(row) != dimensions:
         raise EncoderError(
             f"The embedding model gives vectors of {len(row)} numbers, the table holds "
             f"{dimensions}. Name the model of the table with --embedding-model."
