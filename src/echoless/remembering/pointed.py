@@ -157,7 +157,7 @@ class VectorIndex:
         else:
             asked = self._signed(row[None, :])[0]
             apart = _differing([column.all for column in self._columns], asked)
-            near = np.flatnonzero(apart <= FAR * BITS)
+            near = np.flatnonzero(apart <= int(FAR * BITS))
             near = near[allowed[self._owners.all[near]]]
         if len(near) <= many:
             return near
@@ -201,12 +201,13 @@ def _unit(rows: Floats) -> Floats:
 _COUNTS: Final = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
 
 
-def _differing(columns: Sequence[Words], asked: Words) -> NDArray[np.int16]:
+def _differing(columns: Sequence[Words], asked: Words) -> NDArray[np.uint8]:
     """In how many bits each signature differs from the one asked about.
 
-    Column by column: popcount of contiguous words is four times as quick as of rows.
+    Column by column: popcount of contiguous words is four times as quick as of rows. The one number
+    that a byte cannot hold, all 256, is told as 0; the cosine then rules such a vector out.
     """
-    apart = np.zeros(len(columns[0]), dtype=np.int16)
+    apart = np.zeros(len(columns[0]), dtype=np.uint8)
     for column, word in zip(columns, asked, strict=True):
         apart += _ones(column ^ word)
     return apart

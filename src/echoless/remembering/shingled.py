@@ -24,11 +24,11 @@ from echoless.text import padded_for_ngrams
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-POSTINGS: Final = 20_000
+POSTINGS: Final = 10_000
 """Postings read for a question, rarest n-grams first."""
 
-LOOKED_AT: Final = 40
-"""Memories scored exactly."""
+LOOKED_AT: Final = 16
+"""Memories scored exactly: twice as many as are judged."""
 
 OPEN: Final = 16
 """Memories of the open segment, which is made anew for each that comes in."""

@@ -17,6 +17,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -36,7 +37,10 @@ from echoless.model import (
 )
 from echoless.planning import Plan, make_plan
 from echoless.profiles import ActionKind
-from echoless.stores.base import Scope, Store, Transaction
+from echoless.remembering import Admitted, AlreadyKnown, remember
+from echoless.remembering.wish import Details
+from echoless.settings import Choices, resolve
+from echoless.stores.base import Changes, Scope, Store, Transaction
 from echoless.stores.registry import open_store
 from echoless.undoing import undo
 
@@ -288,6 +292,45 @@ class StoreConformance:
             run = apply(store, plan_by_hand(store, [(first, second)], action, {first: new}))
             assert store.get([first])[first].content == new.content
             undo(store, run.id)
+            assert state(store) == before
+
+    def test_a_store_that_tells_its_changes_tells_all_of_them(self, tmp_path: Path) -> None:
+        self.fill(tmp_path, self.told(simple(1), simple(2)))
+        with self.open(tmp_path) as store:
+            if not isinstance(store, Changes):
+                assert not hasattr(store, "changes")  # it says so by not having it
+                return
+            state, _ = store.changes("")
+            same, none = store.changes(state)
+            assert (same, none is not None and list(none)) == (state, [])
+            with store.writing():
+                store.put([self.kept(simple(2, "Another fact, and a longer one."))])
+                store.put(self.told(simple(3)))
+            changed, ids = store.changes(state)
+            assert changed != state
+            assert ids is None or set(self.ids("m-2", "m-3")) <= set(ids)
+            with store.writing():
+                store.remove(self.ids("m-1"))
+            _, ids = store.changes(changed)
+            assert ids is None or self.named("m-1") in ids
+
+    def test_what_is_remembered_is_known_again_and_can_be_undone(self, tmp_path: Path) -> None:
+        self.fill(tmp_path, self.told(simple(1), simple(2)))
+        settings = resolve(Choices(profile="safe", encoder="none"))
+        new = self.kept(simple(7, "The greenhouse is watered on Mondays by Ingrid."))
+        names = Details.__optional_keys__
+        told = {name: getattr(new, name) for name in names if hasattr(new, name)}
+        details = cast("Details", {**told, "links": 0})
+        with self.open(tmp_path) as store:
+            before = state(store)
+            first = remember(store, new.content, settings=settings, **details)
+            assert isinstance(first, Admitted)
+            assert store.get([first.id])[first.id].content == new.content
+            again = cast("Details", {**details, "id": None})
+            known = remember(store, f"Note: {new.content}", settings=settings, **again)
+            assert isinstance(known, AlreadyKnown)
+            assert (known.survivor, known.confirmations) == (first.id, 1)
+            undo(store, first.run)
             assert state(store) == before
 
     def test_a_text_that_cannot_be_stored_is_refused_or_kept(self, tmp_path: Path) -> None:
