@@ -27,6 +27,7 @@ from echoless.remembering import Remembered
 REWORDED, CHANGED, RECALLED = 300, 200, 300
 SEED = 20261122
 NEWS = ("original", "changed")
+ANSWERS = ("admitted", "updates", "already_known", "needs_review")
 _NUMBER = re.compile(r"(?<![\w.:/#-])\d{1,4}(?![\w.:/-])")
 """Whole numbers that are said of something; the running number of a record says nothing."""
 
@@ -191,15 +192,36 @@ def unguarded(made: Sequence[Write], folder: Path, encoder: str) -> tuple[int, i
         return store.count(), found.redundant
 
 
+def pairwise(path: Path, encoder: str) -> list[str]:
+    """What the door answers to the second text of labelled pairs, a table of Markdown."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    answers: Counter[tuple[str, str]] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/pairs.db", create=True)
+        with store, Guard(store, resolve(Choices(encoder=encoder))) as guard:
+            for number, row in enumerate(rows):
+                for text, day in (("a", "2026-01-01"), ("b", "2026-01-02")):
+                    answer = guard.remember(row[text], namespace=f"{number}", created_at=day)
+                answers[row.get("label") or row["class"], _what(answer)] += 1
+    labels = sorted({label for label, _ in answers})
+    return [
+        "",
+        f"The second text of each pair of {path.name}, the first being there:",
+        "",
+        "| label | " + " | ".join(ANSWERS) + " |",
+        "|---" * 5 + "|",
+        *(f"| {la} | " + " | ".join(str(answers[la, n]) for n in ANSWERS) + " |" for la in labels),
+    ]
+
+
 def _body(
     made: Sequence[Write], done: Tallied, without: tuple[int, int], path: str, encoder: str
 ) -> str:
     kinds = ("original", "again", "reworded", "changed", "recalled", "noted", "boot")
-    names = ("admitted", "updates", "already_known", "needs_review")
-    head = "| write | writes | " + " | ".join(names) + " |"
+    head = "| write | writes | " + " | ".join(ANSWERS) + " |"
     rows = [
         f"| {kind} | {sum(w.kind == kind for w in made)} | "
-        + " | ".join(str(done.answers[kind, name]) for name in names)
+        + " | ".join(str(done.answers[kind, name]) for name in ANSWERS)
         + " |"
         for kind in kinds
     ]
@@ -232,6 +254,7 @@ def _body(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--store", type=Path, help="JSON Lines with gold clusters")
+    parser.add_argument("--pairs", type=Path, action="append", default=[], help="labelled pairs")
     parser.add_argument("--encoder", default="use")
     chosen = parser.parse_args()
     path = chosen.store or Path(str(files("echoless").joinpath("data/sample.jsonl")))
@@ -239,8 +262,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         done = replay(made, Path(folder), chosen.encoder)
         without = unguarded(made, Path(folder), chosen.encoder)
-    keep("replay", "What the door stops", f"python -m benchmarks.replay --encoder {chosen.encoder}",
-         _body(made, done, without, path.name, chosen.encoder))  # fmt: skip
+    body = _body(made, done, without, path.name, chosen.encoder)
+    tables = [line for pairs in chosen.pairs for line in pairwise(pairs, chosen.encoder)]
+    given = "".join(f" --pairs {pairs.name}" for pairs in chosen.pairs)
+    command = f"python -m benchmarks.replay --encoder {chosen.encoder}{given}"
+    keep("replay", "What the door stops", command, "\n".join([body, *tables]))
 
 
 if __name__ == "__main__":

@@ -281,6 +281,7 @@ class Evidence:
         veto: Whether a named difference, or what kept the texts from being compared, stands against
             merging so firmly that no opinion of a model may overrule it. Such a pair is never asked
             about.
+        chance: Probability that both state the same, 0 to 1, where the scorecard was asked.
     """
 
     rule: str
@@ -289,6 +290,7 @@ class Evidence:
     differences: tuple[Difference, ...] = ()
     note: str = ""
     veto: bool = False
+    chance: float | None = None
 
     @property
     def difference(self) -> DifferenceKind | None:

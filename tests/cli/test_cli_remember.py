@@ -42,10 +42,10 @@ def test_a_text_is_stored_then_known_then_updated(
 def test_what_is_held_back_ends_with_nine_and_force_stores_it(
     told: Callable[..., dict],  # type: ignore[type-arg]
 ) -> None:
-    told("Deploys are announced in the team channel.", "--create")
-    held = told("Deploys are announced in the team channel only on weekends.")
+    told("Deploys are announced in the team channel only on weekends.", "--create")
+    held = told("Deploys are announced in the team channel.")
     assert (held["answer"], held["exit"]) == ("needs_review", 9)
-    forced = told("Deploys are announced in the team channel only on weekends.", "--force")
+    forced = told("Deploys are announced in the team channel.", "--force")
     assert (forced["answer"], forced["exit"]) == ("admitted", 0)
 
 

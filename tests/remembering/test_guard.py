@@ -127,6 +127,13 @@ def test_what_says_all_of_a_memory_and_more_is_stored(store: Store) -> None:
     assert more.match.verdict == "subsumes"
 
 
+def test_what_limits_a_memory_is_stored_and_names_it(store: Store) -> None:
+    old = say(store, DOUBTFUL[1])
+    limited = say(store, DOUBTFUL[0])
+    assert isinstance(limited, Updates)
+    assert limited.old == old.id
+
+
 def test_what_a_memory_says_with_more_is_known(store: Store) -> None:
     full = say(store, "The staging server has 16 GB of memory and runs Debian.")
     part = say(store, STAGING)
@@ -152,8 +159,8 @@ def test_a_doubtful_text_is_stored_where_doubt_is_to_admit(store: Store) -> None
 
 
 DOUBTFUL = (
-    "Deploys are announced in the team channel.",
     "Deploys are announced in the team channel only on weekends.",
+    "Deploys are announced in the team channel.",
 )
 DOUBTFUL_VERDICT = "subsumes"
 

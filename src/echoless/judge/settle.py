@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from echoless.judge.align import Alignment
@@ -67,7 +68,8 @@ def _together(case: Case, weighed: Weighed, card: Scorecard) -> Verdict | None:
     note = f"score {chance:.2f}"
     enough = needed(weighed, card)
     if chance < enough.score or both.similarity < enough.cosine:
-        return Unsure(case.evidence("similar-in-meaning", *differences(both), note=note))
+        evidence = case.evidence("similar-in-meaning", *differences(both), note=note)
+        return Unsure(replace(evidence, chance=chance))
     return _same(case, both, note, card)
 
 
