@@ -15,111 +15,20 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from echoless.codec import memory_from_json, memory_to_json
-from echoless.database import Database, Migrations, table_exists
+from echoless.database import Database, table_exists
+from echoless.lineage import (
+    ANSWER,
+    CONFIRM,
+    ENDS,
+    STARTS,
+    count_again,
+    find_open,
+    open_among,
+)
 from echoless.model import Json, JsonObject, Memory, canonical
 from echoless.times import now
 
 Moment = Literal["before", "after"]
-
-migrations: Final = Migrations("ledger")
-
-
-@migrations.add("0001_events")
-def _events(db: sqlite3.Connection) -> None:
-    db.execute(
-        "CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL,"
-        " run TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL)"
-    )
-    db.execute("CREATE INDEX events_run ON events(run, kind)")
-    for verb in ("UPDATE", "DELETE"):
-        db.execute(
-            f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events"
-            " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-        )
-    db.execute(
-        "CREATE TABLE images (run TEXT NOT NULL, action INTEGER NOT NULL, id TEXT NOT NULL,"
-        " moment TEXT NOT NULL CHECK (moment IN ('before', 'after')), body TEXT,"
-        " PRIMARY KEY (run, action, id, moment)) WITHOUT ROWID"
-    )
-    db.execute("CREATE INDEX images_id ON images(id)")
-
-
-@migrations.add("0002_projections")
-def _projections(db: sqlite3.Connection) -> None:
-    db.execute(
-        "CREATE TABLE marks (duplicate TEXT PRIMARY KEY, survivor TEXT NOT NULL, run TEXT NOT NULL,"
-        " verdict TEXT NOT NULL, similarity REAL, evidence TEXT NOT NULL, texts TEXT NOT NULL)"
-        " WITHOUT ROWID"
-    )
-    db.execute("CREATE INDEX marks_survivor ON marks(survivor)")
-    db.execute("CREATE INDEX marks_run ON marks(run)")
-    db.execute(
-        "CREATE TABLE kept (a TEXT NOT NULL, b TEXT NOT NULL, print_a TEXT NOT NULL,"
-        " print_b TEXT NOT NULL, PRIMARY KEY (a, b)) WITHOUT ROWID"
-    )
-    db.execute("CREATE TABLE used_plans (plan TEXT PRIMARY KEY, run TEXT NOT NULL) WITHOUT ROWID")
-    db.execute("CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
-
-
-STARTS: Final = frozenset({"run_started", "undo_started"})
-ENDS: Final = frozenset({"run_finished", "run_undone"})
-
-
-@migrations.add("0003_open_runs")
-def _open_runs(db: sqlite3.Connection) -> None:
-    """Runs that have not ended, so that a writer need not read the whole ledger to know them."""
-    db.execute("CREATE TABLE open_runs (run TEXT PRIMARY KEY) WITHOUT ROWID")
-    _find_open(db)
-
-
-def _find_open(db: sqlite3.Connection) -> None:
-    """Fill `open_runs` from the events."""
-    open_ = _open_among(db.execute("SELECT run, kind FROM events WHERE run <> '' ORDER BY seq"))
-    db.execute("DELETE FROM open_runs")
-    db.executemany("INSERT INTO open_runs VALUES (?)", ((run,) for run in open_))
-
-
-def _open_among(told: Iterable[tuple[str, str]]) -> list[str]:
-    """Runs that started, or began to be undone, and never said how it ended; oldest first."""
-    open_: dict[str, None] = {}
-    for run, kind in told:
-        if kind in STARTS:
-            open_[run] = None
-        elif kind in ENDS:
-            open_.pop(run, None)
-    return list(open_)
-
-
-@migrations.add("0004_confirmations")
-def _confirmations(db: sqlite3.Connection) -> None:
-    """How often a memory was said again, and what was answered under a caller's key."""
-    db.execute(
-        "CREATE TABLE confirmations (id TEXT PRIMARY KEY, times INTEGER NOT NULL,"
-        " last TEXT NOT NULL) WITHOUT ROWID"
-    )
-    db.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
-
-
-def _count_again(db: sqlite3.Connection) -> None:
-    """Fill the projections of confirmations and answers from the events."""
-    db.execute("DELETE FROM confirmations")
-    db.execute("DELETE FROM answers")
-    for at, data in db.execute(
-        "SELECT at, data FROM events WHERE kind = 'confirmed' ORDER BY seq"
-    ).fetchall():
-        db.execute(_CONFIRM, (str(json.loads(data)["id"]), at))
-    for (data,) in db.execute(
-        "SELECT data FROM events WHERE kind = 'answered' ORDER BY seq"
-    ).fetchall():
-        told = json.loads(data)
-        db.execute(_ANSWER, (str(told["key"]), canonical(told)))
-
-
-_CONFIRM: Final = (
-    "INSERT INTO confirmations VALUES (?1, 1, ?2)"
-    " ON CONFLICT (id) DO UPDATE SET times = times + 1, last = ?2"
-)
-_ANSWER: Final = "INSERT OR REPLACE INTO answers VALUES (?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +128,7 @@ class Ledger:
         """Runs that started, or began to be undone, and never said how it ended; oldest first."""
         if not table_exists(self._db, "open_runs"):  # written by an older version, open to readers
             rows = self._db.execute("SELECT run, kind FROM events WHERE run <> '' ORDER BY seq")
-            return _open_among(rows)
+            return open_among(rows)
         rows = self._db.execute(
             "SELECT run, (SELECT min(seq) FROM events e WHERE e.run = o.run) AS first"
             " FROM open_runs o ORDER BY first"
@@ -374,7 +283,7 @@ class Ledger:
             How often it was said again so far.
         """
         self.record("confirmed", data={**data, "id": id_})
-        self._db.execute(_CONFIRM, (id_, now()))
+        self._db.execute(CONFIRM, (id_, now()))
         return self.confirmations(id_)
 
     def confirmations(self, id_: str) -> int:
@@ -388,7 +297,7 @@ class Ledger:
         """Remember what was answered under a key, so that a retry is told the same."""
         told = {**data, "key": key}
         self.record("answered", data=told)
-        self._db.execute(_ANSWER, (key, canonical(told)))
+        self._db.execute(ANSWER, (key, canonical(told)))
 
     def answer(self, key: str) -> JsonObject | None:
         """What was answered under a key, or None."""
@@ -431,8 +340,8 @@ class Ledger:
                 [row[c] for c in columns],
             )
             count += 1
-        _find_open(self._db)
-        _count_again(self._db)
+        find_open(self._db)
+        count_again(self._db)
         return count
 
     def is_empty(self) -> bool:

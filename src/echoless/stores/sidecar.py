@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Final, Self
 
-from echoless import ledger as ledgers
+from echoless import lineage
 from echoless.database import (
     Database,
     in_memory,
@@ -41,12 +41,12 @@ class Sidecar:
     def _open_reader(self) -> Database:
         if self.path.exists() and self.path.stat().st_size > 0:
             database = open_for_reading(self.path)
-            ledgers.migrations.check(database)
+            lineage.migrations.check(database)
             if table_exists(database.connection, "facts"):
                 return database
             database.close()  # whoever made it was stopped before there was anything to remember
         database = in_memory()
-        ledgers.migrations.apply(database)
+        lineage.migrations.apply(database)
         return database
 
     @property
@@ -73,7 +73,7 @@ class Sidecar:
         writer = open_for_writing(self.path, create=True)
         reader.close()
         try:
-            ledgers.migrations.apply(writer)
+            lineage.migrations.apply(writer)
             self._database = writer
             with writer.transaction():
                 if self.ledger.fact("store") is None:
@@ -94,7 +94,7 @@ class MemorySidecar:
     def __init__(self) -> None:
         """Make an empty ledger."""
         self._database = in_memory()
-        ledgers.migrations.apply(self._database)
+        lineage.migrations.apply(self._database)
         self.identity = uuid.uuid4().hex
 
     @property

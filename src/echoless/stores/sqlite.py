@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless import ledger as ledgers
+from echoless import lineage
 from echoless.codec import field_to_json, json_text, read_links, read_provenance
 from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
 from echoless.errors import (
@@ -330,7 +330,7 @@ class SqliteStore:
 
 def _migrate(database: Database) -> None:
     schema.migrations.apply(database)
-    ledgers.migrations.apply(database)
+    lineage.migrations.apply(database)
     ledger = Ledger(database)
     if ledger.fact("store") is None:
         with database.transaction():
@@ -352,6 +352,6 @@ def _checked(path: Path, database: Database) -> Database:
             f"{path} is an SQLite database of another program. echoless reads the stores listed by "
             "`echoless stores`; export the memories as JSONL and import that."
         )
-    for migrations in (schema.migrations, ledgers.migrations):
+    for migrations in (schema.migrations, lineage.migrations):
         migrations.check(database)
     return database
