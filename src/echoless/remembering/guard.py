@@ -15,7 +15,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Self, Unpack
 
-from echoless.candidates import open_vectors
 from echoless.deciding import open_judge
 from echoless.errors import StoreLocked, UsageError
 from echoless.model import JsonObject, Memory, Pair
@@ -34,7 +33,7 @@ from echoless.remembering.asking import FIRST, JUDGED, Question, vectors_of
 from echoless.remembering.index import MemoryIndex, Progress
 from echoless.remembering.recognising import Handed, read_boot_files
 from echoless.remembering.ruling import Compared, Ruling, rule, says_it_all
-from echoless.remembering.stored import as_stored
+from echoless.remembering.stored import as_stored, vectors_for
 from echoless.remembering.wish import Details, Wish
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Store, together_with_ledger
@@ -100,7 +99,7 @@ class Guard:
         self._lock = threading.RLock()
         self._opening = Tally()
         profile = self.settings.profile
-        self._vectoriser = open_vectors(self.settings, self._opening, lambda *_: None)
+        self._vectoriser, self._encoder = vectors_for(self.settings, self._opening)
         self._judge = open_judge(profile, self._vectoriser, self._opening)
         self._index: MemoryIndex | None = None
         self._lines = {line.id: line for line in read_boot_files(boot)}
@@ -130,7 +129,7 @@ class Guard:
         wish = Wish(text=text, **details)
         with self._lock:
             tally = Tally()
-            memory = as_stored(self._store, wish.memory(), self.settings, self._vectoriser)
+            memory = as_stored(self._store, wish.memory(), self.settings, self._encoder)
             matrices = vectors_of(memory, self._vectoriser, tally)
             if self._index is None:
                 self._current(tally)  # the first reading of a store must not hold its lock

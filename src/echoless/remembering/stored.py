@@ -5,23 +5,44 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from echoless.candidates import open_vectors
 from echoless.errors import UsageError
 from echoless.model import Memory, Vector
 from echoless.settings import Settings
 from echoless.stores.base import Scope, Shapes, Store
+from echoless.tally import Tally
 from echoless.vectors.registry import open_encoder
 
 if TYPE_CHECKING:
+    from echoless.vectors.base import Encoder
     from echoless.vectors.vectorise import MemoryVectoriser
 
 
-def as_stored(
-    store: Store, memory: Memory, settings: Settings, vectoriser: MemoryVectoriser | None
-) -> Memory:
+def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | None, Encoder | None]:
+    """What gives vectors of memories, and what makes those of new records.
+
+    Where a profile compares stored vectors they are all that is compared: an encoder that is named
+    makes the vector of a new record, and is not asked about those that are there.
+    """
+    if settings.profile.encoder != "stored":
+        return open_vectors(settings, tally, lambda *_: None), None
+    from echoless.vectors.vectorise import MemoryVectoriser  # noqa: PLC0415 - numpy loads with it
+
+    named = settings.encoder not in {"stored", "none", "auto"}
+    return MemoryVectoriser(), open_encoder(settings.encoder) if named else None
+
+
+def as_stored(store: Store, memory: Memory, settings: Settings, encoder: Encoder | None) -> Memory:
     """The record with what its store asks of a new one.
 
     Where a profile compares stored vectors, a record without one could never be found again; it
     gets one from the encoder that was named, under the name of the model the store's vectors have.
+
+    Args:
+        store: Where it is to go.
+        memory: The record.
+        settings: Name the profile.
+        encoder: Makes its vector, see `vectors_for`.
 
     Raises:
         UsageError: It needs a vector and there is none, or it is of another length.
@@ -33,9 +54,6 @@ def as_stored(
     sample = next(iter(store.scan(Scope(limit=1))), None)
     if sample is None or not sample.vectors:
         return memory
-    encoder = vectoriser.encoder if vectoriser else None
-    if encoder is None and settings.encoder not in {"stored", "none", "auto"}:
-        encoder = open_encoder(settings.encoder)
     if encoder is None:
         raise UsageError(
             f"The records of {store.url} carry vectors ({sample.vectors[0].model}), so a new one "
