@@ -103,3 +103,18 @@ def test_errors_say_what_is_wrong_and_store_nothing(
     assert says in done.stderr
     if (place / "agent.db").exists():
         assert "0 memories" in echoless("check", "agent.db").stdout
+
+
+def test_history_folds_additions_that_follow_each_other(
+    echoless: Echoless,
+    told: Callable[..., dict],  # type: ignore[type-arg]
+) -> None:
+    runs = [told(text, "--create")["run"] for text in (STAGING, "Rex barks.", "Anna drinks tea.")]
+    listed = echoless("history", "agent.db").stdout
+    assert f"{runs[0]} and 2 more" in listed
+    assert runs[1] not in listed
+    assert all(run in echoless("history", "agent.db", "--all").stdout for run in runs)
+    hidden = told(LARGER, "--supersede")["hidden"]
+    told("The gate is green.")
+    assert echoless("history", "agent.db", "last").stdout.startswith(hidden)
+    assert len(json.loads(echoless("history", "agent.db", "--json").stdout)["runs"]) == 6

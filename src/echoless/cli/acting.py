@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Final, cast
 
@@ -103,9 +104,14 @@ def undo_command(*, store: str, run: str, keep_both: bool, as_json: bool) -> Non
 )
 @store_argument
 @click.argument("run", metavar="[RUN]", required=False)
+@click.option("--all", "every", is_flag=True, help="List each addition by itself.")
 @json_option
-def history_command(*, store: str, run: str | None, as_json: bool) -> None:
-    """List the runs of STORE, oldest first; with a RUN (or `last`), all it did and why."""
+def history_command(*, store: str, run: str | None, every: bool, as_json: bool) -> None:
+    """List the runs of STORE, oldest first; with a RUN, all it did and why.
+
+    Additions that follow each other are one line, with the first run and their number. RUN may be
+    `last`: the latest run that did more than add memories, the one that `undo` takes back.
+    """
     with open_store(store) as opened:
         runs = history(opened.ledger)
         chosen = None if run is None else _one_of(runs, run, store)
@@ -118,14 +124,14 @@ def history_command(*, store: str, run: str | None, as_json: bool) -> None:
             else {**_run_json(chosen), "events": [_event_json(e) for e in events]}
         )
     elif chosen is None:
-        render.show(_runs_blocks(runs, store))
+        render.show(_runs_blocks(runs, store, every=every))
     else:
         render.show(_run_blocks(chosen, events))
 
 
 def _one_of(runs: list[PastRun], name: str, store: str) -> PastRun:
     if name == "last" and runs:
-        return runs[-1]
+        return next((run for run in reversed(runs) if not run.only_adds), runs[-1])
     for run in runs:
         if run.id == name:
             return run
@@ -146,19 +152,35 @@ def _event_json(event: Event) -> dict[str, Json]:
 _COUNTED: Final = ("marked", "merged", "deleted", "refused")
 
 
-def _runs_blocks(runs: list[PastRun], store: str) -> Iterator[Block]:
+def _runs_blocks(runs: list[PastRun], store: str, *, every: bool) -> Iterator[Block]:
     if not runs:
         yield say(f"Nothing was ever changed or added in {store}.")
         return
     headers = ("run", "started", "status", "profile", "added", *_COUNTED)
-    rows = (
-        (
-            *(r.id, r.started_at, r.status, r.profile),
-            *map(number, (r.added, r.marked, r.merged, r.deleted, r.refused)),
-        )
-        for r in runs
-    )
+    rows = (_row(together) for together in _alike(runs, every=every))
     yield Table(headers, tuple(rows), frozenset({4, 5, 6, 7, 8}))
+
+
+def _alike(runs: list[PastRun], *, every: bool) -> Iterator[list[PastRun]]:
+    """Runs that stand in one line: additions that follow each other and stand."""
+
+    def kind(numbered: tuple[int, PastRun]) -> tuple[str, str] | int:
+        place, run = numbered
+        folds = run.only_adds and run.status == "done" and not every
+        return (run.status, run.profile) if folds else place
+
+    for _, together in groupby(enumerate(runs), kind):
+        yield [run for _, run in together]
+
+
+def _row(together: list[PastRun]) -> tuple[str, ...]:
+    first, more = together[0], len(together) - 1
+    name = f"{first.id} and {number(more)} more" if more else first.id
+    counts = (sum(run.added for run in together), first.marked, first.merged, first.deleted)
+    return (
+        *(name, first.started_at, first.status, first.profile),
+        *map(number, (*counts, first.refused)),
+    )
 
 
 def _run_blocks(run: PastRun, events: list[Event]) -> Iterator[Block]:
