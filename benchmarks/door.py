@@ -26,6 +26,7 @@ from echoless import Choices, Guard, open_store, resolve
 from echoless.remembering import guard as guards
 from echoless.remembering import writing
 from echoless.remembering.asking import Question
+from echoless.remembering.comparing import Comparing
 from echoless.remembering.index import MemoryIndex
 
 STAGES = ("vectors", "index", "candidates", "read", "judge", "write", "lock and commit")
@@ -144,7 +145,7 @@ HOOKS: tuple[tuple[Any, str, str], ...] = (
     (guards, "vectors_of", "vectors"),
     (MemoryIndex, "refresh", "index"),
     (Question, "named", "candidates"),
-    (Guard, "_read", "read"),
+    (Comparing, "_read", "read"),
     (Guard, "_within", "lock and commit"),
     (writing, "add", "write"),
     (writing, "confirm", "write"),

@@ -237,8 +237,8 @@ def test_a_file_that_is_not_there_is_told_before_a_line_is_stored(option: str) -
 
 
 def test_review_holds_back_what_is_stored_otherwise() -> None:
-    hook(f"{PORT}\n")
-    near = "The gateway listens on port 8443 unless the tunnel is up.\n"
+    hook("The gateway listens on port 8443 unless the tunnel is up.\n")
+    near = f"{PORT}\n"
     assert answers(hook(near, "--review", "--dry-run")) == [(1, "needs_review")]
     assert answers(hook(near, "--dry-run")) == [(1, "admitted")]
 

@@ -31,6 +31,8 @@ the first 8 in each of 258."""
 FIRST: Final = 3
 """Memories judged before the others: where one of them says it all, the others need no judge."""
 
+_LOOKED_UP: Final = ("exact", "normalised")
+
 Ranked: TypeAlias = list[tuple[int, float]]
 """Places with similarities, closest first."""
 
@@ -76,19 +78,36 @@ class Question:
         self._forms = forms(memory.content)
         self._wording: Ranked | None = None
 
+    def of_the_same_text(self) -> list[Named]:
+        """Memories of the very text, or of what the profile takes for the same, without a search.
+
+        Where every detector compares vectors the text alone says nothing.
+        """
+        names = {use.name for use in self._profile.detectors}
+        lists: dict[str, Ranked] = {
+            name: self._ranked(DetectorUse(name)) for name in _LOOKED_UP if name in names
+        }
+        return self._in_turns(self._with_loose(lists))
+
     def named(self, limit: int = JUDGED) -> list[Named]:
         """The memories to judge, in the order in which detectors take turns."""
         if not self._allowed.any():
             return []
         lists = {use.name: self._ranked(use) for use in self._profile.detectors}
-        if self._profile.folding == "loose":
-            lists = {EXACT: self._keyed(LOOSE, self._forms[2], 1.0), **lists}
+        return self._in_turns(self._with_loose(lists))[:limit]
+
+    def _with_loose(self, lists: dict[str, Ranked]) -> dict[str, Ranked]:
+        if self._profile.folding != "loose":
+            return lists
+        return {EXACT: self._keyed(LOOSE, self._forms[2], 1.0), **lists}
+
+    def _in_turns(self, lists: Mapping[str, Ranked]) -> list[Named]:
         signals: dict[int, dict[str, float]] = {}
         for name, ranked in lists.items():
             for place, similarity in ranked:
                 signals.setdefault(place, {})[name] = similarity
         order = dict.fromkeys(_turns(list(lists.values())))
-        return [Named(place, signals[place]) for place in list(order)[:limit]]
+        return [Named(place, signals[place]) for place in order]
 
     def _ranked(self, use: DetectorUse) -> Ranked:
         match use.name:

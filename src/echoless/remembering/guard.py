@@ -8,7 +8,7 @@ second is told what the first has done. Vectors are made before the lock is take
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from echoless.deciding import open_judge
 from echoless.errors import StoreLocked, UsageError
-from echoless.model import JsonObject, Memory, Pair
-from echoless.recovery import outdated
+from echoless.model import JsonObject, Memory
 from echoless.remembering import keeping, writing
 from echoless.remembering.answers import (
     Admitted,
@@ -29,10 +28,11 @@ from echoless.remembering.answers import (
     answer_from_json,
     answer_to_keep,
 )
-from echoless.remembering.asking import FIRST, JUDGED, Question, vectors_of
+from echoless.remembering.asking import vectors_of
+from echoless.remembering.comparing import Comparing
 from echoless.remembering.index import MemoryIndex, Progress
 from echoless.remembering.recognising import Handed, read_boot_files
-from echoless.remembering.ruling import Compared, Ruling, rule, says_it_all
+from echoless.remembering.ruling import Compared, Ruling, rule
 from echoless.remembering.stored import as_stored, vectors_for
 from echoless.remembering.wish import Details, Wish
 from echoless.settings import Choices, Settings, resolve
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 
 WAIT: Final = 30.0
 """Seconds a writer waits for other writers."""
-
-_TAKEN_OVER: Final = frozenset({"update", "contradiction"})
-"""Verdicts of marks whose hidden memory says another thing than the visible one."""
 
 _RECALLED: Final = (
     "The text is said to come out of memory, and no memory says it: nothing was stored."
@@ -103,6 +100,7 @@ class Guard:
         self._judge = open_judge(profile, self._vectoriser, self._opening)
         self._index: MemoryIndex | None = None
         self._lines = {line.id: line for line in read_boot_files(boot)}
+        self._comparing = Comparing(store, profile, self._judge, self._lines)
         self._boot: MemoryIndex | None = None
         self._handed = Handed()
         self._handed.note(recalled)
@@ -223,7 +221,7 @@ class Guard:
         kept = told["answer"]
         assert isinstance(kept, dict)
         ids = [str(match["id"]) for match in kept["matches"]]
-        return answer_from_json(kept, self._texts(ids))
+        return answer_from_json(kept, self._comparing.texts(ids))
 
     def _rule(
         self, wish: Wish, memory: Memory, matrices: Sequence[Matrix], tally: Tally
@@ -231,62 +229,17 @@ class Guard:
         """The ruling, and where what it is about was found."""
         review = wish.unsure == "review" or wish.origin == "recalled"
         index = self._current(tally)
-        ruling = rule(self._compared(index, memory, matrices, tally), review=review)
+        ruling = rule(self._comparing.compared(index, memory, matrices, tally), review=review)
         if ruling.kind != "known" and self._lines:
             plain = Memory(id=memory.id, content=memory.content, created_at=memory.created_at)
             told = rule(
-                self._compared(self._boot_index(tally), plain, matrices, tally), review=False
+                self._comparing.compared(self._boot_index(tally), plain, matrices, tally),
+                review=False,
             )
             if told.kind == "known":
                 return told, "boot file"
         handed = self._handed.holds(wish.text) or wish.origin == "recalled"
         return ruling, "recalled" if handed else "store"
-
-    def _compared(
-        self, index: MemoryIndex, memory: Memory, matrices: Sequence[Matrix], tally: Tally
-    ) -> list[Compared]:
-        asked = Question(memory, index, self.settings.profile, matrices, self._texts, tally)
-        named = asked.named(JUDGED)
-        found = self._read([index.ids[each.place] for each in named])
-        shown = self._shown(found)
-        there = [each for each in named if index.ids[each.place] in shown]
-        pairs = [Pair(memory, found[index.ids[n.place]], n.signals) for n in there]
-        compared: list[Compared] = []
-        for some in (pairs[:FIRST], pairs[FIRST:]):
-            verdicts = self._judge.judge_all(some)
-            compared += [
-                Compared(pair.b, verdict, shown[pair.b.id])
-                for pair, verdict in zip(some, verdicts, strict=True)
-            ]
-            if any(map(says_it_all, compared)):
-                break
-        return compared
-
-    def _shown(self, found: Mapping[str, Memory]) -> dict[str, str]:
-        """The visible memory for each that counts, by id.
-
-        One that is hidden because a newer word took its place says nothing any more: to say it
-        again is news. One that joined its survivor by a chain is known by itself.
-        """
-        marks = self._store.ledger.marks_of(list(found))
-        there = {**self._store.get({m.survivor for m in marks.values()}), **found} if marks else {}
-        stale = {mark.duplicate for mark in outdated(marks.values(), there)}
-        shown = {id_: id_ for id_ in found}
-        for id_, mark in marks.items():
-            if id_ in stale or mark.survivor not in there:
-                continue
-            if mark.verdict in _TAKEN_OVER:
-                del shown[id_]
-            elif mark.verdict:
-                shown[id_] = mark.survivor
-        return shown
-
-    def _read(self, ids: Sequence[str]) -> dict[str, Memory]:
-        lines = {id_: self._lines[id_] for id_ in ids if id_ in self._lines}
-        return {**self._store.get(ids), **lines} if len(lines) < len(ids) else lines
-
-    def _texts(self, ids: Sequence[str]) -> dict[str, str]:
-        return {id_: memory.content for id_, memory in self._read(ids).items()}
 
     def _boot_index(self, tally: Tally) -> MemoryIndex:
         if self._boot is None:
