@@ -10,7 +10,7 @@ from echoless.profiles import Profile
 from echoless.recovery import outdated
 from echoless.remembering.asking import FIRST, JUDGED, Named, Question
 from echoless.remembering.index import MemoryIndex
-from echoless.remembering.ruling import Compared, says_it_all
+from echoless.remembering.ruling import Compared, is_updated, says_it_all
 from echoless.stores.base import Store
 from echoless.tally import Tally
 
@@ -43,8 +43,8 @@ class Comparing:
     ) -> list[Compared]:
         """The verdicts on a new record and what it may repeat.
 
-        Memories of the very text come first, then those the detectors name, in turns; once one of
-        them says it all, the others need no judge.
+        Memories of the very text come first, then those the detectors name, in turns. Once one of
+        them says it all, or is updated by it, the others need no judge: the closest decide.
 
         Args:
             index: Of the store, or of lines.
@@ -60,7 +60,7 @@ class Comparing:
         named = [each for each in asked.named(JUDGED) if index.ids[each.place] not in done]
         for some in (named[:FIRST], named[FIRST:]):
             compared += self._judged(index, memory, some)
-            if any(map(says_it_all, compared)):
+            if any(says_it_all(each) or is_updated(each) for each in compared):
                 break
         return compared
 

@@ -115,7 +115,7 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
     if known:
         first = min(known, key=_how_fully)
         return Ruling("known", first, ())
-    updated = [c for c in compared if _is_updated(c.verdict)]
+    updated = [c for c in compared if is_updated(c)]
     if updated:
         return Ruling("updates", min(updated, key=_how_close), ())
     doubtful = sorted((c for c in compared if _is_doubtful(c.verdict)), key=_how_close)
@@ -131,9 +131,9 @@ def says_it_all(each: Compared) -> bool:
     return merges(verdict) and (not isinstance(verdict, Subsumes) or verdict.superset == "b")
 
 
-def _is_updated(verdict: Verdict) -> bool:
-    """The new text says another value, or all the memory says and more."""
-    match verdict:
+def is_updated(each: Compared) -> bool:
+    """Whether the new text says another value, or all the memory says and more."""
+    match each.verdict:
         case Contradiction():
             return True
         case Update(newer=side):
