@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -39,3 +40,36 @@ def load(kind: str, name: str) -> object:
         raise UsageError(f"Unknown {kind[:-1]} {name!r}. Known {kind}: {known}.")
     loaded: object = entry.load()
     return loaded
+
+
+def made(
+    kind: str, spec: str, *, without: Sequence[str], hint: str = "with a model: NAME:MODEL"
+) -> tuple[str, object | None]:
+    """What `name` or `name:argument` asks for.
+
+    Args:
+        kind: As for `names`.
+        spec: As a person typed it.
+        without: Names that stand for no plug-in and take no argument.
+        hint: How an argument is written, for messages.
+
+    Returns:
+        The name in small letters, and what its entry point gives for the argument (an empty text
+        without one); None for a name of `without`.
+
+    Raises:
+        UsageError: The name is unknown, or takes no argument, or refuses the one it was given.
+    """
+    name, _, argument = spec.strip().partition(":")
+    name, one = name.strip().lower(), kind[:-1]
+    if name in without:
+        if argument:
+            raise UsageError(f"The {one} {name!r} takes no argument: {argument!r}.")
+        return name, None
+    if name not in names(kind):
+        known = ", ".join((*without, *names(kind)))
+        raise UsageError(f"Unknown {one} {spec!r}. Known: {known}; {hint}.")
+    make = load(kind, name)
+    if not callable(make):
+        raise UsageError(f"The {one} {name!r} is not a callable; its package is broken.")
+    return name, make(argument.strip())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import cast
 
 from echoless import plugins
-from echoless.errors import UsageError
 from echoless.limits import Limits
 from echoless.llm.base import Model
 from echoless.llm.governed import GovernedModel
@@ -27,16 +25,5 @@ def open_model(spec: str, limits: Limits | None = None) -> GovernedModel | None:
         UsageError: The name is unknown, or the model refuses the argument.
         MissingExtra: Its library is not installed.
     """
-    name, _, argument = spec.strip().partition(":")
-    name = name.strip().lower()
-    if name == "none":
-        if argument:
-            raise UsageError(f"The model 'none' takes no argument: {argument!r}.")
-        return None
-    if name not in plugins.names("models"):
-        known = ", ".join(("none", *plugins.names("models")))
-        raise UsageError(f"Unknown model {spec!r}. Known: {known}; written NAME:MODEL.")
-    make = plugins.load("models", name)
-    if not callable(make):
-        raise UsageError(f"The model {name!r} is not a callable; its package is broken.")
-    return GovernedModel(cast("Callable[[str], Model]", make)(argument.strip()), limits)
+    _, model = plugins.made("models", spec, without=("none",), hint="written NAME:MODEL")
+    return None if model is None else GovernedModel(cast("Model", model), limits)

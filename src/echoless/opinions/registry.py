@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import cast
 
 from echoless import plugins
-from echoless.errors import UsageError
 from echoless.limits import Limits
 from echoless.opinions.base import Limited, Verifier
 
@@ -29,19 +27,10 @@ def open_verifier(
         UsageError: The name is unknown, or the verifier refuses the argument.
         MissingExtra: Its library is not installed.
     """
-    name, _, argument = spec.strip().partition(":")
-    name = name.strip().lower()
-    if name == "none":
-        if argument:
-            raise UsageError(f"The verifier 'none' takes no argument: {argument!r}.")
+    _, found = plugins.made("verifiers", spec, without=("none",))
+    if found is None:
         return None
-    if name not in plugins.names("verifiers"):
-        known = ", ".join(("none", *plugins.names("verifiers")))
-        raise UsageError(f"Unknown verifier {spec!r}. Known: {known}; with a model: NAME:MODEL.")
-    make = plugins.load("verifiers", name)
-    if not callable(make):
-        raise UsageError(f"The verifier {name!r} is not a callable; its package is broken.")
-    verifier = cast("Callable[[str], Verifier]", make)(argument.strip())
+    verifier = cast("Verifier", found)
     if limits is None or not isinstance(verifier, Limited):
         return verifier
     return verifier.within(limits, locale)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, cast
 
 from echoless import plugins
-from echoless.errors import UsageError
 from echoless.vectors.base import Encoder
 from echoless.vectors.optional import is_installed
 
@@ -29,22 +27,7 @@ def open_encoder(spec: str) -> Encoder | None:
         UsageError: The name is unknown, or the encoder refuses the argument.
         MissingExtra: The library of a named encoder is not installed.
     """
-    name, _, argument = spec.strip().partition(":")
-    name = name.strip().lower()
-    if name in {"auto", "none", "stored"}:
-        return _without_plugin(name, argument)
-    if name not in plugins.names("encoders"):
-        known = ", ".join(("auto", "stored", "none", *plugins.names("encoders")))
-        raise UsageError(f"Unknown encoder {spec!r}. Known: {known}; with a model: NAME:MODEL.")
-    make = plugins.load("encoders", name)
-    if not callable(make):
-        raise UsageError(f"The encoder {name!r} is not a callable; its package is broken.")
-    return cast("Callable[[str], Encoder]", make)(argument.strip())
-
-
-def _without_plugin(name: str, argument: str) -> Encoder | None:
-    if argument:
-        raise UsageError(f"The encoder {name!r} takes no argument: {argument!r}.")
-    if name != "auto" or not is_installed(DEFAULT_MODULE):
-        return None
-    return open_encoder("use")
+    name, encoder = plugins.made("encoders", spec, without=("auto", "stored", "none"))
+    if name == "auto" and is_installed(DEFAULT_MODULE):
+        return open_encoder("use")
+    return cast("Encoder | None", encoder)
