@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from echoless.deciding import open_judge
-from echoless.errors import StoreLocked, UsageError
+from echoless.errors import UsageError
 from echoless.model import JsonObject, Memory
 from echoless.remembering import keeping, writing
 from echoless.remembering.answers import (
@@ -36,12 +35,13 @@ from echoless.remembering.ruling import Compared, Ruling, rule
 from echoless.remembering.stored import as_stored, vectors_for
 from echoless.remembering.wish import Details, Wish
 from echoless.settings import Choices, Settings, resolve
-from echoless.stores.base import Store, together_with_ledger
+from echoless.stores.base import Store, writing_within
 from echoless.tally import Tally
 from echoless.text import content_key
 from echoless.vectors.vectorise import NO_VECTOR
 
 if TYPE_CHECKING:
+    from echoless.remembering.pointed import VectorIndex
     from echoless.vectors.base import Matrix
 
 WAIT: Final = 30.0
@@ -126,11 +126,14 @@ class Guard:
         """
         wish = Wish(text=text, **details)
         with self._lock:
+            before = self._answered(wish)
+            if before is not None:
+                return before  # a retry, which needs neither index nor vector
             tally = Tally()
-            memory = as_stored(self._store, wish.memory(), self.settings, self._encoder)
+            # the first reading of a store must not hold its lock
+            index = self._index or self._current(tally)
+            memory = as_stored(self._store, wish.memory(), self._encoder, self._model_of(index))
             matrices = vectors_of(memory, self._vectoriser, tally)
-            if self._index is None:
-                self._current(tally)  # the first reading of a store must not hold its lock
             if wish.dry_run:
                 return self._decide(wish, memory, matrices, tally)
             answer = self._within(lambda: self._decide(wish, memory, matrices, tally))
@@ -161,18 +164,18 @@ class Guard:
     def _encodes(self) -> bool:
         return self._vectoriser is not None and self._vectoriser.encoder is not None
 
+    def _model_of(self, index: MemoryIndex) -> VectorIndex | None:
+        """Vectors a new record needs one beside: those of most memories, where these decide."""
+        if self.settings.profile.encoder != "stored":
+            return None
+        return max(index.vectors.values(), key=lambda each: (len(each), each.model), default=None)
+
     # ------------------------------------------------------------------ within the lock
 
     def _within(self, decide: Callable[[], Remembered]) -> Remembered:
         """Decide and write as the one writer."""
-        end = monotonic() + self._wait
-        while True:
-            try:
-                with self._store.writing(), together_with_ledger(self._store):
-                    return decide()
-            except StoreLocked:
-                if monotonic() >= end:
-                    raise
+        with writing_within(self._store, self._wait):
+            return decide()
 
     def _current(self, tally: Tally) -> MemoryIndex:
         """The index, as the store is now."""

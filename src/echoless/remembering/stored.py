@@ -9,11 +9,12 @@ from echoless.candidates import open_vectors
 from echoless.errors import UsageError
 from echoless.model import Memory, Vector
 from echoless.settings import Settings
-from echoless.stores.base import Scope, Shapes, Store
+from echoless.stores.base import Shapes, Store
 from echoless.tally import Tally
 from echoless.vectors.registry import open_encoder
 
 if TYPE_CHECKING:
+    from echoless.remembering.pointed import VectorIndex
     from echoless.vectors.base import Encoder
     from echoless.vectors.vectorise import MemoryVectoriser
 
@@ -32,7 +33,9 @@ def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | No
     return MemoryVectoriser(), open_encoder(settings.encoder) if named else None
 
 
-def as_stored(store: Store, memory: Memory, settings: Settings, encoder: Encoder | None) -> Memory:
+def as_stored(
+    store: Store, memory: Memory, encoder: Encoder | None, others: VectorIndex | None
+) -> Memory:
     """The record with what its store asks of a new one.
 
     Where a profile compares stored vectors, a record without one could never be found again; it
@@ -41,31 +44,27 @@ def as_stored(store: Store, memory: Memory, settings: Settings, encoder: Encoder
     Args:
         store: Where it is to go.
         memory: The record.
-        settings: Name the profile.
         encoder: Makes its vector, see `vectors_for`.
+        others: Vectors of the store it needs one beside; None where it needs none.
 
     Raises:
         UsageError: It needs a vector and there is none, or it is of another length.
+        EncoderError: The encoder failed.
     """
     if isinstance(store, Shapes):
         memory = store.shaped(memory)
-    if settings.profile.encoder != "stored" or memory.vectors:
-        return memory
-    sample = next(iter(store.scan(Scope(limit=1))), None)
-    if sample is None or not sample.vectors:
+    if others is None or memory.vectors:
         return memory
     if encoder is None:
         raise UsageError(
-            f"The records of {store.url} carry vectors ({sample.vectors[0].model}), so a new one "
+            f"The records of {store.url} carry vectors ({others.model}), so a new one "
             "needs a vector of its own. Name the encoder that makes them, for example "
             "--encoder openai:MODEL, or hand the vector in."
         )
     (row,) = encoder.encode([memory.content])
-    old = sample.vectors[0]
-    data = row.astype("<f4").tobytes()
-    if len(data) != len(old.data):
+    if len(row) != others.dimensions:
         raise UsageError(
             f"The encoder {encoder.model!r} makes vectors of {len(row)} components; those of "
-            f"{store.url} have {old.dimensions}. Name the encoder that made them."
+            f"{store.url} have {others.dimensions}. Name the encoder that made them."
         )
-    return replace(memory, vectors=(Vector(old.model, data),))
+    return replace(memory, vectors=(Vector(others.model, row.astype("<f4").tobytes()),))

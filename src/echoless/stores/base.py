@@ -218,6 +218,9 @@ def together_with_ledger(store: Store) -> AbstractContextManager[None]:
 def writing_within(store: Store, seconds: float) -> Iterator[None]:
     """Hold the writer's lock, waiting for other writers.
 
+    Where records and lineage share a transaction it is open inside the block: that is what locks
+    such a store.
+
     Args:
         store: The store.
         seconds: How long to wait for them, at least 0; a try of its own takes a few seconds.
@@ -226,15 +229,17 @@ def writing_within(store: Store, seconds: float) -> Iterator[None]:
         StoreLocked: They did not come to an end in time.
     """
     end = monotonic() + seconds
-    with ExitStack() as stack:
-        while True:
+    while True:
+        with ExitStack() as stack:
             try:
                 stack.enter_context(store.writing())
-                break
+                stack.enter_context(together_with_ledger(store))
             except StoreLocked:
                 if monotonic() >= end:
                     raise
-        yield
+                continue
+            yield
+            return
 
 
 @runtime_checkable
