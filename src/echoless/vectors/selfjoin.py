@@ -266,6 +266,7 @@ def similar_pairs(
     most: int | None = None,
     choice: Choice | None = None,
     work: Work | None = None,
+    told: Callable[[Choice], None] | None = None,
 ) -> Iterator[Hits]:
     """Pairs i < j with cosine at or above a threshold, each once.
 
@@ -279,6 +280,7 @@ def similar_pairs(
             rows are equal, their pairs with the first of them. None for every pair.
         choice: The way to go; by default what `choose` says.
         work: Takes what was done.
+        told: Called with the way before it is gone.
 
     Yields:
         Hits in a fixed order; arrays are never empty. Cosines are those of `join.pairs_above`.
@@ -291,6 +293,8 @@ def similar_pairs(
     if len(rows) < 2:
         return
     chosen = choice or choose(join, exact=exact, recall=recall)
+    if told is not None:
+        told(chosen)
     copies = None if most is None and chosen.method == "product" else _worth_folding(rows)
     if copies is None:
         yield from _by(chosen, join, most, work)

@@ -68,7 +68,7 @@ class Frame:
 
     def coordinates(self, unit: Floats) -> Floats:
         """Shape (rows, planes), float32, of rows at unit length."""
-        moved = unit - self.centre if self.centre.any() else unit
+        moved: Floats = np.subtract(unit, self.centre) if self.centre.any() else unit
         made: Floats = moved @ self.planes.T
         return made
 
@@ -79,13 +79,14 @@ class Frame:
         Numerical Algorithms, 2nd ed., 3.1) of a row no longer than 2, in each coordinate.
         """
         count, dimensions = self.planes.shape
-        return 2.0 * 2.0 * 1.01 * (dimensions + 4) * _ROUNDOFF * sqrt(count)
+        length = 2.0
+        return 2.0 * length * 1.01 * (int(dimensions) + 8) * _ROUNDOFF * sqrt(int(count))
 
 
 def centre_of(units: Floats) -> Floats | None:
     """The mean of some unit rows, or None where it is too short to be worth anything."""
-    mean = np.asarray(units.mean(axis=0, dtype=np.float64), dtype=np.float32)
-    return mean if float((mean**2).sum()) >= SHARED else None
+    mean: Floats = units.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return mean if float((mean * mean).sum()) >= SHARED else None
 
 
 def random_planes(count: int, dimensions: int, seed: int = SEED) -> Floats:
@@ -164,6 +165,7 @@ def bound_for(threshold: float, frame: Frame, spread: float, weak: float) -> Bou
         weak: One of `WEAK`.
     """
     apart = distance(threshold) * (1.0 + 1e-4) + frame.slack()
+    spread = max(spread, apart / 1000.0)  # rows that are all alike have none
     near, far = weak * spread, STRONG * spread
     return Bound(near, far, floor(apart**2 / near**2), floor(apart**2 / (4.0 * far**2)))
 
