@@ -127,7 +127,7 @@ class SemanticDetector:
         if made is not None:
             yield from pairs_sharing(matrix.rows, threshold, made, inclusive=inclusive)
             return
-        work = Work()
+        work = Work(pulse=self._options.pulse)
         yield from similar_pairs(
             matrix.rows,
             threshold,

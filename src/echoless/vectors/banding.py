@@ -150,6 +150,7 @@ def _met(join: Join, tables: Tables, most_bits: int, most: int | None, work: Wor
 
     parts: list[Hits] = []
     for verified, hits in in_order(partial(of, t) for t in range(tables.layout.tables)):
+        work.pulse()
         work.verified += verified
         parts += hits
     return parts

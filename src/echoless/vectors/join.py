@@ -58,14 +58,15 @@ def pairs_above(
     """
     budget = max(budget, 1 << 20)
     side = _side(budget, rows.shape[1])
-    yield from _tiles(Join(rows, _norms(rows, side), threshold, inclusive, budget))
+    yield from _tiles(Join(rows, _norms(rows, side), threshold, inclusive, budget), Work())
 
 
-def _tiles(join: Join) -> Iterator[Hits]:
+def _tiles(join: Join, work: Work) -> Iterator[Hits]:
     rows, floor = join.rows, join.floor
     side = _side(join.budget, rows.shape[1])
     for top in range(0, len(rows), side):
         upper = join.unit(top, side)
+        work.pulse()
         for left in range(top, len(rows), side):
             product = upper @ (upper if left == top else join.unit(left, side)).T
             mask = product >= floor
@@ -83,10 +84,11 @@ def product_pairs(join: Join, most: int | None, work: Work) -> Iterator[Hits]:
     count = len(join.rows)
     work.compared += count * (count - 1) // 2
     if most is None:
-        yield from _tiles(join)
+        yield from _tiles(join, work)
         return
     side = _side(join.budget, join.rows.shape[1])
     for top in range(0, count, side):
+        work.pulse()
         hits, crowded = _partners(join, top, side, most)
         work.crowded += crowded
         if len(hits[0]):

@@ -47,7 +47,7 @@ class Sieve:
 
 
 @dataclass(frozen=True, slots=True)
-class _Signed:
+class Signed:
     """Bits of all rows.
 
     Attributes:
@@ -74,11 +74,12 @@ def scan_pairs(join: Join, sieve: Sieve, most: int | None, work: Work) -> Iterat
     """
     count = len(join.rows)
     seen = np.zeros(count, dtype=np.int32)
-    run = _Run(join, _signed(join, sieve), _limits(sieve), most, join.inverse, seen)
+    run = _Run(join, signed(join, sieve), _limits(sieve), most, join.inverse, seen)
     work.compared += count * (count - 1) // 2
     starts = range(0, count, ROWS_AT_ONCE)
     tasks = (partial(run.block, s, min(s + ROWS_AT_ONCE, count)) for s in starts)
     for part, hits in in_order(tasks):
+        work.pulse()
         work.passed += part.passed
         work.verified += part.verified
         work.crowded += part.crowded
@@ -92,7 +93,8 @@ def _limits(sieve: Sieve) -> NDArray[np.uint64]:
     return np.array(two, dtype=np.uint64)
 
 
-def _signed(join: Join, sieve: Sieve) -> _Signed:
+def signed(join: Join, sieve: Sieve) -> Signed:
+    """All rows as bits, in blocks on several threads."""
     from echoless.vectors.bit_kernels import LANES, sign  # noqa: PLC0415 - compiles
 
     count, bound = len(join.rows), sieve.bound
@@ -110,7 +112,7 @@ def _signed(join: Join, sieve: Sieve) -> _Signed:
 
     for _ in in_order(partial(fill, some) for some in blocks(count)):
         pass
-    return _Signed(words, tiles.reshape(-1), queries, strong)
+    return Signed(words, tiles.reshape(-1), queries, strong)
 
 
 def _lay(signs: Words, tiles: Words, start: int, lanes: int) -> None:
@@ -125,7 +127,7 @@ def _lay(signs: Words, tiles: Words, start: int, lanes: int) -> None:
 @dataclass(frozen=True, slots=True)
 class _Run:
     join: Join
-    signed: _Signed
+    signed: Signed
     limits: NDArray[np.uint64]
     most: int | None
     inverse: Floats

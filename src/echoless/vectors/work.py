@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+def _no_pulse() -> None:
+    """Nobody listens."""
 
 
 @dataclass(slots=True)
@@ -14,9 +19,11 @@ class Work:
         passed: Pairs the first test let through.
         verified: Pairs whose cosine was computed.
         crowded: Rows with more partners than were asked for.
+        pulse: Called between blocks of work; what it raises ends the join.
     """
 
     compared: int = 0
     passed: int = 0
     verified: int = 0
     crowded: int = 0
+    pulse: Callable[[], None] = field(default=_no_pulse, compare=False, repr=False)
