@@ -205,6 +205,28 @@ def candidates(
     return search.signals(), search.left_out
 
 
+def beside(
+    memories: Mapping[str, Memory],
+    centres: Mapping[str, Sequence[str]],
+    settings: Settings,
+    vectoriser: Vectoriser | None = None,
+) -> PairSignals:
+    """What the detectors that work in bulk measure between some memories and one of each.
+
+    Args:
+        memories: By id.
+        centres: By the one, those it is compared with.
+        settings: Profile, encoder, cache.
+        vectoriser: As for `candidates`.
+    """
+    from echoless.looking import Beside  # noqa: PLC0415 - brings in numpy
+
+    search = Beside(memories, centres)
+    for use in settings.profile.detectors:
+        search.look(use.name, open_detector(use.name, _options(use, vectoriser, lambda: None)))
+    return search.signals()
+
+
 def _options(
     use: DetectorUse, vectoriser: Vectoriser | None, pulse: Callable[[], None]
 ) -> DetectorOptions:

@@ -100,15 +100,7 @@ class Search:
 
     def signals(self) -> PairSignals:
         """All that was measured."""
-        measured = [
-            Measured(
-                name,
-                np.concatenate([keys for keys, _ in found]),
-                np.concatenate([similarity for _, similarity in found]),
-            )
-            for name, found in self._found.items()
-        ]
-        return gathered(self._ids, measured, self._crowds)
+        return gathered(self._ids, _measured(self._found), self._crowds)
 
     def _part(self, memories: Sequence[Memory]) -> _Part:
         places = np.fromiter((self._place[m.id] for m in memories), np.int64, len(memories))
@@ -186,6 +178,51 @@ class Search:
             self._crowds = Crowds(np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_))
         self._crowds.rank[ranked.places] = np.arange(len(ranked.places))
         self._crowds.crowded[ranked.places[partners >= PAIRS_PER_MEMORY]] = True
+
+
+class Beside:
+    """What detectors measure between some memories and one of each, the centre."""
+
+    def __init__(
+        self, memories: Mapping[str, Memory], centres: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Begin.
+
+        Args:
+            memories: By id.
+            centres: By centre, those it is compared with; all of one partition.
+        """
+        self._parts = [[memories[i] for i in (one, *others)] for one, others in centres.items()]
+        self._ids = sorted({memory.id for part in self._parts for memory in part})
+        self._place = {id_: place for place, id_ in enumerate(self._ids)}
+        self._found: dict[str, list[tuple[Ints, Floats]]] = {}
+
+    def look(self, name: str, detector: Detector) -> None:
+        """Let a detector compare; one that does not work in bulk is left out."""
+        if not isinstance(detector, BulkDetector):
+            return
+        for part in self._parts:
+            places = np.array([self._place[memory.id] for memory in part], dtype=np.int64)
+            for block in detector.propose(part, Tally(), 1):
+                own = block.one == 0
+                others, centre = places[block.other[own]], places[0]
+                keys = np.minimum(others, centre) * len(self._ids) + np.maximum(others, centre)
+                self._found.setdefault(name, []).append((keys, block.similarity[own]))
+
+    def signals(self) -> PairSignals:
+        """All that was measured."""
+        return gathered(self._ids, _measured(self._found))
+
+
+def _measured(found: Mapping[str, Sequence[tuple[Ints, Floats]]]) -> list[Measured]:
+    return [
+        Measured(
+            name,
+            np.concatenate([keys for keys, _ in blocks]),
+            np.concatenate([similarity for _, similarity in blocks]),
+        )
+        for name, blocks in found.items()
+    ]
 
 
 def _counted(blocks: Iterable[Proposed], partners: Ints) -> Iterator[Proposed]:

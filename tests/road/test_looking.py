@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ class OneByOne:
     card = Card("some", "much", "n")
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
-        for one, other in zip(memories, memories[1:], strict=False):
+        for one, other in pairwise(memories):
             yield candidate(one.id, other.id, self.name, 0.5)
         yield candidate(memories[-1].id, memories[0].id, self.name, 1 / 3)
 
@@ -113,10 +114,8 @@ def test_groups_that_are_no_stars_get_the_closest_pairs_of_all_and_are_told_the_
     search.look("everything", Everything(), some)
     assert len(search.signals()) == 3_000
     assert search.left_out == 100 * 99 // 2 - 3_000
-    assert tally.notes == (
-        "everything: of 4,950 pairs among 100 memories the 3,000 closest (similarity 0.95 and up) "
-        "were judged.",
-    )
+    (note,) = tally.notes
+    assert note.startswith("everything: of 4,950 pairs among 100 memories the 3,000 closest")
 
 
 def test_pairs_that_touch_no_wanted_memory_are_left_out() -> None:
