@@ -18,6 +18,7 @@ from echoless.vectors.base import Vectoriser
 if TYPE_CHECKING:
     from echoless.looking import Order
     from echoless.signals import PairSignals
+    from echoless.vectors.spilling import Spill
     from echoless.vectors.vectorise import MemoryVectoriser
 
 Progress = Callable[[str, int, int], None]
@@ -239,7 +240,9 @@ def _options(
     )
 
 
-def open_vectors(settings: Settings, tally: Tally, tell: Progress) -> MemoryVectoriser | None:
+def open_vectors(
+    settings: Settings, tally: Tally, tell: Progress, spill: Spill | None = None
+) -> MemoryVectoriser | None:
     """The vectors of a run, for detectors and judge; None where the profile wants none."""
     if not any(use.name == "semantic" for use in settings.profile.detectors):
         return None
@@ -250,6 +253,7 @@ def open_vectors(settings: Settings, tally: Tally, tell: Progress) -> MemoryVect
         cache=settings.cache,
         tally=tally,
         progress=lambda done, whole: tell("encoding", done, whole),
+        allocate=spill.allocate if spill else None,
     )
 
 

@@ -31,6 +31,7 @@ from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
 from echoless.tally import Tally
+from echoless.vectors.spilling import Spill
 
 if TYPE_CHECKING:
     from echoless.opinions.consultation import Heard
@@ -173,14 +174,15 @@ def find(
     tell = progress or (lambda _stage, _done, _all: None)
     tally = Tally()
     consultation = open_consultation(chosen, tell)
-    memories = _scan(store, chosen, only, tally, tell)
+    spill = Spill(tally)
+    memories = _scan(store, chosen, only, tally, tell, spill)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
     apart = kept_apart(store.ledger, memories)
     looked_at = eligible(memories, marked, tally, chosen.profile)
     copies = fold(looked_at, chosen.profile, prior, apart, tally)
-    vectors = open_vectors(chosen, tally, tell)
+    vectors = open_vectors(chosen, tally, tell, spill)
     wanted = _touched(memories, copies, touching)
     order = best_first(memories, copies, chosen.profile, prior)
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
@@ -196,6 +198,7 @@ def find(
     def gather(verdicts: Sequence[Judged]) -> tuple[tuple[Group, ...], dict[str, str]]:
         return make_groups(memories, verdicts, copies, apart, prior, protected, chosen, tally)
 
+    tell("grouping", 0, 0)
     groups, reasons = gather(judged)
     for _ in range(ROUNDS):
         centres = stranded(signals, judged, groups, copies)
@@ -351,11 +354,12 @@ def _scan(
     only: Collection[str] | None,
     tally: Tally,
     tell: Progress,
+    spill: Spill,
 ) -> dict[str, Memory]:
     check_namespace(store, settings.namespace)
     scope = Scope(settings.namespace, settings.since, settings.limit)
     found: dict[str, Memory] = {}
-    for memory in store.scan(scope):
+    for memory in spill.aside(store.scan(scope)):
         if only is not None and memory.id not in only:
             continue
         found[memory.id] = memory
