@@ -176,6 +176,7 @@ def find(
     consultation = open_consultation(chosen, tell)
     spill = Spill(tally)
     memories = _scan(store, chosen, only, tally, tell, spill)
+    tell("folding", 0, 0)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
@@ -359,6 +360,7 @@ def _scan(
     check_namespace(store, settings.namespace)
     scope = Scope(settings.namespace, settings.since, settings.limit)
     found: dict[str, Memory] = {}
+    tell("reading", 0, 0)
     for memory in spill.aside(store.scan(scope)):
         if only is not None and memory.id not in only:
             continue
