@@ -1,4 +1,4 @@
-"""The whole road, `audit` and `dedup` as a dry run, on SQLite, from a thousand memories to a million.
+"""The whole road, `audit` and `dedup` as a dry run, on SQLite, by size.
 
 `python -m benchmarks.speed road --sizes 1000,10000,100000,1000000 [--dims 384]`
 

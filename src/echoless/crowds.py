@@ -1,9 +1,9 @@
 """Judge crowds by stars: a memory that stands behind another is asked about no further.
 
 Where thousands say one thing, each of them has as many partners as are looked at, and the first of
-them usually settles it. So the partners of a crowded memory are judged one after the other, best
-survivor first, and only until one may hide it. Memories that are not crowded are judged with all
-their partners.
+them usually settles it. So the near partners of a crowded memory (all of them, where there were
+more than wanted) are judged one after the other, best survivor first, until one may hide it.
+Memories that are not crowded are judged with all their partners.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from echoless.detect.base import DENSE
 from echoless.groups import Group
 from echoless.model import Judged
 from echoless.signals import Ints, PairSignals
@@ -34,7 +35,7 @@ def judge_in_turn(signals: PairSignals, ask: Ask, tally: Tally) -> list[Judged]:
         ask: Judges.
         tally: Told how many pairs were not judged, and why.
     """
-    if signals.crowds is None or not signals.crowds.crowded.any():
+    if signals.crowds is None:
         return list(ask(signals))
     line = _Line(signals)
     judged = list(ask(signals.some(line.at_once)))
@@ -64,10 +65,11 @@ class _Line:
         low, high = signals.low, signals.high
         swapped = self._rank[low] > self._rank[high]
         later, earlier = np.where(swapped, low, high), np.where(swapped, high, low)
-        waits = crowds.crowded[later]
+        near = signals.best >= DENSE
+        waits = crowds.cut[later] | (crowds.crowded[later] & near)
         self.at_once: Ints = np.flatnonzero(~waits)
         rows = np.flatnonzero(waits)
-        order = np.lexsort((self._rank[earlier[rows]], later[rows]))
+        order = np.lexsort((self._rank[earlier[rows]], ~near[rows], later[rows]))
         self._rows, self._partner = rows[order], earlier[rows][order]
         self._who, first = np.unique(later[rows][order], return_index=True)
         self._next = first.astype(np.int64)
@@ -143,9 +145,10 @@ def stranded(
         is known of the two. Where one says more than a member of a group, all of it is compared
         with that one, which has to survive it.
     """
-    if signals.crowds is None or not signals.crowds.crowded.any():
+    if signals.crowds is None:
         return {}
-    crowded = {signals.ids[place] for place in np.flatnonzero(signals.crowds.crowded).tolist()}
+    places = np.flatnonzero(signals.crowds.crowded | signals.crowds.cut)
+    crowded = {signals.ids[place] for place in places.tolist()}
     stands_for = {id_: rep for rep, ids in copies.items() if len(ids) > 1 for id_ in ids}
     behind = {
         stands_for.get(m.id, m.id): stands_for.get(group.survivor, group.survivor)

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from echoless.detect import BulkDetector, Detector, Proposed
+from echoless.detect.base import DENSE
 from echoless.model import Candidate, Memory
 from echoless.profiles import Profile
 from echoless.signals import Closest, Crowds, Floats, Ints, Measured, PairSignals, gathered
@@ -36,6 +37,10 @@ WHOLE_UP_TO: Final = 5_000
 """Memories of a partition up to which all pairs are asked for first: they may fit the budget though
 a single memory has more partners than that. Beyond it the pairs of one large class, 12 million here
 already, would have to be looked at to learn that they do not."""
+
+CROWD: Final = 3
+"""Near partners (`DENSE`) before a memory from which it is judged about in turn, not at once, where
+partitions are large: with fewer there is hardly anything to spare."""
 
 _AT_ONCE: Final = 65_536
 
@@ -155,14 +160,13 @@ class Search:
                 self._tally.join(apart)
                 return whole.kept()
         ranked = self._in_order(part)
-        partners = np.zeros(size, dtype=np.int64)
+        counts = np.zeros((2, size), dtype=np.int64)
         some = Closest(PAIRS_PER_MEMORY * size)
-        proposed = _counted(
-            detector.propose(ranked.memories, self._tally, PAIRS_PER_MEMORY), partners
-        )
+        told = detector.propose(ranked.memories, self._tally, PAIRS_PER_MEMORY)
+        proposed = _counted(told, counts)
         for keys, similarity in self._keyed(proposed, ranked):
             some.add(keys, similarity)
-        self._mark_crowds(ranked, partners)
+        self._mark_crowds(ranked, counts)
         return some.kept()
 
     def _in_order(self, part: _Part) -> _Part:
@@ -172,12 +176,18 @@ class Search:
             self._ranked[first] = self._part(self._order(part.memories))
         return self._ranked[first]
 
-    def _mark_crowds(self, ranked: _Part, partners: Ints) -> None:
+    def _mark_crowds(self, ranked: _Part, counts: Ints) -> None:
         if self._crowds is None:
             size = len(self._ids)
-            self._crowds = Crowds(np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_))
+            self._crowds = Crowds(
+                np.zeros(size, dtype=np.int64),
+                np.zeros(size, dtype=np.bool_),
+                np.zeros(size, dtype=np.bool_),
+            )
+        every, near = counts
         self._crowds.rank[ranked.places] = np.arange(len(ranked.places))
-        self._crowds.crowded[ranked.places[partners >= PAIRS_PER_MEMORY]] = True
+        self._crowds.crowded[ranked.places[near >= CROWD]] = True
+        self._crowds.cut[ranked.places[every >= PAIRS_PER_MEMORY]] = True
 
 
 class Beside:
@@ -225,10 +235,12 @@ def _measured(found: Mapping[str, Sequence[tuple[Ints, Floats]]]) -> list[Measur
     ]
 
 
-def _counted(blocks: Iterable[Proposed], partners: Ints) -> Iterator[Proposed]:
-    """The blocks, while partners that stand before each memory are counted."""
+def _counted(blocks: Iterable[Proposed], counts: Ints) -> Iterator[Proposed]:
+    """The blocks, while partners that stand before each memory, and near ones, are counted."""
     for block in blocks:
-        partners += np.bincount(block.other, minlength=len(partners))
+        near = block.other[block.similarity >= DENSE]
+        for row, others in enumerate((block.other, near)):
+            counts[row] += np.bincount(others, minlength=counts.shape[1])
         yield block
 
 

@@ -63,15 +63,17 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class Crowds:
-    """Memories that have more partners than are wanted, and in which order memories stand.
+    """Memories with many partners, and in which order memories stand; all by place in the ids.
 
     Attributes:
-        rank: Place in the order of survivors by place in the ids, int64; lower is better.
-        crowded: By place in the ids, bool.
+        rank: Place in the order of survivors, int64; lower is better.
+        crowded: Whether several that stand before it say nearly the same.
+        cut: Whether more partners were found than were wanted.
     """
 
     rank: Ints
     crowded: NDArray[np.bool_]
+    cut: NDArray[np.bool_]
 
 
 class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
@@ -135,6 +137,17 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
     def ids(self) -> Sequence[str]:
         """The ids that places count in, sorted."""
         return self._ids
+
+    @property
+    def best(self) -> Floats:
+        """Each pair's highest similarity."""
+        found = np.zeros(len(self._keys))
+        for column in self._columns:
+            if column.at is None:
+                found = np.fmax(found, column.values)
+            else:
+                found[column.at] = np.maximum(found[column.at], column.values)
+        return found
 
     def some(self, rows: Ints) -> PairSignals:
         """The pairs of some rows.

@@ -30,7 +30,7 @@ def crowd(
         keys += [b * size + at for b in before]
         crowded[at] = len(before) >= most
     measured = Measured("lexical", np.array(keys, dtype=np.int64), np.full(len(keys), 0.95))
-    return gathered(ids, [measured], Crowds(np.arange(size), crowded)), classes
+    return gathered(ids, [measured], Crowds(np.arange(size), crowded, crowded)), classes
 
 
 class Judge:

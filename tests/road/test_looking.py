@@ -94,7 +94,8 @@ def test_beyond_the_budget_each_memory_keeps_its_best_partners_and_is_called_cro
     assert ("m-00000", "m-00099") in signals, "the best survivor stands last by id"
     assert ("m-00000", "m-00001") not in signals
     assert signals.crowds is not None
-    assert signals.crowds.crowded.sum() == 70
+    assert signals.crowds.cut.sum() == 70
+    assert signals.crowds.crowded.sum() == 97
     assert signals.crowds.rank.tolist() == list(range(100))[::-1]
 
 
