@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 
 from echoless import Memory
 
@@ -36,14 +37,29 @@ _SYLLABLES = [
 
 @cache
 def _vocabulary() -> tuple[list[str], list[int]]:
-    """Words of the bundled sample with their frequency, sorted."""
+    """Words of the bundled sample, sorted, with their frequency added up."""
     sample = files("echoless").joinpath("data/sample.jsonl").read_text("utf-8")
     texts = (json.loads(line)["content"] for line in sample.splitlines())
     counts = Counter(
         word for text in texts if text.isascii() for word in re.findall(r"[a-z]{2,}", text.lower())
     )
     told = sorted(counts)
-    return told, [counts[word] for word in told]
+    return told, list(accumulate(counts[word] for word in told))
+
+
+@cache
+def nouns() -> list[str]:
+    """Longer words of the sample: names of things for the most part."""
+    return [
+        word
+        for word in _vocabulary()[0]
+        if len(word) >= 7 and not word.endswith(("ing", "ed", "ly"))
+    ]
+
+
+def names(source: random.Random) -> str:
+    """A name that means nothing."""
+    return _name(source)
 
 
 def memories(count: int, *, seed: int = 20261121, repeated: float = 0.3) -> list[Memory]:
@@ -55,26 +71,29 @@ def memories(count: int, *, seed: int = 20261121, repeated: float = 0.3) -> list
         repeated: Share that repeats an earlier one: byte for byte, in other dressing, in another
             word order, or with one other number (which must stay apart).
     """
+    return list(stream(count, seed=seed, repeated=repeated))
+
+
+def stream(count: int, *, seed: int = 20261121, repeated: float = 0.3) -> Iterator[Memory]:
+    """As `memories`, one after the other; only the texts are remembered."""
     source = random.Random(seed)
-    made: list[Memory] = []
+    texts: list[str] = []
     for number in range(count):
         text = (
-            _again(source, source.choice(made).content)
-            if made and source.random() < repeated
+            _again(source, source.choice(texts))
+            if texts and source.random() < repeated
             else _sentence(source)
         )
-        made.append(
-            Memory(
-                id=f"m-{number:07d}",
-                content=text,
-                namespace=f"project-{number % 3}",
-                created_at=f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}T08:00:00Z",
-                access_count=source.randrange(5),
-                importance=round(source.random(), 2),
-                tags=(source.choice(_SYLLABLES),),
-            )
+        texts.append(text)
+        yield Memory(
+            id=f"m-{number:07d}",
+            content=text,
+            namespace=f"project-{number % 3}",
+            created_at=f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}T08:00:00Z",
+            access_count=source.randrange(5),
+            importance=round(source.random(), 2),
+            tags=(source.choice(_SYLLABLES),),
         )
-    return made
 
 
 def _sentence(source: random.Random) -> str:
@@ -84,8 +103,8 @@ def _sentence(source: random.Random) -> str:
 
 
 def _clause(source: random.Random) -> str:
-    told, weights = _vocabulary()
-    parts = source.choices(told, weights, k=source.randrange(6, 11))
+    told, added_up = _vocabulary()
+    parts = source.choices(told, cum_weights=added_up, k=source.randrange(6, 11))
     parts.insert(source.randrange(1, 5), _name(source))
     parts.insert(source.randrange(2, 6), str(source.randrange(2, 900)))
     return " ".join(parts)

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
 from echoless.detect import DetectorOptions, open_detector
-from echoless.model import Candidate, Json, Memory
+from echoless.model import Json, Memory
 from echoless.profiles import SAFE, DetectorUse, Profile
 from echoless.settings import Settings
 from echoless.tally import Tally
@@ -16,13 +16,13 @@ from echoless.times import instant, now
 from echoless.vectors.base import Vectoriser
 
 if TYPE_CHECKING:
+    from echoless.looking import Order
+    from echoless.signals import PairSignals
+    from echoless.vectors.spilling import Spill
     from echoless.vectors.vectorise import MemoryVectoriser
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, in all); in all is 0 where it is not known."""
-
-Signals = dict[tuple[str, str], dict[str, float]]
-"""Similarity by detector for each pair of ids, smaller first."""
 
 MAX_LENGTH: Final = 1_000_000
 """Characters; longer memories are counted as skipped. Far above any memory, far below what would
@@ -33,15 +33,6 @@ READ_FOR_DAYS: Final = 2_000
 
 DAY: Final = 86_400 * 10**9
 """Nanoseconds."""
-
-PAIRS_PER_MEMORY: Final = 30
-"""Pairs of one detector that are looked at, for each memory of a partition, closest first.
-
-In stores of one topic the pairs at a recall-oriented threshold grow with the square of the store:
-30 a memory is more than twice what the widest threshold in `benchmarks/results/detectors.md` needs,
-and keeps the judge's work linear. What is left out is counted.
-"""
-
 
 PRIOR_SURVIVOR: Final = "survivor of an earlier run"
 KEPT_SURVIVOR: Final = f"{PRIOR_SURVIVOR}, kept visible"
@@ -178,7 +169,8 @@ def candidates(
     tell: Progress,
     vectoriser: Vectoriser | None = None,
     touching: AbstractSet[str] | None = None,
-) -> tuple[Signals, int]:
+    order: Order | None = None,
+) -> tuple[PairSignals, int]:
     """What the detectors of the profile propose.
 
     Args:
@@ -189,14 +181,18 @@ def candidates(
         tell: Progress.
         vectoriser: Gives vectors to detectors that want them, see `open_vectors`.
         touching: Pairs count only if one of the two is among these ids; all by default.
+        order: Puts memories best survivor first, for the choice where there are more partners than
+            are wanted; by id by default.
 
     Returns:
         The pairs with their similarities, and how many more were proposed but left out.
     """
-    signals: Signals = {}
-    left_out = 0
-    partitions = list(_partitions(memories, copies, settings.profile))
-    for use in settings.profile.detectors:
+    from echoless.looking import Search  # noqa: PLC0415 - brings in numpy
+
+    profile = settings.profile
+    partitions = list(_partitions(memories, copies, profile))
+    search = Search(profile, partitions, tally, touching, order)
+    for use in profile.detectors:
         done = 0
 
         def pulse(name: str = use.name) -> None:
@@ -205,24 +201,31 @@ def candidates(
         detector = open_detector(use.name, _options(use, vectoriser, pulse))
         for done, partition in enumerate(partitions):  # noqa: B007 - `pulse` tells it
             pulse()
-            budget = (settings.profile.pairs or PAIRS_PER_MEMORY) * len(partition)
-            proposed = _touching(detector.detect(partition, tally), touching)
-            kept, dropped = closest(proposed, budget)
-            for found in kept:
-                signals.setdefault((found.a, found.b), {})[use.name] = found.similarity
-            if dropped:
-                left_out += dropped
-                tally.note(_capped(use.name, len(partition), len(kept), dropped, kept))
+            search.look(use.name, detector, partition)
         tell(f"looking ({use.name})", len(partitions), len(partitions))
-    return signals, left_out
+    return search.signals(), search.left_out
 
 
-def _touching(
-    proposed: Iterable[Candidate], wanted: AbstractSet[str] | None
-) -> Iterable[Candidate]:
-    if wanted is None:
-        return proposed
-    return (each for each in proposed if each.a in wanted or each.b in wanted)
+def beside(
+    memories: Mapping[str, Memory],
+    centres: Mapping[str, Sequence[str]],
+    settings: Settings,
+    vectoriser: Vectoriser | None = None,
+) -> PairSignals:
+    """What the detectors that work in bulk measure between some memories and one of each.
+
+    Args:
+        memories: By id.
+        centres: By the one, those it is compared with.
+        settings: Profile, encoder, cache.
+        vectoriser: As for `candidates`.
+    """
+    from echoless.looking import Beside  # noqa: PLC0415 - brings in numpy
+
+    search = Beside(memories, centres)
+    for use in settings.profile.detectors:
+        search.look(use.name, open_detector(use.name, _options(use, vectoriser, lambda: None)))
+    return search.signals()
 
 
 def _options(
@@ -237,43 +240,9 @@ def _options(
     )
 
 
-def closest(proposed: Iterable[Candidate], budget: int) -> tuple[list[Candidate], int]:
-    """The closest candidates, in memory bounded by the budget.
-
-    Args:
-        proposed: Any number.
-        budget: At most so many are kept; ties by id.
-
-    Returns:
-        The candidates kept, closest first where any were dropped, and the number dropped.
-    """
-    kept: list[Candidate] = []
-    floor, seen = -1.0, 0
-    for each in proposed:
-        seen += 1
-        if each.similarity >= floor:
-            kept.append(each)
-        if len(kept) >= 2 * budget + 1000:
-            kept = _cut(kept, budget)
-            floor = kept[-1].similarity
-    if len(kept) > budget:
-        kept = _cut(kept, budget)
-    return kept, seen - len(kept)
-
-
-def _cut(found: list[Candidate], budget: int) -> list[Candidate]:
-    return sorted(found, key=lambda c: (-c.similarity, c.a, c.b))[:budget]
-
-
-def _capped(name: str, size: int, looked_at: int, dropped: int, kept: Sequence[Candidate]) -> str:
-    lowest = min(c.similarity for c in kept)
-    return (
-        f"{name}: of {looked_at + dropped:,} pairs among {size:,} memories the {looked_at:,} "
-        f"closest (similarity {lowest:.2f} and up) were judged."
-    )
-
-
-def open_vectors(settings: Settings, tally: Tally, tell: Progress) -> MemoryVectoriser | None:
+def open_vectors(
+    settings: Settings, tally: Tally, tell: Progress, spill: Spill | None = None
+) -> MemoryVectoriser | None:
     """The vectors of a run, for detectors and judge; None where the profile wants none."""
     if not any(use.name == "semantic" for use in settings.profile.detectors):
         return None
@@ -284,6 +253,7 @@ def open_vectors(settings: Settings, tally: Tally, tell: Progress) -> MemoryVect
         cache=settings.cache,
         tally=tally,
         progress=lambda done, whole: tell("encoding", done, whole),
+        allocate=spill.allocate if spill else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from echoless import survivor as survivors
@@ -37,6 +37,28 @@ def fold(
     by_id = {memory.id: memory for memory in memories}
     order = survivors.rank(memories, profile.survivor, prior, profile.junk)
     return folded_loosely((by_id[i] for i in order), profile, prior, apart, tally)
+
+
+def best_first(
+    memories: Mapping[str, Memory],
+    copies: Mapping[str, Sequence[str]],
+    profile: Profile,
+    prior: AbstractSet[str],
+) -> Callable[[Sequence[Memory]], list[Memory]]:
+    """Puts memories that stand for their copies in the order of survivors, roughly.
+
+    Args:
+        memories: By id.
+        copies: Classes by the one that stands for them; it stands where the best of them would.
+        profile: Names the order.
+        prior: Survivors of earlier runs.
+    """
+    key = survivors.roughly(profile.survivor, prior)
+
+    def order(some: Sequence[Memory]) -> list[Memory]:
+        return sorted(some, key=lambda m: min(key(memories[i]) for i in copies.get(m.id, (m.id,))))
+
+    return order
 
 
 def protected_among(
@@ -78,7 +100,8 @@ def make_groups(
     bonds = Bonds(levelled(judged, memories, profile.junk), copies, apart, copied=copied)
     ids = bonds.ids()
     there = [memories[i] for i in ids]
-    order = survivors.rank(there, profile.survivor, prior, profile.junk)
+    standing = survivors.Standing(profile.survivor, prior, profile.junk)
+    order = standing.rank(there)
     centres = survivors.rank(there, profile.centre, set(), profile.junk) if profile.centre else ()
     groups = tuple(gather(profile.grouping, bonds, order, protected.keys() & set(ids), centres))
     for a, b in apart:
@@ -87,8 +110,7 @@ def make_groups(
     if profile.grouping == "closest":
         _note_outranked(bonds, order, prior, tally)
     return groups, {
-        g.survivor: survivors.why(g, memories.__getitem__, profile.survivor, prior, profile.junk)
-        for g in groups
+        g.survivor: survivors.why_first(g, memories.__getitem__, standing) for g in groups
     }
 
 
@@ -99,10 +121,14 @@ def _note_protected(
     tally: Tally,
 ) -> None:
     """Count memories that stay visible only because they are protected."""
-    for group in groups:
-        for near in bonds.neighbours(group.survivor):
-            if near in protected and bonds.hides(near, group.survivor):
-                tally.skip(f"{protected[near]}, kept visible", near)
+    shown: dict[str, list[str]] = {}
+    for id_ in protected:
+        shown.setdefault(bonds.rep(id_), []).append(id_)
+    for group in groups if shown else ():
+        for near in bonds.near(bonds.rep(group.survivor)):
+            for id_ in shown.get(near, ()):
+                if bonds.hides(id_, group.survivor):
+                    tally.skip(f"{protected[id_]}, kept visible", id_)
 
 
 def _note_outranked(

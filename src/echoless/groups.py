@@ -67,8 +67,11 @@ class Bonds:
             copied: The verdict on two members of one class of `copies`.
         """
         self._copied = copied
-        self._apart = apart
-        self._copies = {rep: tuple(ids) for rep, ids in copies.items()}
+        self._apart: dict[str, set[str]] = {}
+        for one, other in apart:
+            self._apart.setdefault(one, set()).add(other)
+            self._apart.setdefault(other, set()).add(one)
+        self._copies = {rep: tuple(ids) for rep, ids in copies.items() if len(ids) > 1}
         self._rep = {id_: rep for rep, ids in self._copies.items() for id_ in ids}
         self._judged: dict[tuple[str, str], Judged] = {}
         self._near: dict[str, set[str]] = {}
@@ -77,39 +80,53 @@ class Bonds:
                 self._judged[each.a, each.b] = each
                 self._near.setdefault(each.a, set()).add(each.b)
                 self._near.setdefault(each.b, set()).add(each.a)
+        self._subsets: dict[str, bool] = {}
 
     def ids(self) -> list[str]:
         """Every memory with at least one bond, sorted."""
-        bonded = [i for rep in self._near for i in self._class(rep)]
-        copied = [i for ids in self._copies.values() if len(ids) > 1 for i in ids]
+        bonded = [i for rep in self._near for i in self.copies(rep)]
+        copied = [i for ids in self._copies.values() for i in ids]
         return sorted({*bonded, *copied})
 
     def classes(self) -> list[tuple[str, ...]]:
         """Members of each class of more than one."""
-        return [ids for _, ids in sorted(self._copies.items()) if len(ids) > 1]
+        return [ids for _, ids in sorted(self._copies.items())]
 
     def pairs(self) -> list[Judged]:
         """Merge verdicts between representatives that nobody keeps apart, by ids."""
-        return [each for pair, each in sorted(self._judged.items()) if not self._kept(*pair)]
+        return [each for pair, each in sorted(self._judged.items()) if not self.kept(*pair)]
 
-    def _class(self, rep: str) -> tuple[str, ...]:
+    def rep(self, id_: str) -> str:
+        """The memory that was judged for this one and its copies."""
+        return self._rep.get(id_, id_)
+
+    def copies(self, rep: str) -> tuple[str, ...]:
+        """All that a representative stands for, itself included."""
         return self._copies.get(rep, (rep,))
+
+    def near(self, rep: str) -> list[str]:
+        """Representatives with a merge verdict with this one, itself first."""
+        return [rep, *sorted(self._near.get(rep, ()))]
 
     def neighbours(self, id_: str) -> list[str]:
         """Memories with a merge verdict with this one, sorted."""
-        rep = self._rep.get(id_, id_)
-        near = [i for other in self._near.get(rep, ()) for i in self._class(other)]
-        return sorted(i for i in (*self._class(rep), *near) if i != id_ and not self._kept(i, id_))
+        found = (i for other in self.near(self.rep(id_)) for i in self.copies(other))
+        return sorted(i for i in found if i != id_ and not self.kept(i, id_))
 
-    def _kept(self, one: str, other: str) -> bool:
-        return bool(self._apart) and (min(one, other), max(one, other)) in self._apart
+    def kept(self, one: str, other: str) -> bool:
+        """Whether a person decided to keep both of two."""
+        return other in self._apart.get(one, ())
+
+    def keeps(self, id_: str) -> AbstractSet[str]:
+        """What a person decided to keep beside this one."""
+        return self._apart.get(id_, frozenset())
 
     def between(self, one: str, other: str) -> Judged | None:
         """The merge verdict on two memories, or None."""
-        if self._kept(one, other):
+        if self.kept(one, other):
             return None
         a, b = sorted((one, other))
-        rep_a, rep_b = self._rep.get(a, a), self._rep.get(b, b)
+        rep_a, rep_b = self.rep(a), self.rep(b)
         if rep_a == rep_b:
             return Judged(a, b, self._copied)
         found = self._judged.get((min(rep_a, rep_b), max(rep_a, rep_b)))
@@ -119,16 +136,26 @@ class Bonds:
 
     def hides(self, member: str, survivor: str) -> bool:
         """Whether a direct verdict lets `member` stand behind `survivor`."""
-        judged = self.between(member, survivor)
-        return judged is not None and judged.hides(member, survivor)
+        if member == survivor or self.kept(member, survivor):
+            return False
+        return self.covers(self.rep(survivor), self.rep(member))
+
+    def covers(self, survivor: str, member: str) -> bool:
+        """As `hides`, of two representatives with all they stand for; one covers itself."""
+        if survivor == member:
+            return True
+        found = self._judged.get((min(survivor, member), max(survivor, member)))
+        return found is not None and found.hides(member, survivor)
 
     def is_subset(self, id_: str) -> bool:
         """Whether another memory says all this one says, and more."""
-        rep = self._rep.get(id_, id_)
-        return any(
-            not self.hides(other, rep) and self.hides(rep, other)
-            for other in self._near.get(rep, ())
-        )
+        rep = self.rep(id_)
+        if rep not in self._subsets:
+            self._subsets[rep] = any(
+                not self.hides(other, rep) and self.hides(rep, other)
+                for other in self._near.get(rep, ())
+            )
+        return self._subsets[rep]
 
 
 def gather(
@@ -180,22 +207,45 @@ def _stars(
 ) -> list[Group]:
     place = {id_: at for at, id_ in enumerate(queue)}
     free = set(queue)
+    waiting: dict[str, list[str]] = {}
+    for id_ in queue:
+        if id_ not in protected:
+            waiting.setdefault(bonds.rep(id_), []).append(id_)
     found: list[Group] = []
     for centre in queue:
         if centre not in free:
             continue
         free.discard(centre)
-        members: list[str] = []
-        for near in sorted(bonds.neighbours(centre), key=place.__getitem__):
-            fits = near in free and near not in protected and bonds.hides(near, centre)
-            if fits and complete:
-                fits = all(bonds.between(near, other) for other in members)
-            if fits:
-                members.append(near)
+        rep = bonds.rep(centre)
+        members = [
+            id_
+            for near in bonds.near(rep)
+            if waiting.get(near) and bonds.covers(rep, near)
+            for id_ in waiting[near]
+            if id_ in free and not bonds.kept(id_, centre)
+        ]
+        if complete:
+            members = _complete(bonds, sorted(members, key=place.__getitem__))
         free.difference_update(members)
+        for near in {bonds.rep(id_) for id_ in members}:
+            waiting[near] = [id_ for id_ in waiting[near] if id_ in free]
         if members:
             found.append(_group(bonds, centre, members))
     return found
+
+
+def _complete(bonds: Bonds, ordered: Iterable[str]) -> list[str]:
+    """Those of the memories, taken in order, that match all taken before."""
+    members: list[str] = []
+    taken: set[str] = set()
+    classes: set[str] = set()
+    for id_ in ordered:
+        rep = bonds.rep(id_)
+        if taken.isdisjoint(bonds.keeps(id_)) and classes <= set(bonds.near(rep)):
+            members.append(id_)
+            taken.add(id_)
+            classes.add(rep)
+    return members
 
 
 def _crowned(bonds: Bonds, group: Group, rank: Mapping[str, int]) -> Group:
@@ -235,17 +285,35 @@ def _components(bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str])
     for start in queue:
         if start in seen:
             continue
-        reached, open_ = {start}, [start]
-        while open_:
-            for near in bonds.neighbours(open_.pop()):
-                if near not in reached:
-                    reached.add(near)
-                    open_.append(near)
+        reached = _reached(bonds, start)
         seen |= reached
         members = [id_ for id_ in reached if id_ != start and id_ not in protected]
         if members:
             found.append(_group(bonds, start, members))
     return found
+
+
+def _reached(bonds: Bonds, start: str) -> set[str]:
+    """All that chains of verdicts join to a memory; each class of copies is entered once."""
+    reached, open_ = {start}, [start]
+    flooded: set[str] = set()
+    left: set[str] = set()
+    while open_:
+        id_ = open_.pop()
+        rep, keeps = bonds.rep(id_), bonds.keeps(id_)
+        if not keeps and rep in left:
+            continue
+        for near in bonds.near(rep):
+            if near in flooded:
+                continue
+            new = [i for i in bonds.copies(near) if i not in reached and i not in keeps]
+            reached.update(new)
+            open_ += new
+            if not keeps:
+                flooded.add(near)
+        if not keeps:
+            left.add(rep)
+    return reached
 
 
 def _group(bonds: Bonds, survivor: str, members: Iterable[str]) -> Group:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -54,7 +54,10 @@ def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[C
             if kept != lost:
                 conflicts.append(Conflict(member.id, name, kept, lost))
     links = _links((link for m in everyone for link in m.links), group)
-    conflicts += [c for m in everyone for c in _outdone(m, links, group)]
+    staying: dict[tuple[str, str], list[Link]] = {}
+    for link in links:
+        staying.setdefault((link.target, link.kind), []).append(link)
+    conflicts += [c for m in everyone for c in _outdone(m, staying, group)]
     new = replace(
         survivor,
         tags=_tags(survivor, members),
@@ -149,12 +152,14 @@ def _confidence(link: Link) -> float | None:
     return float(cast("float", value)) if graded else None
 
 
-def _outdone(memory: Memory, links: Sequence[Link], group: set[str]) -> Iterator[Conflict]:
+def _outdone(
+    memory: Memory, kept: Mapping[tuple[str, str], Sequence[Link]], group: set[str]
+) -> Iterator[Conflict]:
     """Links of a memory that gave way to a more confident one of the same kind and target."""
     for link in memory.links:
-        if link.target not in group and link not in links:
-            stays = next(k for k in links if (k.target, k.kind) == (link.target, link.kind))
-            yield Conflict(memory.id, f"links.{link.kind}.{link.target}", stays.data, link.data)
+        there = kept.get((link.target, link.kind), ())
+        if link.target not in group and link not in there:
+            yield Conflict(memory.id, f"links.{link.kind}.{link.target}", there[0].data, link.data)
 
 
 def _extreme(times: Sequence[str | None], *, latest: bool) -> str | None:

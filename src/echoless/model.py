@@ -56,7 +56,7 @@ class Link:
     data: JsonObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Vector:
     """An embedding with the identity of the model that made it.
 
@@ -72,6 +72,14 @@ class Vector:
     def dimensions(self) -> int:
         """Number of components."""
         return len(self.data) // 4
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vector):
+            return NotImplemented
+        return self.model == other.model and self.data == other.data
+
+    def __hash__(self) -> int:
+        return hash((self.model, self.data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

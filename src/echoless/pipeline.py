@@ -8,14 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from echoless.actions import Rewrite
-from echoless.candidates import (
-    Progress,
-    candidates,
-    eligible,
-    open_vectors,
-)
+from echoless.candidates import Progress, beside, candidates, eligible, open_vectors
+from echoless.crowds import ROUNDS, judge_in_turn, stranded
 from echoless.deciding import consult, judge_all, kept_apart, open_consultation, open_judge
-from echoless.gathering import fold, make_groups, protected_among
+from echoless.gathering import best_first, fold, make_groups, protected_among
 from echoless.groups import Group
 from echoless.ledger import Mark
 from echoless.model import (
@@ -35,9 +31,11 @@ from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
 from echoless.tally import Tally
+from echoless.vectors.spilling import Spill
 
 if TYPE_CHECKING:
     from echoless.opinions.consultation import Heard
+    from echoless.signals import PairSignals
 
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
@@ -176,21 +174,40 @@ def find(
     tell = progress or (lambda _stage, _done, _all: None)
     tally = Tally()
     consultation = open_consultation(chosen, tell)
-    memories = _scan(store, chosen, only, tally, tell)
+    spill = Spill(tally)
+    memories = _scan(store, chosen, only, tally, tell, spill)
+    tell("folding", 0, 0)
     marks = _standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
     apart = kept_apart(store.ledger, memories)
     looked_at = eligible(memories, marked, tally, chosen.profile)
     copies = fold(looked_at, chosen.profile, prior, apart, tally)
-    vectors = open_vectors(chosen, tally, tell)
+    vectors = open_vectors(chosen, tally, tell, spill)
     wanted = _touched(memories, copies, touching)
-    signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors, wanted)
+    order = best_first(memories, copies, chosen.profile, prior)
+    signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
     judge = open_judge(chosen.profile, vectors, tally)
-    judged = judge_all(judge, memories, signals, apart, tell)
+
+    def ask(some: PairSignals) -> list[Judged]:
+        return judge_all(judge, memories, some, apart, tell)
+
+    judged = judge_in_turn(signals, ask, tally)
     judged, settled = consult(consultation, memories, signals, judged, tally)
     protected = protected_among(store, memories, prior)
-    groups, reasons = make_groups(memories, judged, copies, apart, prior, protected, chosen, tally)
+
+    def gather(verdicts: Sequence[Judged]) -> tuple[tuple[Group, ...], dict[str, str]]:
+        return make_groups(memories, verdicts, copies, apart, prior, protected, chosen, tally)
+
+    tell("grouping", 0, 0)
+    groups, reasons = gather(judged)
+    for _ in range(ROUNDS):
+        centres = stranded(signals, judged, groups, copies)
+        more = ask(beside(memories, centres, chosen, vectors)) if centres else []
+        if not more:
+            break
+        judged = sorted([*judged, *more], key=lambda each: (each.a, each.b))
+        groups, reasons = gather(judged)
     groups = tuple(g for g in groups if wanted is None or wanted & {g.survivor, *_behind(g)})
     return Findings(
         store=store.identity,
@@ -338,11 +355,13 @@ def _scan(
     only: Collection[str] | None,
     tally: Tally,
     tell: Progress,
+    spill: Spill,
 ) -> dict[str, Memory]:
     check_namespace(store, settings.namespace)
     scope = Scope(settings.namespace, settings.since, settings.limit)
     found: dict[str, Memory] = {}
-    for memory in store.scan(scope):
+    tell("reading", 0, 0)
+    for memory in spill.aside(store.scan(scope)):
         if only is not None and memory.id not in only:
             continue
         found[memory.id] = memory

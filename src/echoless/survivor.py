@@ -29,11 +29,13 @@ class Criterion:
         key: Smaller is better.
         says: The value in words.
         tells: The whole reason where two values are not enough: the best, those behind it by this.
+        reads: Whether the key reads the text for junk.
     """
 
     key: Callable[[Memory], float]
     says: Callable[[Memory], str]
     tells: Callable[[Memory, Sequence[Memory]], str] | None = None
+    reads: bool = False
 
 
 def composite(memory: Memory) -> float:
@@ -93,7 +95,9 @@ def _clean(policy: JunkPolicy) -> Criterion:
         who = "the other carries" if len(behind) == 1 else "the others carry"
         return f"cleaner text: {who} {', '.join(kind for kind in Junk if kind in told)}"
 
-    return Criterion(lambda m: read(m).grade, lambda m: read(m).grade.name.lower(), tells)
+    return Criterion(
+        lambda m: read(m).grade, lambda m: read(m).grade.name.lower(), tells, reads=True
+    )
 
 
 def _bare(policy: JunkPolicy) -> Criterion:
@@ -102,7 +106,7 @@ def _bare(policy: JunkPolicy) -> Criterion:
     def length(memory: Memory) -> int:
         return cleanliness(memory.content, policy).length
 
-    return Criterion(length, lambda m: f"{length(m)} characters with what it carries")
+    return Criterion(length, lambda m: f"{length(m)} characters with what it carries", reads=True)
 
 
 def _orders(junk: JunkPolicy) -> dict[str, tuple[Criterion, ...]]:
@@ -123,27 +127,76 @@ def _orders(junk: JunkPolicy) -> dict[str, tuple[Criterion, ...]]:
     }
 
 
+class Standing:
+    """An order of survivors; what was read from a memory is read once."""
+
+    def __init__(self, order: str, prior: AbstractSet[str], junk: JunkPolicy = _JUNK) -> None:
+        """Choose the order.
+
+        Args:
+            order: Name of an order.
+            prior: Survivors of earlier runs; sticky, in most orders before all but pinned memories.
+            junk: What the order `safe` counts as junk.
+
+        Raises:
+            UsageError: Unknown order.
+        """
+        self.criteria = _criteria(order, junk)
+        self.sticky = order not in _OUTRANKING
+        self.prior = prior
+        self._keys: dict[str, tuple[float | str, ...]] = {}
+
+    def rank(self, memories: Iterable[Memory]) -> list[str]:
+        """Ids, best survivor first."""
+        return [memory.id for memory in sorted(memories, key=self.key)]
+
+    def key(self, memory: Memory) -> tuple[float | str, ...]:
+        """Whether it is not pinned, whether it is no prior survivor, the criteria, the id."""
+        found = self._keys.get(memory.id)
+        if found is None:
+            settled = (not memory.pinned, self.sticky and memory.id not in self.prior)
+            found = (*settled, *(c.key(memory) for c in self.criteria), memory.id)
+            self._keys[memory.id] = found
+        return found
+
+    def differs(self, one: Memory, other: Memory, criterion: int) -> bool:
+        """Whether two memories differ in a criterion, by its number."""
+        return self.key(one)[_SETTLED + criterion] != self.key(other)[_SETTLED + criterion]
+
+
+_SETTLED: Final = 2
+"""Places of a key before those of the criteria."""
+
+
 def rank(
     memories: Iterable[Memory], order: str, prior: AbstractSet[str], junk: JunkPolicy = _JUNK
 ) -> list[str]:
-    """Ids, best survivor first.
-
-    Args:
-        memories: Any memories.
-        order: Name of an order.
-        prior: Survivors of earlier runs; sticky, in most orders before all but pinned memories.
-        junk: What the order `safe` counts as junk.
+    """Ids, best survivor first; see `Standing`.
 
     Raises:
         UsageError: Unknown order.
     """
-    criteria = _criteria(order, junk)
+    return Standing(order, prior, junk).rank(memories)
+
+
+def roughly(order: str, prior: AbstractSet[str]) -> Callable[[Memory], tuple[float | str, ...]]:
+    """A key as in `Standing`, but for what only a look at the text tells: that takes a while.
+
+    Args:
+        order: Name of an order.
+        prior: Survivors of earlier runs.
+
+    Raises:
+        UsageError: Unknown order.
+    """
+    criteria = tuple(c for c in _criteria(order, _JUNK) if not c.reads)
+    sticky = order not in _OUTRANKING
 
     def key(memory: Memory) -> tuple[float | str, ...]:
-        settled = (not memory.pinned, order not in _OUTRANKING and memory.id not in prior)
+        settled = (not memory.pinned, sticky and memory.id not in prior)
         return (*settled, *(c.key(memory) for c in criteria), memory.id)
 
-    return [memory.id for memory in sorted(memories, key=key)]
+    return key
 
 
 def _criteria(order: str, junk: JunkPolicy) -> tuple[Criterion, ...]:
@@ -170,30 +223,34 @@ def why(
         prior: Survivors of earlier runs.
         junk: What the order counted as junk.
     """
+    return why_first(group, memories, Standing(order, prior, junk))
+
+
+def why_first(group: Group, memories: Callable[[str], Memory], standing: Standing) -> str:
+    """As `why`, by an order that has read the memories already."""
     best = memories(group.survivor)
     if best.pinned:
         return "pinned"
-    if best.id in prior and order not in _OUTRANKING:
+    if best.id in standing.prior and standing.sticky:
         return "survivor of an earlier run"
-    ranked = rank((memories(m.id) for m in group.members), order, prior, junk)
-    others = [memories(id_) for id_ in ranked]
-    outranked = rank([best, others[0]], order, prior, junk)[0] != best.id
+    others = sorted((memories(m.id) for m in group.members), key=standing.key)
+    outranked = standing.key(others[0]) < standing.key(best)
     if outranked and any(_says_more(m.judged) for m in group.members):
         return "says everything the others say, and more"
-    return _first_difference(best, others, _criteria(order, junk))
+    return _first_difference(best, others, standing)
 
 
 def _says_more(judged: Judged | None) -> bool:
     return judged is not None and isinstance(judged.verdict, Subsumes)
 
 
-def _first_difference(best: Memory, others: Sequence[Memory], criteria: Sequence[Criterion]) -> str:
+def _first_difference(best: Memory, others: Sequence[Memory], standing: Standing) -> str:
     level = list(others)
-    for criterion in criteria:
-        behind = [m for m in level if criterion.key(m) != criterion.key(best)]
-        if level[0] in behind:
+    for number, criterion in enumerate(standing.criteria):
+        if standing.differs(level[0], best, number):
             if criterion.tells:
+                behind = [m for m in level if standing.differs(m, best, number)]
                 return criterion.tells(best, behind)
             return f"{criterion.says(best)} (next: {criterion.says(level[0])})"
-        level = [m for m in level if m not in behind]
+        level = [m for m in level if not standing.differs(m, best, number)]
     return "equal in everything, smallest id"

@@ -20,6 +20,12 @@ class Tally:
         """Keep a sentence about the run as a whole, such as a fallback that was taken."""
         self._notes[sentence] = None
 
+    def join(self, other: Tally) -> None:
+        """Take over what another one collected."""
+        for reason, ids in other._ids.items():
+            self.skip(reason, *ids)
+        self._notes.update(other._notes)
+
     @property
     def skipped(self) -> Mapping[str, tuple[str, ...]]:
         """Ids by reason, both sorted, each id once."""

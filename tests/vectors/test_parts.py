@@ -1,9 +1,11 @@
 """Long texts are cut into parts, and nothing is lost on the way."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.text import is_blank, words
+from echoless.vectors import parts
 from echoless.vectors.parts import PART_WORDS, split_parts
 
 
@@ -13,9 +15,9 @@ def solid(text: str) -> str:
 
 @given(st.text(alphabet=st.sampled_from("ab .!?\n。決済 é…/"), max_size=1_500))
 def test_parts_hold_every_character_in_order(text: str) -> None:
-    parts = split_parts(text, limit=7)
-    assert solid("".join(parts)) == solid(text) or is_blank(text)
-    assert not any(is_blank(part) for part in parts)
+    found = split_parts(text, limit=7)
+    assert solid("".join(found)) == solid(text) or is_blank(text)
+    assert not any(is_blank(part) for part in found)
 
 
 @given(st.text(max_size=400))
@@ -65,3 +67,11 @@ def test_a_run_without_spaces_is_cut_too() -> None:
     parts = split_parts("決済" * 500)
     assert max(map(len, parts)) <= 2 * PART_WORDS
     assert max(map(len, split_parts("QUJD" * 5_000))) <= 10 * PART_WORDS
+
+
+@given(st.text(st.characters(max_codepoint=126), max_size=400), st.integers(1, 12))
+def test_the_short_way_for_ascii_gives_the_parts_of_the_long_way(text: str, limit: int) -> None:
+    short = split_parts(text, limit=limit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "_plainly_short", lambda *_: False)
+        assert split_parts(text, limit=limit) == short

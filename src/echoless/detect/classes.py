@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, product
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from echoless.model import Candidate, Memory, candidate
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 Key = TypeVar("Key", bound=Hashable)
+Member = TypeVar("Member")
 Class: TypeAlias = Sequence[Memory]
+Places: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+"""Two arrays of one length: positions of pairs, the first before the second."""
+
+_AT_ONCE: Final = 1_000_000
+"""Pairs made at a time."""
+
+_SMALL: Final = 32
+"""Members up to which arrays are not worth their making."""
 
 
 def by_id(memories: Iterable[Memory]) -> list[Memory]:
@@ -21,11 +34,11 @@ def by_id(memories: Iterable[Memory]) -> list[Memory]:
     return sorted(memories, key=lambda memory: memory.id)
 
 
-def fold(keyed: Iterable[tuple[Key, Memory]]) -> dict[Key, list[Memory]]:
-    """Memories by key, keys and members in the order they came."""
-    classes: dict[Key, list[Memory]] = {}
-    for key, memory in keyed:
-        classes.setdefault(key, []).append(memory)
+def fold(keyed: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
+    """Memories, or their positions, by key; keys and members in the order they came."""
+    classes: dict[Key, list[Member]] = {}
+    for key, member in keyed:
+        classes.setdefault(key, []).append(member)
     return classes
 
 
@@ -41,3 +54,51 @@ def pairs_between(
     """All pairs of a member of one class with a member of another."""
     for one, other in product(members, others):
         yield candidate(one.id, other.id, how, similarity)
+
+
+def stars(classes: Iterable[Sequence[int]], most: int | None) -> Iterator[Places]:
+    """Pairs of each member of a class with those that stand before it.
+
+    Args:
+        classes: Positions, ascending in each.
+        most: With the first so many only; None for all pairs of a class.
+
+    Yields:
+        Blocks of pairs, none empty.
+    """
+    import numpy as np  # noqa: PLC0415 - only where classes are looked at in bulk
+
+    one: list[int] = []
+    other: list[int] = []
+    for members in classes:
+        if len(members) > _SMALL:
+            yield from _large(np.array(members, dtype=np.int64), most)
+            continue
+        for at, later in enumerate(members):
+            before = members[:at][:most]
+            one += before
+            other += [later] * len(before)
+        if len(one) >= _AT_ONCE:
+            yield np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
+            one, other = [], []
+    if one:
+        yield np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
+
+
+def _large(members: NDArray[np.int64], most: int | None) -> Iterator[Places]:
+    import numpy as np  # noqa: PLC0415
+
+    size = len(members)
+    reach = size if most is None else min(size, max(1, most))
+    step = max(1, _AT_ONCE // reach)
+    for start in range(1, size, step):
+        later = np.arange(start, min(start + step, size))
+        partners = np.minimum(later, reach)
+        ends = np.cumsum(partners)
+        first = np.arange(ends[-1]) - np.repeat(ends - partners, partners)
+        yield members[first], members[np.repeat(later, partners)]
+
+
+def cut_short(classes: Iterable[Sequence[object]], most: int | None) -> int:
+    """Members of classes that have more than so many before them."""
+    return 0 if most is None else sum(max(0, len(each) - 1 - most) for each in classes)

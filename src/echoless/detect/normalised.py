@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Final
 
-from echoless.detect.base import Card, DetectorOptions
-from echoless.detect.classes import by_id, fold
+from echoless.detect.base import Card, DetectorOptions, Proposed
+from echoless.detect.classes import by_id, cut_short, fold, stars
 from echoless.detect.gate import gate_for, refuse_unknown
 from echoless.model import Candidate, Memory, candidate
 from echoless.tally import Tally
@@ -70,3 +70,36 @@ class NormalisedDetector:
             similarity = CASE_KEPT if form == other_form else CASE_FOLDED
             if self._gate.passes(similarity):
                 yield candidate(one, other, NAME, similarity)
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """As `detect`, in arrays; see `BulkDetector`."""
+        import numpy as np  # noqa: PLC0415 - only where memories are looked at in bulk
+
+        classes = [each for each in self._classes(memories, tally) if len(each) > 1]
+        if cut := cut_short(classes, most):
+            tally.note(
+                f"normalised: {cut:,} memories were compared with the {most} best of their class "
+                "only."
+            )
+        codes: dict[str, int] = {}
+        form = np.zeros(len(memories), dtype=np.int64)
+        for position in (each for members in classes for each in members):
+            told = normalise(memories[position].content)
+            form[position] = codes.setdefault(told, len(codes))
+        for one, other in stars(classes, most):
+            similarity = np.where(form[one] == form[other], CASE_KEPT, CASE_FOLDED)
+            yield Proposed(one, other, similarity)
+
+    def _classes(self, memories: Sequence[Memory], tally: Tally) -> Iterable[Sequence[int]]:
+        """Positions of memories any two of which pass."""
+        fold_case = self._gate.passes(CASE_FOLDED)
+        told = []
+        for position, memory in enumerate(memories):
+            form = normalise(memory.content, fold_case=fold_case)
+            if form:
+                told.append((form, position))
+            else:
+                tally.skip("nothing but dressing", memory.id)
+        return fold(told).values()

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from heapq import nsmallest
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, runtime_checkable
 
 from echoless.errors import StoreLocked, UsageError
 from echoless.ledger import Ledger, Mark
@@ -21,6 +22,8 @@ from echoless.times import instant
 
 if TYPE_CHECKING:
     from echoless.stores.field_map import FieldMap
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +45,35 @@ class Scope:
 
         The order of the input is kept.
         """
-        start = instant(self.since)
-        chosen = (
-            m
-            for m in memories
-            if (self.namespace is None or m.namespace == self.namespace)
-            and (start is None or (instant(m.created_at) or -(2**63)) >= start)
-        )
-        if self.limit is None:
-            yield from chosen
-            return
-        kept = list(chosen)
-        newest = sorted(kept, key=lambda m: (-(instant(m.created_at) or -(2**63)), m.id))
-        ids = {m.id for m in newest[: self.limit]}
-        yield from (m for m in kept if m.id in ids)
+        inside = (m for m in memories if self.namespace is None or m.namespace == self.namespace)
+        told = ((m.id, m.created_at, m) for m in inside)
+        yield from (memory for _, _, memory in narrowed(told, self))
+
+
+def narrowed(
+    told: Iterable[tuple[str, str | None, Found]], scope: Scope
+) -> Iterator[tuple[str, str | None, Found]]:
+    """Apply `since` and `limit` to anything that has an id and a time of creation.
+
+    Args:
+        told: Id, time as written, and whatever is to be chosen; their order is kept.
+        scope: Says what is wanted; its namespace does not count here.
+    """
+    start = instant(scope.since)
+    if start is not None:
+        told = (each for each in told if _age(each[1]) <= -start)
+    if scope.limit is None:
+        yield from told
+        return
+    kept = list(told)
+    newest = nsmallest(scope.limit, kept, key=lambda each: (_age(each[1]), each[0]))
+    ids = {each[0] for each in newest}
+    yield from (each for each in kept if each[0] in ids)
+
+
+def _age(written: str | None) -> int:
+    """Smaller is newer; a time that cannot be read is the oldest."""
+    return -(instant(written) or -(2**63))
 
 
 ALL = Scope()

@@ -6,7 +6,6 @@ scripts without spaces. Changes and their lineage share one transaction.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from echoless import lineage
-from echoless.codec import field_to_json, json_text, read_links, read_provenance
+from echoless.codec import field_to_json, json_text
 from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
 from echoless.errors import (
     BadRecord,
@@ -26,26 +25,14 @@ from echoless.errors import (
     StoreReplaced,
 )
 from echoless.ledger import Ledger
-from echoless.model import Json, Memory, Vector
+from echoless.model import Json, Memory
 from echoless.stores import full_text, schema
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Scope, narrowed
 from echoless.stores.files import file_number
+from echoless.stores.rows import CODED, COLUMNS, PLAIN, Rows
 from echoless.text import unreadable
 from echoless.times import instant
 
-_PLAIN: Final = (
-    "id",
-    "content",
-    "namespace",
-    "type",
-    "importance",
-    "access_count",
-    "created_at",
-    "updated_at",
-    "last_accessed",
-)
-_CODED: Final = ("tags", "links", "metadata", "extra")
-_COLUMNS: Final = (*_PLAIN, "provenance", "pinned", *_CODED)
 _BATCH: Final = 500
 
 
@@ -111,8 +98,13 @@ class SqliteStore:
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """All memories in the scope, in the order they were added."""
-        rows = self._select("WHERE (?1 IS NULL OR m.namespace = ?1)", (scope.namespace,))
-        yield from Scope(None, scope.since, scope.limit).narrow(rows)
+        if scope.since is None and scope.limit is None:
+            yield from self._select("WHERE (?1 IS NULL OR m.namespace = ?1)", (scope.namespace,))
+            return
+        chosen = self._chosen(scope)
+        for start in range(0, len(chosen), _BATCH):
+            batch = chosen[start : start + _BATCH]
+            yield from self._select(f"WHERE m.seq IN ({','.join('?' * len(batch))})", batch)
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Fresh copies by id."""
@@ -124,50 +116,31 @@ class SqliteStore:
             found.update((m.id, m) for m in self._select(f"WHERE m.id IN ({places})", batch))
         return found
 
-    def _select(self, where: str, values: Sequence[Json]) -> Iterator[Memory]:
-        columns = ", ".join(f"m.{name}" for name in _COLUMNS)
+    def _chosen(self, scope: Scope) -> list[int]:
+        """Places of the memories in a scope, ascending: only ids and times are read."""
         with self._database.speaking():
             rows = self._db.execute(
-                f"SELECT m.seq, v.model, v.data, {columns} FROM memories m"
+                "SELECT id, created_at, seq FROM memories"
+                " WHERE (?1 IS NULL OR namespace = ?1) ORDER BY seq",
+                (scope.namespace,),
+            )
+            return [seq for _, _, seq in narrowed(rows, scope)]
+
+    def _select(self, where: str, values: Sequence[Json]) -> Iterator[Memory]:
+        columns = ", ".join(f"m.{name}" for name in COLUMNS)
+        with self._database.speaking():
+            rows = self._db.execute(
+                f"SELECT v.model, v.data, m.seq, {columns} FROM memories m"
                 f" LEFT JOIN vectors v USING (seq) {where} ORDER BY m.seq, v.model",
                 values,
             )
-            pending: tuple[sqlite3.Row, list[Vector]] | None = None
-            for row in rows:
-                if pending and pending[0][0] == row[0]:
-                    pending[1].append(Vector(row[1], row[2]))
-                    continue
-                if pending:
-                    yield self._memory(*pending)
-                pending = (row, [] if row[1] is None else [Vector(row[1], row[2])])
-            if pending:
-                yield self._memory(*pending)
-
-    def _memory(self, row: Sequence[Json], vectors: list[Vector]) -> Memory:
-        data = dict(zip(_COLUMNS, row[3:], strict=True))
-        try:
-            coded = {name: json.loads(str(data[name])) for name in _CODED}
-            return Memory(
-                **{name: data[name] for name in _PLAIN},  # type: ignore[arg-type]
-                provenance=read_provenance(data["provenance"]),
-                pinned=bool(data["pinned"]),
-                tags=tuple(coded["tags"]),
-                links=read_links(coded["links"]),
-                metadata=coded["metadata"],
-                extra=coded["extra"],
-                vectors=tuple(vectors),
-                native={"seq": row[0]},
-            )
-        except (ValueError, TypeError, BadRecord) as problem:
-            raise BadRecord(
-                f"Memory {data['id']!r} in {self._path} is damaged ({problem}). "
-                "Restore it from a backup or remove it."
-            ) from problem
+            rows.arraysize = _BATCH
+            yield from Rows(self._path).memories(iter(rows.fetchmany, []))
 
     def count(self, scope: Scope = ALL) -> int:
         """Number of memories in the scope."""
         if scope.since is not None or scope.limit is not None:
-            return sum(1 for _ in self.scan(scope))
+            return len(self._chosen(scope))
         with self._database.speaking():
             row = self._db.execute(
                 "SELECT count(*) FROM memories WHERE (?1 IS NULL OR namespace = ?1)",
@@ -268,19 +241,19 @@ class SqliteStore:
                 self._put(memory)
 
     def _put(self, memory: Memory) -> None:
-        values = [getattr(memory, name) for name in _PLAIN]
+        values = [getattr(memory, name) for name in PLAIN]
         values += [memory.provenance.value, int(memory.pinned)]
-        values += [json_text(field_to_json(memory, name)) for name in _CODED]
+        values += [json_text(field_to_json(memory, name)) for name in CODED]
         row = self._db.execute("SELECT seq FROM memories WHERE id = ?", (memory.id,)).fetchone()
         if row:
             seq = row[0]
-            setters = ", ".join(f"{name} = ?" for name in _COLUMNS)
+            setters = ", ".join(f"{name} = ?" for name in COLUMNS)
             self._db.execute(f"UPDATE memories SET {setters} WHERE seq = ?", [*values, seq])
             self._db.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
         else:
-            places = ", ".join("?" * (len(_COLUMNS) + 1))
+            places = ", ".join("?" * (len(COLUMNS) + 1))
             cursor = self._db.execute(
-                f"INSERT INTO memories (seq, {', '.join(_COLUMNS)}) VALUES ({places})",
+                f"INSERT INTO memories (seq, {', '.join(COLUMNS)}) VALUES ({places})",
                 [self._free_place(memory), *values],
             )
             seq = cursor.lastrowid

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from echoless.tally import Tally
 from echoless.vectors.cache import open_cache
 from echoless.vectors.registry import open_encoder
 from echoless.vectors.vectorise import MemoryVectoriser
+
+if TYPE_CHECKING:
+    from echoless.vectors.sheets import Allocate
 
 
 def open_vectoriser(
@@ -17,6 +21,7 @@ def open_vectoriser(
     tally: Tally,
     progress: Callable[[int, int], None] | None = None,
     prefer_stored: bool = True,
+    allocate: Allocate | None = None,
 ) -> MemoryVectoriser:
     """Put encoder and cache together.
 
@@ -27,6 +32,7 @@ def open_vectoriser(
         tally: Told if there is no encoder, or no usable cache.
         progress: Told how many texts of how many are encoded.
         prefer_stored: False encodes with `auto` even where stored vectors would do.
+        allocate: Makes the arrays of vectors, where plain memory is too small.
 
     Raises:
         UsageError: Unknown encoder.
@@ -43,4 +49,5 @@ def open_vectoriser(
         open_cache(cache) if made is not None else None,
         progress=progress,
         prefer_stored=prefer_stored and encoder.strip().lower() == "auto",
+        allocate=allocate,
     )

@@ -27,6 +27,7 @@ _SENTENCE: Final = re.compile(
     r"\S.*?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[」』）]*|(?=\n)|\Z)", re.DOTALL
 )
 _TOKEN: Final = re.compile(r"\S+")
+_ASCII_WORD: Final = re.compile(r"\w+")
 
 
 def split_parts(text: str, *, limit: int = PART_WORDS) -> tuple[str, ...]:
@@ -42,6 +43,8 @@ def split_parts(text: str, *, limit: int = PART_WORDS) -> tuple[str, ...]:
     """
     if is_blank(text):
         return ()
+    if _plainly_short(text, limit):
+        return (text.strip(),)
     total = _size(text)
     if total <= limit:
         return (text.strip(),)
@@ -49,6 +52,18 @@ def split_parts(text: str, *, limit: int = PART_WORDS) -> tuple[str, ...]:
     sizes = [_size(text[start:end]) for start, end in spans]
     target = sum(sizes) / ceil(sum(sizes) / limit)
     return tuple(part for part in _packed(text, spans, sizes, target, limit) if not is_blank(part))
+
+
+def _plainly_short(text: str, limit: int) -> bool:
+    """Whether an ASCII text is one part, seen without normalising it.
+
+    Normalising takes characters away, so it joins words and makes no new ones.
+    """
+    return (
+        text.isascii()
+        and len(text) <= limit * _CHARACTERS_A_WORD
+        and len(_ASCII_WORD.findall(text)) <= limit
+    )
 
 
 def _size(text: str) -> float:

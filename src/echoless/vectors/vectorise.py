@@ -6,13 +6,13 @@ does not fit is counted by id, never bent.
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.errors import EncoderError
-from echoless.model import Memory, Vector
+from echoless.model import Memory
 from echoless.tally import Tally
 from echoless.vectors.base import Encoder, Matrix
 from echoless.vectors.cache import VectorCache
@@ -23,25 +23,23 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from echoless.vectors.sheets import Allocate, Sheet
+
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with texts done and texts in all, after each batch."""
 
 BATCH: Final = 256
-"""Texts encoded, and put on the disk, at a time."""
+"""Texts handed to the encoder at a time."""
 
-NO_VECTOR: Final = "no vector"
-ZERO: Final = "vector is zero"
-NOT_FINITE: Final = "vector is not finite"
+LOOKED_UP: Final = 8_192
+"""Texts looked up in the cache at a time, so that no more vectors lie beside the matrix."""
+
+KEPT_EVERY: Final = 1.0
+"""Seconds after which what was made is put on the disk: a killed run loses no more, and a fast
+encoder does not wait for the disk after each batch."""
+
 WRONG_LENGTH: Final = "vector of a wrong length"
-FOREIGN_DIMENSION: Final = "vector of a foreign dimension"
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One memory in one model: its position, and shape (parts, dimensions), float32."""
-
-    position: int
-    rows: NDArray[np.float32]
+NO_VECTOR: Final = "no vector"
 
 
 class MemoryVectoriser:
@@ -49,7 +47,8 @@ class MemoryVectoriser:
 
     With an encoder every memory gets vectors of its model: a stored vector of that very model as
     it is, else made from the text in parts. Stored vectors of other models form matrices of their
-    own. Without an encoder stored vectors are all there is.
+    own. Without an encoder stored vectors are all there is. Each matrix is one array, made once and
+    filled in place.
     """
 
     def __init__(
@@ -60,6 +59,7 @@ class MemoryVectoriser:
         progress: Progress | None = None,
         batch: int = BATCH,
         prefer_stored: bool = False,
+        allocate: Allocate | None = None,
     ) -> None:
         """Put the pieces together.
 
@@ -70,12 +70,15 @@ class MemoryVectoriser:
             batch: Texts at a time, at least 1.
             prefer_stored: Encode nothing where all memories asked for have stored vectors of one
                 model and dimension.
+            allocate: Makes the array of a matrix from its shape, float32, where plain memory is too
+                small; a matrix may be its first rows only.
         """
         self._encoder = encoder
         self._cache = cache
         self._progress = progress
         self._batch = batch
         self._prefer_stored = prefer_stored
+        self._allocate = allocate
 
     @property
     def encoder(self) -> Encoder | None:
@@ -102,80 +105,198 @@ class MemoryVectoriser:
         Raises:
             EncoderError: The encoder failed; batches made before that are in the cache.
         """
-        entries, refused = self._stored(memories, tally)
+        sheets, without = self._stored(memories, tally)
         if self._encoder is not None:
-            if not (self._prefer_stored and _complete(entries, len(memories))):
-                self._encoded(self._encoder, memories, entries, tally)
-        elif missing := set(range(len(memories))) - refused - _positions(entries):
-            tally.skip(NO_VECTOR, *(memories[position].id for position in missing))
-        return [_matrix(model, entries[model], memories, tally) for model in sorted(entries)]
+            complete = any(sheet.one_for_each(len(memories)) for sheet in sheets.values())
+            if not (self._prefer_stored and complete):
+                model = self._encoder.model
+                sheets[model] = self._encoded(self._encoder, memories, sheets.get(model), tally)
+        elif without:
+            tally.skip(NO_VECTOR, *(memories[position].id for position in without))
+
+        def id_of(position: int) -> str:
+            return memories[position].id
+
+        finished = ((model, sheets[model].finished(tally, id_of)) for model in sorted(sheets))
+        return [
+            Matrix(model, *made, operating_point(model))
+            for model, made in finished
+            if made is not None
+        ]
+
+    def _sheet(self, owners: Sequence[int] | NDArray[np.int64]) -> Sheet:
+        import numpy as np  # noqa: PLC0415
+
+        from echoless.vectors.sheets import Sheet, in_memory  # noqa: PLC0415 - brings in numpy
+
+        return Sheet(np.asarray(owners, dtype=np.int64), self._allocate or in_memory)
 
     def _stored(
         self, memories: Sequence[Memory], tally: Tally
-    ) -> tuple[dict[str, list[_Entry]], set[int]]:
-        entries: dict[str, list[_Entry]] = {}
-        refused: set[int] = set()
+    ) -> tuple[dict[str, Sheet], list[int]]:
+        """Sheets of the stored vectors by model, and positions of memories without any vector."""
+        owners: dict[str, array[int]] = {}
+        without: list[int] = []
         for position, memory in enumerate(memories):
-            for vector in memory.vectors:
-                row = _read(vector)
-                reason = WRONG_LENGTH if row is None else _unusable(row)
-                if row is None or reason:
-                    tally.skip(str(reason), memory.id)
-                    refused.add(position)
+            vectors = memory.vectors
+            if not vectors:
+                without.append(position)
+            for vector in vectors:
+                if not vector.data or len(vector.data) % 4:
+                    tally.skip(WRONG_LENGTH, memory.id)
                 else:
-                    entries.setdefault(vector.model, []).append(_Entry(position, row))
-        return entries, refused
+                    owners.setdefault(vector.model, array("q")).append(position)
+        sheets = {model: self._sheet(owners[model]) for model in owners}
+        places = dict.fromkeys(owners, 0)
+        for memory in memories if sheets else ():
+            for vector in memory.vectors:
+                if vector.data and not len(vector.data) % 4:
+                    sheets[vector.model].put_bytes(places[vector.model], vector.data)
+                    places[vector.model] += 1
+        for sheet in sheets.values():
+            sheet.refuse(tally, lambda position: memories[position].id)
+        return sheets, without
 
     def _encoded(
-        self,
-        encoder: Encoder,
-        memories: Sequence[Memory],
-        entries: dict[str, list[_Entry]],
-        tally: Tally,
-    ) -> None:
-        """Add to `entries` what the encoder makes for memories without a vector of its model."""
-        own = entries.get(encoder.model, [])
-        have = {entry.position for entry in own}
-        parts = {
-            position: split_parts(_speakable(memory.content))
-            for position, memory in enumerate(memories)
-            if position not in have
-        }
-        vectors = self._vectors(encoder, {part for each in parts.values() for part in each}, tally)
-        for position, texts in parts.items():
-            rows = _stacked([vectors[text] for text in texts])
-            reason = NO_VECTOR if rows is None else _unusable(rows)
-            if rows is None or reason:
-                tally.skip(str(reason), memories[position].id)
-            else:
-                own.append(_Entry(position, rows))
-        if own:
-            entries[encoder.model] = own
+        self, encoder: Encoder, memories: Sequence[Memory], stored: Sheet | None, tally: Tally
+    ) -> Sheet:
+        """Stored vectors of the encoder's model, and made ones for all other memories."""
+        import numpy as np  # noqa: PLC0415
 
-    def _vectors(
-        self, encoder: Encoder, texts: set[str], tally: Tally
-    ) -> Mapping[str, NDArray[np.float32]]:
-        """Vectors by text. Texts go to the encoder sorted, whatever the order of the memories."""
-        done: dict[str, NDArray[np.float32]] = {}
-        waiting = sorted(texts)
-        for start in range(0, len(waiting), self._batch):
-            batch = waiting[start : start + self._batch]
-            if self._cache is not None:
-                done.update(self._cache.get(batch, encoder.model, tally))
-            fresh = [text for text in batch if text not in done]
-            if fresh:
-                made = dict(zip(fresh, _checked(encoder, fresh), strict=True))
-                if self._cache is not None:
-                    self._cache.put(made, encoder.model, tally)
-                done.update(made)
-            if self._progress is not None:
-                self._progress(start + len(batch), len(waiting))
-        return done
+        have = np.empty(0, dtype=np.int64) if stored is None else stored.owners
+        known = set(have.tolist())
+        numbers: dict[str, int] = {}
+        owners, wanted = array("q"), array("q")
+        for position, memory in enumerate(memories):
+            if position in known:
+                continue
+            parts = split_parts(_speakable(memory.content))
+            if not parts:
+                tally.skip(NO_VECTOR, memory.id)
+            for part in parts:
+                owners.append(position)
+                wanted.append(numbers.setdefault(part, len(numbers)))
+        made = np.asarray(owners, dtype=np.int64)
+        order = np.argsort(np.concatenate([have, made]), kind="stable")
+        sheet = self._sheet(np.concatenate([have, made])[order])
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order))
+        if stored is not None:
+            stored.copied_to(sheet, places[: len(have)])
+        filling = _Filling(sheet, numbers, np.asarray(wanted, dtype=np.int64), places[len(have) :])
+        self._fill(encoder, filling, tally)
+        sheet.refuse(tally, lambda position: memories[position].id)
+        return sheet
+
+    def _fill(self, encoder: Encoder, filling: _Filling, tally: Tally) -> None:
+        """Vectors of all texts, sorted whatever the order of the memories, into their rows."""
+        kept = _Kept(self._cache, encoder.model, tally)
+        done = 0
+        try:
+            for start in range(0, len(filling.texts), LOOKED_UP):
+                looked_up = filling.texts[start : start + LOOKED_UP]
+                fresh = kept.take(looked_up, start, filling)
+                if len(fresh) < len(looked_up):
+                    done += len(looked_up) - len(fresh)
+                    self._tell(done, filling)
+                for at in range(0, len(fresh), self._batch):
+                    numbers = fresh[at : at + self._batch]
+                    texts = [filling.texts[number] for number in numbers]
+                    rows = _checked(encoder, texts)
+                    filling.put(numbers, rows)
+                    kept.add(texts, rows)
+                    done += len(texts)
+                    self._tell(done, filling)
+        finally:
+            kept.write()
+
+    def _tell(self, done: int, filling: _Filling) -> None:
+        if self._progress is not None:
+            self._progress(done, len(filling.texts))
+
+
+class _Filling:
+    """Which rows of a sheet each text has; texts sorted."""
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        numbers: Mapping[str, int],
+        wanted: NDArray[np.int64],
+        places: NDArray[np.int64],
+    ) -> None:
+        """Turn places with a text each into texts with places.
+
+        Args:
+            sheet: To be filled.
+            numbers: Texts, numbered as they were met.
+            wanted: Number of the text of each row.
+            places: The row.
+        """
+        import numpy as np  # noqa: PLC0415
+
+        self.texts = sorted(numbers)
+        sorted_number = np.empty(len(numbers), dtype=np.int64)
+        for at, text in enumerate(self.texts):
+            sorted_number[numbers[text]] = at
+        wanted = sorted_number[wanted]
+        order = np.argsort(wanted, kind="stable")
+        self._sheet = sheet
+        self._rows = places[order]
+        self._starts = np.searchsorted(wanted[order], np.arange(len(self.texts) + 1))
+
+    def put(self, numbers: Sequence[int], rows: NDArray[np.float32]) -> None:
+        """Write the vectors of texts, by their number, to all rows that want them."""
+        import numpy as np  # noqa: PLC0415
+
+        chosen = np.asarray(numbers, dtype=np.int64)
+        counts = self._starts[chosen + 1] - self._starts[chosen]
+        source = np.repeat(np.arange(len(chosen)), counts)
+        first = np.cumsum(counts) - counts
+        within = np.arange(len(source)) - first[source]
+        self._sheet.put(self._rows[self._starts[chosen][source] + within], rows[source])
+
+
+class _Kept:
+    """The cache in the course of one encoding: asked in bulk, written every second."""
+
+    def __init__(self, cache: VectorCache | None, model: str, tally: Tally) -> None:
+        self._cache, self._model, self._tally = cache, model, tally
+        self._waiting: dict[str, NDArray[np.float32]] = {}
+        self._written = monotonic()
+
+    def take(self, texts: Sequence[str], start: int, filling: _Filling) -> list[int]:
+        """Put in what is known.
+
+        Returns:
+            Numbers of the texts that are not; `start` is that of the first text.
+        """
+        if self._cache is None:
+            return list(range(start, start + len(texts)))
+        missing = set(range(start, start + len(texts)))
+        for places, rows in self._cache.bulk(texts, self._model, self._tally):
+            numbers = [start + place for place in places]
+            filling.put(numbers, rows)
+            missing.difference_update(numbers)
+        return sorted(missing)
+
+    def add(self, texts: Sequence[str], rows: NDArray[np.float32]) -> None:
+        """Keep vectors, at the latest when a second is over."""
+        self._waiting.update(zip(texts, rows, strict=True))
+        if monotonic() - self._written >= KEPT_EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """Put on the disk what waits."""
+        if self._cache is not None and self._waiting:
+            self._cache.put(self._waiting, self._model, self._tally)
+        self._waiting = {}
+        self._written = monotonic()
 
 
 def _speakable(text: str) -> str:
     """Lone surrogates, which no tokenizer and no server takes, become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _checked(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -188,62 +309,3 @@ def _checked(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
             "texts; one row for each was expected. The encoder is broken; choose another."
         )
     return rows
-
-
-def _read(vector: Vector) -> NDArray[np.float32] | None:
-    import numpy as np  # noqa: PLC0415
-
-    if not vector.data or len(vector.data) % 4:
-        return None
-    return np.frombuffer(vector.data, dtype="<f4").astype(np.float32)[None, :]
-
-
-def _stacked(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32] | None:
-    import numpy as np  # noqa: PLC0415
-
-    if len({len(row) for row in rows}) != 1:
-        return None
-    return np.stack(rows)
-
-
-def _unusable(rows: NDArray[np.float32]) -> str | None:
-    """Why rows cannot be compared. One bad part spoils a memory: the rest is not all it says."""
-    import numpy as np  # noqa: PLC0415
-
-    if not np.isfinite(rows).all():
-        return NOT_FINITE
-    return None if rows.any(axis=1).all() else ZERO
-
-
-def _complete(entries: Mapping[str, Sequence[_Entry]], memories: int) -> bool:
-    """Whether one model, at one dimension, has a vector of every memory."""
-    return any(
-        len(each) == memories and len({entry.rows.shape[1] for entry in each}) == 1
-        for each in entries.values()
-    )
-
-
-def _positions(entries: Mapping[str, Sequence[_Entry]]) -> set[int]:
-    return {entry.position for each in entries.values() for entry in each}
-
-
-def _matrix(
-    model: str, entries: Sequence[_Entry], memories: Sequence[Memory], tally: Tally
-) -> Matrix:
-    import numpy as np  # noqa: PLC0415
-
-    frequency = Counter(entry.rows.shape[1] for entry in entries)
-    dimensions = max(frequency, key=lambda each: (frequency[each], each))
-    chosen = sorted(
-        (entry for entry in entries if entry.rows.shape[1] == dimensions),
-        key=lambda entry: entry.position,
-    )
-    foreign = [entry.position for entry in entries if entry.rows.shape[1] != dimensions]
-    if foreign:
-        tally.skip(FOREIGN_DIMENSION, *(memories[position].id for position in foreign))
-    rows = np.concatenate([entry.rows for entry in chosen])
-    owners = np.repeat(
-        np.array([entry.position for entry in chosen], dtype=np.int64),
-        [len(entry.rows) for entry in chosen],
-    )
-    return Matrix(model, owners, rows, operating_point(model))

@@ -1,0 +1,187 @@
+"""Judge crowds by stars: a memory that stands behind another is asked about no further.
+
+Where thousands say one thing, each of them has as many partners as are looked at, and the first of
+them usually settles it. So the near partners of a crowded memory (all of them, where there were
+more than wanted) are judged one after the other, best survivor first, until one may hide it.
+Memories that are not crowded are judged with all their partners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from echoless.detect.base import DENSE
+from echoless.groups import Group
+from echoless.model import Judged
+from echoless.signals import Ints, PairSignals
+from echoless.tally import Tally
+
+Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
+"""The verdicts on some pairs; pairs a person keeps apart are left out."""
+
+ROUNDS: Final = 8
+"""Times memories may be taken to the survivor their own one stands behind."""
+
+
+def judge_in_turn(signals: PairSignals, ask: Ask, tally: Tally) -> list[Judged]:
+    """The verdicts on all pairs but those a crowded memory can do without, by ids.
+
+    Args:
+        signals: What the detectors measured.
+        ask: Judges.
+        tally: Told how many pairs were not judged, and why.
+    """
+    if signals.crowds is None:
+        return list(ask(signals))
+    line = _Line(signals)
+    judged = list(ask(signals.some(line.at_once)))
+    line.settle(judged)
+    while len(rows := line.next_rows()):
+        some = ask(signals.some(rows))
+        line.learn(some)
+        judged += some
+    if line.spared:
+        tally.note(
+            f"{line.spared:,} pairs were not judged: each has a memory with many partners that "
+            "stands behind one of them already."
+        )
+    return sorted(judged, key=lambda each: (each.a, each.b))
+
+
+class _Line:
+    """The pairs of crowded memories, waiting for their turn."""
+
+    def __init__(self, signals: PairSignals) -> None:
+        crowds = signals.crowds
+        if crowds is None:
+            raise ValueError("without crowds there is no line")
+        self._place = {id_: place for place, id_ in enumerate(signals.ids)}
+        self._rank = crowds.rank
+        self._hidden = np.zeros(len(signals.ids), dtype=bool)
+        low, high = signals.low, signals.high
+        swapped = self._rank[low] > self._rank[high]
+        later, earlier = np.where(swapped, low, high), np.where(swapped, high, low)
+        near = signals.best >= DENSE
+        waits = crowds.cut[later] | (crowds.crowded[later] & near)
+        self.at_once: Ints = np.flatnonzero(~waits)
+        rows = np.flatnonzero(waits)
+        order = np.lexsort((self._rank[earlier[rows]], ~near[rows], later[rows]))
+        self._rows, self._partner = rows[order], earlier[rows][order]
+        self._who, first = np.unique(later[rows][order], return_index=True)
+        self._next = first.astype(np.int64)
+        self._end = np.append(first[1:], len(rows)).astype(np.int64)
+        self._behind = np.full(len(self._who), -1, dtype=np.int64)
+        self.spared = 0
+
+    def next_rows(self) -> Ints:
+        """The next pair of each memory that no visible one hides; ascending."""
+        found = (self._behind >= 0) & ~self._hidden[self._behind]
+        self._pass_hidden(~found)
+        asks = ~found & (self._next < self._end)
+        if not asks.any():
+            self.spared += int((self._end - self._next)[found].sum())
+            return np.empty(0, dtype=np.int64)
+        rows = np.sort(self._rows[self._next[asks]])
+        self._next[asks] += 1
+        return rows
+
+    def _pass_hidden(self, open_: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+        """Partners that stand behind another themselves can hide nobody."""
+        while True:
+            there = open_ & (self._next < self._end)
+            at = np.flatnonzero(there)
+            at = at[self._hidden[self._partner[self._next[at]]]]
+            if not len(at):
+                return
+            self._next[at] += 1
+            self.spared += len(at)
+
+    def settle(self, judged: Iterable[Judged]) -> None:
+        """Who stands behind whom among memories judged at once: best survivors first."""
+        behind: dict[int, list[int]] = {}
+        for each in judged:
+            one, other = self._place[each.a], self._place[each.b]
+            first, second = (each.a, each.b) if self._rank[one] < self._rank[other] else (
+                each.b, each.a)  # fmt: skip
+            if each.hides(second, first):
+                behind.setdefault(self._place[second], []).append(self._place[first])
+        for place in sorted(behind, key=lambda each: int(self._rank[each])):
+            self._hidden[place] = not all(self._hidden[each] for each in behind[place])
+
+    def learn(self, judged: Iterable[Judged]) -> None:
+        """Take the verdicts on the pairs given out last, one for each memory."""
+        for each in judged:
+            one, other = self._place[each.a], self._place[each.b]
+            member, survivor = (other, one) if self._rank[one] < self._rank[other] else (one, other)
+            names = (each.b, each.a) if member == other else (each.a, each.b)
+            if each.hides(*names):
+                self._behind[np.searchsorted(self._who, member)] = survivor
+        held = self._behind >= 0
+        order = np.argsort(self._rank[self._who[held]])
+        for at in np.flatnonzero(held)[order].tolist():
+            self._hidden[self._who[at]] = not self._hidden[self._behind[at]]
+
+
+def stranded(
+    signals: PairSignals,
+    judged: Sequence[Judged],
+    groups: Iterable[Group],
+    copies: Mapping[str, Sequence[str]],
+) -> dict[str, list[str]]:
+    """Crowded memories left visible because what they match stands behind another one.
+
+    Args:
+        signals: What the detectors measured.
+        judged: All verdicts so far.
+        groups: Made from them.
+        copies: Classes of identical texts by the one that stands for them.
+
+    Returns:
+        By survivor, memories to be compared with it, sorted: they match one it hides, and nothing
+        is known of the two. Where one says more than a member of a group, all of it is compared
+        with that one, which has to survive it.
+    """
+    if signals.crowds is None:
+        return {}
+    places = np.flatnonzero(signals.crowds.crowded | signals.crowds.cut)
+    crowded = {signals.ids[place] for place in places.tolist()}
+    stands_for = {id_: rep for rep, ids in copies.items() if len(ids) > 1 for id_ in ids}
+    behind = {
+        stands_for.get(m.id, m.id): stands_for.get(group.survivor, group.survivor)
+        for group in groups
+        for m in group.members
+    }
+    visible = {id_ for id_ in crowded if behind.get(id_, id_) == id_}
+    known = {(each.a, each.b) for each in judged}
+    joins, says_more = _towards(visible, behind, judged)
+    wanted = {(one, says_more.get(centre, centre)) for one, centre in joins}
+    for other, centre in behind.items():
+        if centre in says_more:
+            wanted |= {(other, says_more[centre]), (centre, says_more[centre])}
+    found: dict[str, list[str]] = {}
+    for one, centre in sorted(wanted):
+        if one != centre and (min(one, centre), max(one, centre)) not in known:
+            found.setdefault(centre, []).append(one)
+    return found
+
+
+def _towards(
+    visible: AbstractSet[str], behind: Mapping[str, str], judged: Iterable[Judged]
+) -> tuple[set[tuple[str, str]], dict[str, str]]:
+    """Visible memories with the survivor of what they match; by survivor, one that says more."""
+    joins: set[tuple[str, str]] = set()
+    says_more: dict[str, str] = {}
+    for each in judged:
+        for one, other in ((each.a, each.b), (each.b, each.a)):
+            centre = behind.get(other, other)
+            if one not in visible or centre == other:
+                continue
+            if each.hides(one, other):
+                joins.add((one, centre))
+            elif each.hides(other, one):
+                says_more[centre] = min(one, says_more.get(centre, one))
+    return joins, says_more

@@ -1,0 +1,308 @@
+"""Many texts at once through the built-in model, each vector bit for bit the one it has alone.
+
+A product of few rows streams all weights of the model for one short text, and that is what a text
+costs. Here the tokens of many texts go through a layer together, always as blocks of one shape, so
+that a row's bits do not depend on its neighbours; what a single text does with one row (the layers
+after its tokens are summed) is done row by row here too, because BLAS sums one row in another
+order. Whether a row among many is the row alone is not taken on trust: `certified` compares the
+two on this machine's BLAS, for every length of text, and the lengths that differ go one by one.
+
+The arithmetic is that of the package's numpy model (a sum of token embeddings and of convolutions
+over 2, 3 and 5 tokens, then four dense layers); the weights are the package's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Rows: TypeAlias = NDArray[np.float32]
+    Whole: TypeAlias = NDArray[np.int64]
+
+ROWS: Final = 384
+"""Token rows in a product, always: the working set stays in the cache, and one shape of product
+means one path through BLAS. 256 and 512 were slower."""
+
+LONGEST: Final = 96
+"""Tokens up to which a text goes with others. A part of 40 words has 60; certifying costs the
+square of this."""
+
+TOKENS_KEPT: Final = 8_192
+"""Tokens whose first layer is kept between calls: 25 MB. What a token gives there depends on
+nothing else, and 10,000 memories have about 8,000 tokens."""
+
+WORDS_KEPT: Final = 65_536
+
+_EMBEDDING: Final = 512
+_CHANNELS: Final = 256
+_BRANCHES: Final = ((2, 0), (3, 1), (5, 2))
+"""Tokens in a window of each convolution, and how many of them stand before its own."""
+
+_LEFT: Final = 2
+_RIGHT: Final = 2
+_WORD: Final = re.compile("\u2581[^\u2581]*|[^\u2581]+")
+_LEAST_SCORE: Final = 2.0**-6
+
+
+class Tokenizer(Protocol):
+    """What is used of the package's tokenizer."""
+
+    def encode(self, texts: str) -> list[int]: ...  # noqa: D102
+
+
+class Backend(Protocol):
+    """What is used of the package's model."""
+
+    table: NDArray[np.uint8]
+    scale: Rows
+    lo: Rows
+    proj_W: Rows  # noqa: N815 - the package's names
+    proj_b: Rows
+    ln_g_all: Rows
+    ln_b_all: Rows
+    w1: Sequence[Rows]
+    b1: Sequence[Rows]
+    w2: Sequence[Rows]
+    b2: Sequence[Rows]
+    ln_g: Rows
+    ln_b: Rows
+    cnn_W: Rows  # noqa: N815
+    cnn_b: Rows
+    d0: Rows
+    d1: Rows
+    d2: Rows
+    d3: Rows
+    p1: Rows
+    p3: Rows
+    eps: float
+
+
+class Words:
+    """The package's tokens of a text, each word cut once.
+
+    No piece of its vocabulary reaches over a space, so the best cut of a text is that of its words.
+    Scores are 32-bit numbers of similar size: their sums are exact in 64 bits, in any order.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Wrap the package's tokenizer; one whose inside is another cuts whole texts."""
+        self._whole = tokenizer.encode
+        self._known: dict[str, list[int]] = {}
+        self._normal = getattr(getattr(tokenizer, "_normalizer", None), "normalize", None)
+        self._cut = getattr(tokenizer, "_viterbi", None)
+        pieces, scores = getattr(tokenizer, "_pieces", ()), getattr(tokenizer, "_scores", ())
+        self._by_word = (
+            bool(pieces)
+            and self._normal is not None
+            and self._cut is not None
+            and not any("\u2581" in piece[1:] for piece in pieces)
+            and all(score == 0.0 or abs(score) > _LEAST_SCORE for score in scores)
+        )
+
+    def encode(self, text: str) -> list[int]:
+        """Ids, with those of beginning and end."""
+        if not self._by_word or self._normal is None or self._cut is None:
+            return self._whole(text)
+        normal = self._normal(text)
+        if not normal:
+            return self._whole(text)
+        ids = [1]
+        for word in _WORD.findall(normal):
+            known = self._known.get(word)
+            if known is None:
+                known = self._cut(word)
+                if len(self._known) < WORDS_KEPT:
+                    self._known[word] = known
+            ids += known
+        ids.append(2)
+        return ids
+
+
+class BulkModel:
+    """The model's forward pass over many texts."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Take the package's weights.
+
+        Args:
+            backend: The loaded model.
+        """
+        self._of = backend
+        width = backend.proj_W.shape[1]
+        self._places: dict[int, int] = {}
+        self._first = np.empty((0, width), dtype=np.float32)
+
+    def certified(self) -> frozenset[int]:
+        """Lengths in tokens at which a text among others has the bits it has alone.
+
+        A block's path through BLAS is the same for every text, so it is enough to see that no row's
+        place in the block matters, and that as many rows alone give what they give in the block.
+        About a tenth of a second.
+        """
+        of = self._of
+        source = np.random.default_rng(7)
+        good = set(range(1, LONGEST + 1))
+        for weights in (of.proj_W, *of.w1):  # the second convolutions have the shapes of the first
+            rows = source.standard_normal((ROWS, weights.shape[0]), dtype=np.float32)
+            block = rows @ weights
+            moved = np.repeat(rows[:1], ROWS, axis=0) @ weights
+            if not (moved == block[0]).all():
+                return frozenset()
+            good = {n for n in good if np.array_equal(rows[:n] @ weights, block[:n])}
+        return frozenset(good)
+
+    def encode(self, texts: Sequence[Sequence[int]], threads: int) -> Rows:
+        """Vectors of texts.
+
+        Args:
+            texts: Token ids of each, at most `ROWS`.
+            threads: How many blocks are computed at a time; the bits do not depend on it.
+
+        Returns:
+            Shape (len(texts), 512), float32, of unit length.
+        """
+        first = self._first_layer(np.unique(np.concatenate([np.asarray(t) for t in texts])))
+        blocks = list(_blocks(texts))
+        if threads == 1 or len(blocks) == 1:
+            made = [self._block(texts[a:b], *first) for a, b in blocks]
+        else:
+            pool = ThreadPoolExecutor(threads)
+            try:
+                asked = [pool.submit(self._block, texts[a:b], *first) for a, b in blocks]
+                made = [each.result() for each in asked]
+            finally:
+                pool.shutdown(cancel_futures=True)
+        return np.concatenate(made)
+
+    # ------------------------------------------------------------------ tokens
+
+    def _first_layer(self, tokens: Whole) -> tuple[Whole, Rows]:
+        """What these tokens give in the first layer: its place by token, and the rows."""
+        new = [token for token in tokens.tolist() if token not in self._places]
+        if len(self._places) + len(new) > TOKENS_KEPT:
+            self._places, new = {}, tokens.tolist()
+            self._first = self._first[:0]
+        if new:
+            made = [self._project(new[at : at + ROWS]) for at in range(0, len(new), ROWS)]
+            self._places.update((token, len(self._first) + n) for n, token in enumerate(new))
+            self._first = np.concatenate([self._first, *made])
+        places = np.zeros(len(self._of.table), dtype=np.int64)
+        places[tokens] = [self._places[token] for token in tokens.tolist()]
+        return places, self._first
+
+    def _project(self, tokens: Sequence[int]) -> Rows:
+        of = self._of
+        flat = np.zeros(ROWS, dtype=np.int64)
+        flat[: len(tokens)] = tokens
+        x: Rows = self._embedded(flat) @ of.proj_W
+        x += of.proj_b
+        return _normed(x, of.ln_g_all, of.ln_b_all, of.eps)[: len(tokens)]
+
+    def _embedded(self, flat: Whole) -> Rows:
+        of = self._of
+        chunk = flat % len(of.scale)
+        rows = of.table[flat].astype(np.float32)
+        rows *= of.scale[chunk, None]
+        rows += of.lo[chunk, None]
+        return rows
+
+    # ------------------------------------------------------------------ a block of texts
+
+    def _block(self, texts: Sequence[Sequence[int]], places: Whole, first: Rows) -> Rows:
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        flat = np.zeros(ROWS, dtype=np.int64)
+        flat[: lengths.sum()] = np.concatenate([np.asarray(text) for text in texts])
+        features = self._features(flat, first[places[flat]], _windows(lengths))
+        starts = np.zeros(len(texts), dtype=np.int64)
+        np.cumsum(lengths[:-1], out=starts[1:])
+        summed = np.add.reduceat(features[: lengths.sum()], starts, axis=0)
+        return self._vectors(summed, lengths.astype(np.float32))
+
+    def _features(self, flat: Whole, x: Rows, windows: Whole) -> Rows:
+        """Embedding and convolutions of every token, normed together."""
+        of = self._of
+        features = np.empty((ROWS, _EMBEDDING + len(_BRANCHES) * _CHANNELS), dtype=np.float32)
+        features[:, :_EMBEDDING] = self._embedded(flat)
+        for at, (size, before) in enumerate(_BRANCHES):
+            seen = windows[:, _LEFT - before : _LEFT - before + size]
+            own = x[:, at * _CHANNELS : (at + 1) * _CHANNELS]
+            hidden = _convolved(own, seen, of.w1[at], of.b1[at])
+            start = _EMBEDDING + at * _CHANNELS
+            features[:, start : start + _CHANNELS] = _convolved(hidden, seen, of.w2[at], of.b2[at])
+        return _normed(features, of.ln_g, of.ln_b, of.eps)
+
+    def _vectors(self, summed: Rows, lengths: Rows) -> Rows:
+        """From the sums over the tokens of texts to their vectors, each row by itself."""
+        of = self._of
+        mean = _each(summed, of.cnn_W)
+        mean += lengths[:, None] * of.cnn_b
+        mean *= np.reciprocal(np.sqrt(lengths))[:, None]
+        y = _each(mean, of.p1)
+        y += _each(np.maximum(_each(mean, of.d0), 0), of.d1)
+        np.maximum(y, 0, out=y)
+        z = _each(y, of.p3)
+        z += _each(np.maximum(_each(y, of.d2), 0), of.d3)
+        np.tanh(z, out=z)
+        squares = np.clip(np.einsum("ij,ij->i", z, z), of.eps, None)
+        z *= np.reciprocal(np.sqrt(squares))[:, None]
+        return z
+
+
+def _blocks(texts: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Runs of texts that fit in a block, from and to."""
+    start = held = 0
+    for at, text in enumerate(texts):
+        if held + len(text) > ROWS:
+            yield start, at
+            start, held = at, 0
+        held += len(text)
+    if start < len(texts):
+        yield start, len(texts)
+
+
+def _windows(lengths: Whole) -> Whole:
+    """Around each token the tokens of its own text, others being the row of zeros at the end."""
+    ends = np.cumsum(lengths)
+    begin = np.full(ROWS, ends[-1], dtype=np.int64)
+    end = np.full(ROWS, ROWS, dtype=np.int64)
+    begin[: ends[-1]] = np.repeat(ends - lengths, lengths)
+    end[: ends[-1]] = np.repeat(ends, lengths)
+    around = np.arange(ROWS)[:, None] + np.arange(-_LEFT, _RIGHT + 1)
+    inside = (around >= begin[:, None]) & (around < end[:, None])
+    return np.where(inside, around, ROWS)
+
+
+def _convolved(rows: Rows, seen: Whole, weights: Rows, bias: Rows) -> Rows:
+    """The rows, and what their windows add to them."""
+    padded = np.zeros((ROWS + 1, _CHANNELS), dtype=np.float32)
+    padded[:ROWS] = rows
+    made: Rows = padded[seen].reshape(ROWS, -1) @ weights
+    made += bias
+    np.maximum(made, 0, out=made)
+    made += rows
+    return made
+
+
+def _normed(rows: Rows, gain: Rows, shift: Rows, eps: float) -> Rows:
+    """Layer norm, in place."""
+    rows -= rows.mean(axis=-1, keepdims=True)
+    variance = np.einsum("ij,ij->i", rows, rows) / rows.shape[-1]
+    rows *= np.reciprocal(np.sqrt(variance + eps))[:, None]
+    rows *= gain
+    rows += shift
+    return rows
+
+
+def _each(rows: Rows, weights: Rows) -> Rows:
+    """The product, each row by itself."""
+    made = np.empty((len(rows), weights.shape[1]), dtype=np.float32)
+    for at in range(len(rows)):
+        np.matmul(rows[at : at + 1], weights, out=made[at : at + 1])
+    return made

@@ -1,0 +1,126 @@
+"""Many texts through the built-in encoder at once: the same bits as one by one, sooner."""
+
+import random
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from echoless.compiled import THREADS
+from echoless.testing.detectors import ODD_TEXTS
+from echoless.text import unreadable
+from echoless.vectors import use
+from echoless.vectors.use import UniversalSentenceEncoder
+from echoless.vectors.use_bulk import LONGEST, BulkModel, Words
+
+WORDS = ["the", "deploy", "key", "of", "Zürich", "expires", "am", "14.", "März", "鍵", "は", "東京"]
+WORDS += ["isn't", "8080", "[x]", "naïve", "½", "\u200b", "ok"]
+
+
+def texts(count: int) -> list[str]:
+    """Texts of 1 to 120 words in several scripts, no two alike."""
+    source = random.Random(5)
+    return [
+        " ".join([*source.choices(WORDS, k=1 + at * 119 // count), str(at)]) for at in range(count)
+    ]
+
+
+def alone(encoder: UniversalSentenceEncoder, of: list[str]) -> NDArray[np.float32]:
+    return np.concatenate([encoder.encode([text]) for text in of])
+
+
+@pytest.fixture(scope="module")
+def encoder() -> UniversalSentenceEncoder:
+    return UniversalSentenceEncoder()
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts went together in each call."""
+    told: list[int] = []
+    whole = BulkModel.encode
+
+    def counted(self: BulkModel, texts: list[list[int]], threads: int) -> NDArray[np.float32]:
+        told.append(len(texts))
+        return whole(self, texts, threads)
+
+    monkeypatch.setattr(BulkModel, "encode", counted)
+    return told
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_many_texts_have_the_bits_each_has_alone(
+    encoder: UniversalSentenceEncoder,
+    many: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    threads: str,
+) -> None:
+    monkeypatch.setenv(THREADS, threads)
+    readable = [text for text in ODD_TEXTS if unreadable(text) is None]
+    wanted = [*readable, *texts(200)]
+    together = encoder.encode(wanted)
+    assert max(many) > 90
+    assert together.tobytes() == alone(encoder, wanted).tobytes()
+
+
+def test_neither_order_nor_neighbours_change_a_bit(encoder: UniversalSentenceEncoder) -> None:
+    wanted = texts(150)
+    backwards = encoder.encode(wanted[::-1])[::-1]
+    assert encoder.encode(wanted).tobytes() == backwards.tobytes()
+
+
+def test_words_cut_once_give_the_tokens_of_whole_texts(encoder: UniversalSentenceEncoder) -> None:
+    tokenizer = vars(encoder)["_loaded"]._tokenizer
+    words = Words(tokenizer)
+    for text in [*texts(80), *(t for t in ODD_TEXTS if unreadable(t) is None)]:
+        assert words.encode(text) == tokenizer.encode(text)
+
+
+def test_few_texts_are_not_worth_the_way_of_many(
+    encoder: UniversalSentenceEncoder, many: list[int]
+) -> None:
+    encoder.encode(texts(20))
+    assert many == []
+
+
+def test_a_package_that_is_another_inside_is_asked_text_by_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Other:
+        def encode(self, text: str) -> NDArray[np.float32]:
+            return np.full(use.DIMENSIONS, len(text), dtype=np.float32)
+
+    encoder = UniversalSentenceEncoder()
+    monkeypatch.setattr(encoder, "_loaded", Other())
+    wanted = texts(140)
+    assert encoder.encode(wanted)[:, 0].tolist() == [len(text) for text in wanted]
+
+
+def test_lengths_that_are_not_certified_go_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, many: list[int]
+) -> None:
+    monkeypatch.setattr(BulkModel, "certified", lambda _: frozenset({12, 13}))
+    encoder = UniversalSentenceEncoder()
+    wanted = texts(140)
+    made = encoder.encode(wanted)
+    assert max(many) < 20
+    assert made.tobytes() == alone(encoder, wanted).tobytes()
+
+
+def test_a_block_whose_rows_depend_on_their_place_certifies_nothing(
+    encoder: UniversalSentenceEncoder,
+) -> None:
+    class Uneven(np.ndarray):
+        """Products whose first row is off by a bit, as if BLAS treated it in another way."""
+
+        def __rmatmul__(self, other: NDArray[np.float32]) -> NDArray[np.float32]:
+            made = np.asarray(other) @ np.asarray(self)
+            made[0] = np.nextafter(made[0], np.float32(np.inf))
+            return made
+
+    backend = type("Backend", (), {})()
+    weights = np.ones((64, 256), dtype=np.float32).view(Uneven)
+    backend.proj_W, backend.w1 = weights, [weights]
+    assert BulkModel(backend).certified() == frozenset()
+    whole = BulkModel(vars(encoder)["_loaded"]._model).certified()
+    assert whole <= set(range(1, LONGEST + 1))
