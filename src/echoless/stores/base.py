@@ -9,56 +9,43 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, Self, runtime_checkable
 
 from echoless.errors import StoreLocked, UsageError
 from echoless.ledger import Ledger, Mark
 from echoless.model import Memory
-from echoless.times import instant
+from echoless.stores.scope import ALL, Head, Scope
 
 if TYPE_CHECKING:
     from echoless.stores.field_map import FieldMap
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which memories of a store to look at.
-
-    Attributes:
-        namespace: Only this one; None for all.
-        since: Only memories created at or after this time (any form `times.instant` reads).
-        limit: Only the most recently created, at least 1; None for all.
-    """
-
-    namespace: str | None = None
-    since: str | None = None
-    limit: int | None = None
-
-    def narrow(self, memories: Iterable[Memory]) -> Iterator[Memory]:
-        """Apply the scope in Python, for stores that cannot select by themselves.
-
-        The order of the input is kept.
-        """
-        start = instant(self.since)
-        chosen = (
-            m
-            for m in memories
-            if (self.namespace is None or m.namespace == self.namespace)
-            and (start is None or (instant(m.created_at) or -(2**63)) >= start)
-        )
-        if self.limit is None:
-            yield from chosen
-            return
-        kept = list(chosen)
-        newest = sorted(kept, key=lambda m: (-(instant(m.created_at) or -(2**63)), m.id))
-        ids = {m.id for m in newest[: self.limit]}
-        yield from (m for m in kept if m.id in ids)
-
-
-ALL = Scope()
+__all__: Final = (
+    "ALL",
+    "Changes",
+    "Head",
+    "HidesMarked",
+    "Protects",
+    "RecordsRemovals",
+    "Remarks",
+    "Reports",
+    "Retains",
+    "Scope",
+    "Shapes",
+    "Store",
+    "StoreKind",
+    "TakesMap",
+    "TextSearch",
+    "Transaction",
+    "Unites",
+    "Unrestored",
+    "check_namespace",
+    "together",
+    "together_with_ledger",
+    "writing_within",
+)
 
 
 class Store(Protocol):

@@ -22,7 +22,7 @@ from echoless.errors import StoreError, StoreReadOnly, UsageError
 from echoless.ledger import Ledger
 from echoless.model import Json, Memory
 from echoless.stores import files
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
@@ -204,13 +204,19 @@ class ChromaStore(BesideSidecar):
             told = self._scanned
             yield from scope.narrow([told[id_] for id_ in sorted(told)])
             return
-        yield from scope.narrow(self._all())
-
-    def _all(self) -> Iterator[Memory]:
-        ids = self._ids()
+        ids = self._ids() if scope == ALL else [head.id for head in scope.narrow(self._heads())]
         for start in range(0, len(ids), _BATCH):
             batch = self._memories(ids[start : start + _BATCH])
             yield from (batch[id_] for id_ in sorted(batch))
+
+    def _heads(self) -> Iterator[Head]:
+        """What a scope asks of each memory, sorted by id; neither texts nor vectors are read."""
+        layout, collection, ids = self._its_layout(), self._open(), self._ids()
+        for start in range(0, len(ids), _BATCH):
+            with speaking(self._folder):
+                found = collection.get(ids[start : start + _BATCH], include=["metadatas"])
+            told = dict(zip(found["ids"], found["metadatas"], strict=True))
+            yield from (records.head(id_, dict(told[id_] or {}), layout) for id_ in sorted(told))
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Fresh copies by id."""
@@ -218,11 +224,11 @@ class ChromaStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Number of memories in the scope."""
-        return len(self._ids()) if scope == ALL else sum(1 for _ in self.scan(scope))
+        return len(self._ids()) if scope == ALL else sum(1 for _ in scope.narrow(self._heads()))
 
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by namespace."""
-        return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+        return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
 
     def as_read(
         self, id_: str, document: str, metadata: Mapping[str, Json], row: Sequence[float]

@@ -12,6 +12,7 @@ from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Layout
 from echoless.stores.lancedb.places import OTHERS, Broken, Misfit, Place, Value, defaults
+from echoless.stores.scope import Head
 from echoless.text import unreadable
 from echoless.times import instant
 
@@ -22,6 +23,7 @@ RAW: Final = "raw"
 """Key of `native`: cells, by column, that the fields alone would not bring back."""
 
 _OLDEST: Final = -(2**63)
+_HEAD: Final = ("id", "namespace", "created_at")
 _NO_ID: Final = "no id, cannot be addressed"
 
 
@@ -62,11 +64,63 @@ def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) ->
     Raises:
         DuplicateId: Two rows carry one id.
     """
-    columns = {name: cells.read(table.column(name).combine_chunks()) for name in table.schema.names}
-    found: dict[str, Memory] = {}
-    for at in range(table.num_rows):
-        row = {name: column[at] for name, column in columns.items()}
-        id_ = str(layout.id.read([row[layout.id.key]]))
+    columns = _cells(table)
+    found = [
+        _memory(id_, {name: column[at] for name, column in columns.items()}, layout, oddities)
+        for id_, at in _places(columns, layout, where, oddities).items()
+    ]
+    return sorted(found, key=in_order)
+
+
+def heads(table: pa.Table, layout: Layout, where: str, oddities: Oddities) -> dict[Head, int]:
+    """What a scope asks of each memory, in the order of `memories`, and its row.
+
+    Args:
+        table: All rows, with the columns `head_columns` names.
+        layout: Of the table.
+        where: The store, for messages.
+        oddities: Takes rows without an id.
+
+    Raises:
+        DuplicateId: Two rows carry one id.
+    """
+    columns = _cells(table)
+    told = [place for place in layout.places if place.field in _HEAD]
+
+    def head(id_: str, at: int) -> Head:
+        read = {
+            place.field: _told(place, [columns[c][at] for c in place.columns]) for place in told
+        }
+        time = read.get("created_at")
+        return Head(id_, str(read.get("namespace") or ""), None if time is None else str(time))
+
+    found = {head(id_, at): at for id_, at in _places(columns, layout, where, oddities).items()}
+    return dict(sorted(found.items(), key=lambda each: in_order(each[0])))
+
+
+def head_columns(layout: Layout) -> list[str]:
+    """Columns that tell whether a memory is in a scope."""
+    return [name for place in layout.places if place.field in _HEAD for name in place.columns]
+
+
+def _told(place: Place, given: Sequence[Cell]) -> Value:
+    try:
+        return place.read(given)
+    except Broken:
+        return place.empty
+
+
+def _cells(table: pa.Table) -> dict[str, list[Cell]]:
+    return {name: cells.read(table.column(name).combine_chunks()) for name in table.schema.names}
+
+
+def _places(
+    columns: Mapping[str, Sequence[Cell]], layout: Layout, where: str, oddities: Oddities
+) -> dict[str, int]:
+    """Row by id, of the rows that hold a memory."""
+    found: dict[str, int] = {}
+    for at, cell in enumerate(columns[layout.id.key]):
+        id_ = str(layout.id.read([cell]))
         if id_ == layout.placeholder:
             continue
         if not id_:
@@ -76,11 +130,11 @@ def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) ->
                 f"{where} has the id {id_!r} twice. Give each row its own id and try again."
             )
         else:
-            found[id_] = _memory(id_, row, layout, oddities)
-    return sorted(found.values(), key=in_order)
+            found[id_] = at
+    return found
 
 
-def in_order(memory: Memory) -> tuple[int, str]:
+def in_order(memory: Memory | Head) -> tuple[int, str]:
     """A key for the store's own order: LanceDB keeps none, so the oldest come first, ties by id."""
     at = instant(memory.created_at)
     return (_OLDEST if at is None else at, memory.id)
