@@ -136,7 +136,6 @@ def pace(done: int, whole: int | None, speed: float | None, left: float | None) 
     if left is not None and whole is not None:
         minutes, seconds = divmod(round(left), 60)
         hours, minutes = divmod(minutes, 60)
-        told.append(
-            f"{hours}:{minutes:02}:{seconds:02} left" if hours else f"{minutes}:{seconds:02} left"
-        )
+        clock = f"{hours}:{minutes:02}" if hours else f"{minutes}"
+        told.append(f"{clock}:{seconds:02} left")
     return ", ".join(told)

@@ -27,7 +27,7 @@ from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
 from echoless.stores.chroma.ego import protection
-from echoless.stores.chroma.exact import ExactVectors, to_bytes
+from echoless.stores.chroma.exact import ExactVectors, all_bytes
 from echoless.stores.chroma.folder import Client, Collection, speaking
 from echoless.stores.chroma.lexical import LexicalIndex
 from echoless.stores.chroma.record import Record
@@ -183,9 +183,9 @@ class ChromaStore(BesideSidecar):
         for start in range(0, len(ids), _BATCH):
             with speaking(self._folder):
                 rows = collection.get(list(ids[start : start + _BATCH]), include=_ALL)
-            told = zip(rows["ids"], rows["documents"], rows["metadatas"], strict=True)
-            for at, (id_, document, metadata) in enumerate(told):
-                vector = to_bytes(rows["embeddings"][at])
+            vectors = all_bytes(rows["embeddings"])
+            told = zip(rows["ids"], rows["documents"], rows["metadatas"], vectors, strict=True)
+            for id_, document, metadata, vector in told:
                 found[id_] = Record(document, dict(metadata or {})), vector
         return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from echoless.errors import BadRecord, DuplicateId, StoreError
-from echoless.model import Json, JsonObject, Memory
+from echoless.model import Json, JsonObject, Memory, Provenance
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Layout
@@ -24,6 +24,12 @@ RAW: Final = "raw"
 
 _OLDEST: Final = -(2**63)
 _HEAD: Final = ("id", "namespace", "created_at")
+_FEW: Final = (str, int, bool, type(None))
+"""Types of cells worth knowing again; of floats zero has two forms that are equal."""
+
+_FIXED: Final = (str, int, float, bool, tuple, Provenance, type(None))
+_SHORT: Final = 64
+_MANY: Final = 1_024
 _NO_ID: Final = "no id, cannot be addressed"
 
 
@@ -65,8 +71,9 @@ def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) ->
         DuplicateId: Two rows carry one id.
     """
     columns = _cells(table)
+    readers = [_Reader(place, [columns[name] for name in place.columns]) for place in layout.places]
     found = [
-        _memory(id_, {name: column[at] for name, column in columns.items()}, layout, oddities)
+        _memory(id_, at, readers, oddities)
         for id_, at in _places(columns, layout, where, oddities).items()
     ]
     return sorted(found, key=in_order)
@@ -140,25 +147,62 @@ def in_order(memory: Memory | Head) -> tuple[int, str]:
     return (_OLDEST if at is None else at, memory.id)
 
 
-def _memory(id_: str, row: Mapping[str, Cell], layout: Layout, oddities: Oddities) -> Memory:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What cells say: the value, and the cells themselves where it would not bring them back."""
+
+    value: Value
+    broken: bool
+    kept: tuple[Cell, ...] | None
+
+
+class _Reader:
+    """Reads one place row by row. Most columns hold few different cells, which are read once."""
+
+    def __init__(self, place: Place, columns: Sequence[Sequence[Cell]]) -> None:
+        self.place = place
+        self._columns = columns
+        self._known: dict[tuple[type, Cell], _Read] = {}
+
+    def read(self, at: int) -> _Read:
+        given = [column[at] for column in self._columns]
+        cell = given[0]
+        long = isinstance(cell, str) and len(cell) > _SHORT
+        if long or len(given) > 1 or not isinstance(cell, _FEW):
+            return self._read(given)
+        known = self._known.get((type(cell), cell))
+        if known is None:
+            known = self._read(given)
+            if len(self._known) < _MANY and (isinstance(known.value, _FIXED) or not known.value):
+                self._known[type(cell), cell] = known
+        return known
+
+    def _read(self, given: Sequence[Cell]) -> _Read:
+        broken = False
+        try:
+            value = self.place.read(given)
+        except Broken:
+            value, broken = self.place.empty, True
+        kept = None if _leads_back(self.place, value, given) else tuple(map(_kept, given))
+        return _Read(value, broken, kept)
+
+
+def _memory(id_: str, at: int, readers: Sequence[_Reader], oddities: Oddities) -> Memory:
     values: dict[str, Value] = {**defaults(), "id": id_}
     extra: dict[str, Json] = {}
     raw: dict[str, Json] = {}
-    for place in layout.places:
-        before = [row[name] for name in place.columns]
-        try:
-            value = place.read(before)
-        except Broken:
+    for reader in readers:
+        place, read = reader.place, reader.read(at)
+        if read.broken:
             oddities.broken.setdefault(place.key, []).append(id_)
-            value = place.empty
-        if not _leads_back(place, value, before):
-            raw.update({name: _kept(row[name]) for name in place.columns})
+        if read.kept is not None:
+            raw.update(zip(place.columns, read.kept, strict=True))
         if place.field == OTHERS:
-            extra.update(cast("JsonObject", value))
+            extra.update(cast("JsonObject", read.value))
         elif place.field != "extra":
-            values[place.field] = value
-        elif value is not None:
-            extra[place.key] = cast("Json", value)
+            values[place.field] = read.value
+        elif read.value is not None:
+            extra[place.key] = cast("Json", read.value)
     native: JsonObject = {RAW: raw} if raw else {}
     return Memory(**values, extra=extra, native=native)  # type: ignore[arg-type]
 

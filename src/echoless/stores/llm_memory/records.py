@@ -218,7 +218,7 @@ def row_of(memory: Memory) -> dict[str, Json]:
 
 def sorted_text(value: JsonObject) -> str:
     """JSON with sorted keys: an object that went through the ledger has lost their order."""
-    return json_text(json.loads(canonical(value)))
+    return json_text(json.loads(canonical(value))) if value else "{}"
 
 
 def _is_column(name: str, value: Json) -> bool:
