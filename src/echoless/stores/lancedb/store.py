@@ -190,10 +190,14 @@ class LanceStore(BesideSidecar):
         heads, numbers = self._heads()
         places = [numbers[heads[head]] for head in scope.narrow(heads)]
         found: list[Memory] = []
-        for start in range(0, len(places), _TAKEN):
-            with self._speaking():
-                table = self._table.take_row_ids(places[start : start + _TAKEN]).to_arrow()
-            found += self._memories(table)
+        try:
+            for start in range(0, len(places), _TAKEN):
+                with self._speaking():
+                    table = self._table.take_row_ids(places[start : start + _TAKEN]).to_arrow()
+                found += self._memories(table)
+        except StoreError:
+            if self.version == before:
+                raise
         return found if self.version == before else None
 
     def _heads(self) -> tuple[dict[Head, int], list[int]]:
