@@ -121,8 +121,8 @@ class StoreConformance:
     """What every store must do."""
 
     narrows_first: ClassVar[bool] = True
-    """Whether a scan makes memories only of what is in its scope. An engine may have nothing less to
-    hand out than whole records."""
+    """Whether a scan makes memories only of what is in its scope. An engine may have whole records
+    only to hand out."""
 
     def url(self, folder: Path) -> str:
         """A URL for a new store inside an empty folder."""
