@@ -44,6 +44,8 @@ from echoless.testing.stores import (
 
 
 class _Unordered(StoreConformance):
+    narrows_first = True
+
     def listed(self, *ids: str) -> list[str]:
         known = {FULL.id: self.kept(FULL)}
         return sorted(ids, key=lambda id_: in_order(known.get(id_, simple(1))))

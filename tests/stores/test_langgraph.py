@@ -34,8 +34,6 @@ NOTES = ("notes",)
 class _Conformance(StoreConformance):
     """An item needs a namespace and holds no vectors; the library cannot tell that it is new."""
 
-    narrows_first = False  # its stores list whole items only
-
     def kept(self, memory: Memory) -> Memory:
         namespace = memory.namespace or "notes"
         id_ = id_of(labels_of(namespace), memory.id)

@@ -44,8 +44,6 @@ def uuid(id_: str) -> str:
 class TestConformance(StoreConformance):
     """A record has a UUID and an owner; vectors are mem0's own."""
 
-    narrows_first = False  # its stores list whole records only
-
     @pytest.fixture(autouse=True)
     def _inner(self, mem0: Mem0) -> None:
         self.inner = mem0

@@ -32,8 +32,6 @@ def beside(folder: Path) -> set[str]:
 
 
 class TestShodh(StoreConformance):
-    narrows_first = False  # its engine lists whole notes only
-
     def url(self, folder: Path) -> str:
         return f"shodh:///{folder}/project"
 

@@ -20,8 +20,6 @@ from echoless.testing.stores import StoreConformance, contents, fill, simple
 
 
 class TestSqlite(StoreConformance):
-    narrows_first = False  # a namespace is selected, time and number are not yet
-
     def url(self, folder: Path) -> str:
         return f"sqlite:///{folder}/memories.db"
 
