@@ -4,7 +4,15 @@ Importing this package loads neither numpy nor rapidfuzz; `open_detector` loads 
 needs.
 """
 
-from echoless.detect.base import Card, Detector, DetectorOptions
+from echoless.detect.base import BulkDetector, Card, Detector, DetectorOptions, Proposed
 from echoless.detect.registry import all_detectors, open_detector
 
-__all__ = ["Card", "Detector", "DetectorOptions", "all_detectors", "open_detector"]
+__all__ = [
+    "BulkDetector",
+    "Card",
+    "Detector",
+    "DetectorOptions",
+    "Proposed",
+    "all_detectors",
+    "open_detector",
+]

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from echoless.model import Candidate, JsonObject, Memory
 from echoless.tally import Tally
 from echoless.vectors.base import Vectoriser
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DENSE: Final = 0.9
+"""From this similarity on partners count as equally close where there are more than are wanted: of
+many that say nearly the same the better survivors are looked at, not the accidentally closest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +90,45 @@ class Detector(Protocol):
         Yields:
             Each pair at most once, similarity exact in the detector's measure (an approximate
             index may miss pairs but never reports an estimated similarity).
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Pairs as arrays of one length.
+
+    Attributes:
+        one: Positions in the memories handed in, int64.
+        other: As above; `one < other` in every pair.
+        similarity: 0 to 1, float64.
+    """
+
+    one: NDArray[np.int64]
+    other: NDArray[np.int64]
+    similarity: NDArray[np.float64]
+
+
+@runtime_checkable
+class BulkDetector(Protocol):
+    """A detector that proposes pairs as arrays: no object for a pair, and no more than are wanted.
+
+    An optional capability beside `Detector`; the road asks for it first.
+    """
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Propose pairs in blocks.
+
+        Args:
+            memories: One partition, best survivor first.
+            tally: As in `Detector.detect`; told for how many memories `most` cut something.
+            most: Partners wanted for each memory among those that stand before it: the closest
+                first, similarities of `DENSE` and more counting as equal, then the lower position.
+                None: every pair that passes.
+
+        Yields:
+            Each pair once in all blocks together, similarity exact in the detector's measure.
         """
         ...
