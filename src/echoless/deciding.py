@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
@@ -16,11 +16,16 @@ from echoless.text import content_key
 
 if TYPE_CHECKING:
     from echoless.judge import Judge
+    from echoless.judge.keeping import KeptVerdicts
     from echoless.opinions.consultation import Consultation
     from echoless.vectors.vectorise import MemoryVectoriser
 
 JUDGED_AT_ONCE: Final = 2_000
 """Pairs judged between two signs of progress; their vectors are made in one go."""
+
+
+KEPT_FROM: Final = 1_000
+"""Pairs from which verdicts are kept: fewer are judged in a second, and leave no trace."""
 
 
 def open_judge(profile: Profile, vectors: MemoryVectoriser | None, tally: Tally) -> Judge:
@@ -42,12 +47,32 @@ def open_judge(profile: Profile, vectors: MemoryVectoriser | None, tally: Tally)
     return judge_named("full", open_meaning(vectors.encoder, vectors.cache, tally))
 
 
+def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | None:
+    """Verdicts of earlier runs, for a judge that costs more than looking them up.
+
+    Args:
+        judge: The judge of the run.
+        tally: Told if they cannot be read or kept.
+        enabled: Whether caches are to be used.
+    """
+    from echoless.judge.base import Repeatable  # noqa: PLC0415 - as in `open_judge`
+
+    if not enabled or not isinstance(judge, Repeatable):
+        return None
+    from echoless.judge.keeping import KeptVerdicts  # noqa: PLC0415
+    from echoless.judge.kept import open_verdicts  # noqa: PLC0415
+
+    cache = open_verdicts()
+    return None if cache is None else KeptVerdicts(judge, cache, tally)
+
+
 def judge_all(
     judge: Judge,
     memories: Mapping[str, Memory],
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
+    kept: KeptVerdicts | None = None,
 ) -> list[Judged]:
     """The verdict on every pair but those kept apart, by ids.
 
@@ -57,17 +82,37 @@ def judge_all(
         signals: Similarity by detector, by pair of ids (smaller first).
         apart: Pairs nobody is to be asked about again.
         tell: Told how far it is.
+        kept: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
-    judged: list[Judged] = []
     wanted = [pair for pair in sorted(signals) if pair not in apart]
-    for start in range(0, len(wanted), JUDGED_AT_ONCE):
-        tell("judging", start, len(wanted))
-        some = wanted[start : start + JUDGED_AT_ONCE]
-        pairs = [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
+    kept = kept if len(wanted) >= KEPT_FROM else None
+
+    def pairs_at(places: Sequence[int]) -> list[Pair]:
+        some = (wanted[at] for at in places)
+        return [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
+
+    told: list[Verdict | None] = [None] * len(wanted)
+    if kept is not None:
+        for places in _batches(range(len(wanted))):
+            told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
+    left = [at for at, verdict in enumerate(told) if verdict is None]
+    done = len(wanted) - len(left)
+    for places in _batches(left):
+        tell("judging", done, len(wanted))
+        pairs = pairs_at(places)
         verdicts = judge.judge_all(pairs)
-        judged.extend(Judged(a, b, v) for (a, b), v in zip(some, verdicts, strict=True))
-    tell("judging", len(wanted), len(wanted))
-    return judged
+        if kept is not None:
+            kept.keep(pairs, verdicts)
+        for at, verdict in zip(places, verdicts, strict=True):
+            told[at] = verdict
+        done += len(places)
+    tell("judging", done, len(wanted))
+    return [Judged(a, b, v) for (a, b), v in zip(wanted, told, strict=True) if v is not None]
+
+
+def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(places), JUDGED_AT_ONCE):
+        yield places[start : start + JUDGED_AT_ONCE]
 
 
 def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:

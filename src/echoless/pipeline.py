@@ -14,7 +14,14 @@ from echoless.candidates import (
     eligible,
     open_vectors,
 )
-from echoless.deciding import consult, judge_all, kept_apart, open_consultation, open_judge
+from echoless.deciding import (
+    consult,
+    judge_all,
+    kept_apart,
+    open_consultation,
+    open_judge,
+    open_kept,
+)
 from echoless.gathering import fold, make_groups, protected_among
 from echoless.groups import Group
 from echoless.ledger import Mark
@@ -72,6 +79,7 @@ class Findings:
         copies: Memories of one text, by the one that stands for them in `judged`; all classes.
         apart: Pairs of ids (smaller first) kept apart by `keep_both`, their texts unchanged.
         protected: Why memories stay visible whatever they say, by id.
+        remembered: Of how many pairs the verdict was known from an earlier run.
     """
 
     store: str
@@ -93,6 +101,7 @@ class Findings:
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     apart: Collection[tuple[str, str]] = frozenset()
     protected: Mapping[str, str] = field(default_factory=dict)
+    remembered: int = 0
 
     @property
     def redundant(self) -> int:
@@ -187,7 +196,8 @@ def find(
     wanted = _touched(memories, copies, touching)
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors, wanted)
     judge = open_judge(chosen.profile, vectors, tally)
-    judged = judge_all(judge, memories, signals, apart, tell)
+    kept = open_kept(judge, tally, enabled=chosen.cache)
+    judged = judge_all(judge, memories, signals, apart, tell, kept)
     judged, settled = consult(consultation, memories, signals, judged, tally)
     protected = protected_among(store, memories, prior)
     groups, reasons = make_groups(memories, judged, copies, apart, prior, protected, chosen, tally)
@@ -212,6 +222,7 @@ def find(
         copies=copies,
         apart=frozenset(apart),
         protected=protected,
+        remembered=kept.remembered if kept else 0,
     )
 
 

@@ -57,6 +57,13 @@ class Meaning:
         """Identity of the model."""
         return self._encoder.model
 
+    @property
+    def basis(self) -> str:
+        """Names the model and what its cosines are taken for."""
+        scale = self.calibration
+        languages = None if scale.languages is None else sorted(scale.languages)
+        return repr((self.model, scale.anchors, scale.word, scale.stretch, languages))
+
     def reads(self, *languages: str) -> bool:
         """Whether the model was made for these languages; of others its cosines say nothing."""
         known = self.calibration.languages
