@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from echoless.candidates import Progress
@@ -72,6 +73,7 @@ def judge_all(
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
+    tally: Tally,
     kept: KeptVerdicts | None = None,
 ) -> list[Judged]:
     """The verdict on every pair but those kept apart, by ids.
@@ -82,6 +84,7 @@ def judge_all(
         signals: Similarity by detector, by pair of ids (smaller first).
         apart: Pairs nobody is to be asked about again.
         tell: Told how far it is.
+        tally: Told if a process that helped failed.
         kept: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
     wanted = [pair for pair in sorted(signals) if pair not in apart]
@@ -96,17 +99,20 @@ def judge_all(
         for places in _batches(range(len(wanted))):
             told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
     left = [at for at, verdict in enumerate(told) if verdict is None]
-    done = len(wanted) - len(left)
-    for places in _batches(left):
+    done, batches = len(wanted) - len(left), list(_batches(left))
+    from echoless.judge.bulk import rulings  # noqa: PLC0415 - as in `open_judge`
+
+    waiting = (pairs_at(places) for places in batches)
+    ruling = rulings(judge, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
+    with closing(ruling):
         tell("judging", done, len(wanted))
-        pairs = pairs_at(places)
-        verdicts = judge.judge_all(pairs)
-        if kept is not None:
-            kept.keep(pairs, verdicts)
-        for at, verdict in zip(places, verdicts, strict=True):
-            told[at] = verdict
-        done += len(places)
-    tell("judging", done, len(wanted))
+        for places, (verdicts, consulted) in zip(batches, ruling, strict=True):
+            if kept is not None:
+                kept.keep(pairs_at(places), verdicts, consulted)
+            for at, verdict in zip(places, verdicts, strict=True):
+                told[at] = verdict
+            done += len(places)
+            tell("judging", done, len(wanted))
     return [Judged(a, b, v) for (a, b), v in zip(wanted, told, strict=True) if v is not None]
 
 

@@ -197,7 +197,7 @@ def find(
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors, wanted)
     judge = open_judge(chosen.profile, vectors, tally)
     kept = open_kept(judge, tally, enabled=chosen.cache)
-    judged = judge_all(judge, memories, signals, apart, tell, kept)
+    judged = judge_all(judge, memories, signals, apart, tell, tally, kept)
     judged, settled = consult(consultation, memories, signals, judged, tally)
     protected = protected_among(store, memories, prior)
     groups, reasons = make_groups(memories, judged, copies, apart, prior, protected, chosen, tally)
@@ -335,7 +335,7 @@ def groups_among(
     copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
     vectors = open_vectors(settings, tally, told)
     signals, _ = candidates(by_id, copies, settings, tally, told, vectors)
-    judged = judge_all(open_judge(profile, vectors, tally), by_id, signals, set(), told)
+    judged = judge_all(open_judge(profile, vectors, tally), by_id, signals, set(), told, tally)
     pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
     return make_groups(by_id, judged, copies, set(), set(), pinned, settings, tally)[0]
 

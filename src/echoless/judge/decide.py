@@ -107,10 +107,20 @@ class FullJudge:
         ]
 
     @property
+    def meaning(self) -> Meaning | None:
+        """The vectors of words and texts, if there are any."""
+        return self._meaning
+
+    @property
+    def shipped(self) -> bool:
+        """Whether its weights are the shipped ones."""
+        return self._card is scorecard()
+
+    @property
     def basis(self) -> str:
         """Names all that a verdict hangs on but the pair, see `Repeatable`."""
         model = None if self._meaning is None else self._meaning.basis
-        card = None if self._card is scorecard() else repr(self._card)
+        card = None if self.shipped else repr(self._card)
         return f"full {edition()} {model} {card}"
 
     def consulted(self, pairs: Sequence[Pair]) -> list[float | None]:

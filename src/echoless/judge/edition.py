@@ -23,9 +23,8 @@ def edition() -> str:
 
     Another edition may give another verdict, so none is taken over from it.
     """
-    told = sha256(
-        f"{platform.python_version()} {unicodedata.unidata_version} {rapidfuzz.__version__}".encode()
-    )
+    libraries = platform.python_version(), unicodedata.unidata_version, rapidfuzz.__version__
+    told = sha256(repr(libraries).encode())
     home = files("echoless")
     for name, part in (*_parts("judge", home / "judge"), *((n, home / n) for n in _BESIDE)):
         if part.is_file():

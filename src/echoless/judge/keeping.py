@@ -27,7 +27,6 @@ class KeptVerdicts:
             cache: Where they lie.
             tally: Told if the cache cannot be used.
         """
-        self._judge = judge
         self._basis = judge.basis
         self._cache = cache
         self._tally = tally
@@ -48,18 +47,17 @@ class KeptVerdicts:
         self,
         pairs: Sequence[Pair],
         verdicts: Sequence[Verdict],
-        consulted: Sequence[float | None] | None = None,
+        consulted: Sequence[float | None],
     ) -> None:
         """Keep what was judged; on the disk when it returns.
 
         Args:
             pairs: As judged.
             verdicts: Of each.
-            consulted: Of each, where someone asked the judge already, see `Repeatable`.
+            consulted: Of each, see `Repeatable`.
         """
-        consulted = self._judge.consulted(pairs) if consulted is None else consulted
         entries = {
-            key: Kept(cosine, sealed(packed(verdict), key, a, b))
+            key: Kept(cosine, sealed(packed(verdict), _nonce(key, cosine), a, b))
             for (key, a, b), verdict, cosine in zip(
                 self._named(pairs), verdicts, consulted, strict=True
             )
@@ -69,7 +67,7 @@ class KeptVerdicts:
     def _read(self, pair: Pair, kept: Kept, key: bytes, a: bytes, b: bytes) -> Verdict | None:
         if kept.cosine is not None and kept.cosine != pair.signals.get("semantic", 0.0):
             return None
-        data = opened(kept.sealed, key, a, b)
+        data = opened(kept.sealed, _nonce(key, kept.cosine), a, b)
         return None if data is None else unpacked(data, *pair.best)
 
     def _named(self, pairs: Sequence[Pair]) -> Iterator[tuple[bytes, bytes, bytes]]:
@@ -82,3 +80,8 @@ class KeptVerdicts:
             a, b = prints[pair.a.content], prints[pair.b.content]
             times = (str(instant(memory.created_at)) for memory in (pair.a, pair.b))
             yield pair_key(a, b, self._basis, *times), a, b
+
+
+def _nonce(key: bytes, cosine: float | None) -> bytes:
+    """What is sealed once: the verdict of a pair at the cosine it was judged at."""
+    return key if cosine is None else key + repr(cosine).encode()

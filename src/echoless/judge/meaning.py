@@ -117,7 +117,12 @@ class Meaning:
         pair = self.rows((a, b))
         return self.calibration.reference(float(pair[0] @ pair[1]))
 
-    def _add(self, texts: Sequence[str]) -> None:
+    def made(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors as the cache or the encoder gives them, shape (len(texts), dimensions).
+
+        Raises:
+            EncoderError: The encoder failed.
+        """
         import numpy as np  # noqa: PLC0415 - numpy loads when vectors are made, not before
 
         known = {} if self._cache is None else self._cache.get(texts, self.model, self._tally)
@@ -134,7 +139,10 @@ class Meaning:
             vectors.update(zip(fresh, made, strict=True))
             if self._cache is not None:
                 self._cache.put(dict(zip(fresh, made, strict=True)), self.model, self._tally)
-        self._keep(texts, np.stack([vectors[text] for text in texts]))
+        return np.stack([vectors[text] for text in texts])
+
+    def _add(self, texts: Sequence[str]) -> None:
+        self._keep(texts, self.made(texts))
 
     def _keep(self, texts: Sequence[str], rows: NDArray[np.float32]) -> None:
         import numpy as np  # noqa: PLC0415

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from hashlib import blake2b, shake_128
 from math import isfinite
-from typing import Final, cast
+from typing import Final, TypeAlias
 from zlib import crc32
 
 from echoless.model import (
@@ -32,9 +32,8 @@ from echoless.model import (
 
 _HALF: Final = 32
 _CHECK: Final = 4
-_PLAIN: Final[
-    dict[str, type[Duplicate | Contradiction | Sibling | Related | Distinct | Unsure]]
-] = {
+_Plain: TypeAlias = Duplicate | Contradiction | Sibling | Related | Distinct | Unsure
+_PLAIN: Final[dict[str, type[_Plain]]] = {
     "d": Duplicate,
     "c": Contradiction,
     "b": Sibling,
@@ -85,10 +84,11 @@ def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
         similarity: 0 to 1, its similarity.
     """
     try:
-        letter, rule, note, veto, chance, differences = json.loads(data)
-        told = tuple([Difference(_KINDS[k], tuple(a), tuple(b)) for k, a, b in differences])
-        evidence = Evidence(rule, how, similarity, told, note, veto, chance)
-        return _of(letter, evidence) if _sound(evidence) else None
+        letter, rule, note, veto, chance, named = json.loads(data)
+        if not _sound(rule, note, veto, chance):
+            return None
+        differences = tuple([_difference(*each) for each in named])
+        return _of(letter, Evidence(rule, how, similarity, differences, note, veto, chance))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -103,16 +103,15 @@ def _of(letter: str, evidence: Evidence) -> Verdict:
     return Subsumes(evidence, side, {"s": False, "n": True}[letter[0]])
 
 
-def _sound(told: Evidence) -> bool:
-    if not (isinstance(told.rule, str) and isinstance(told.note, str)):
-        return False
-    chance = cast("object", told.chance)
+def _sound(rule: object, note: object, veto: object, chance: object) -> bool:
+    """Whether fields are of the kind they are written as."""
     known = chance is None or (isinstance(chance, float) and isfinite(chance))
-    return known and isinstance(told.veto, bool) and all(map(_named, told.differences))
+    return known and isinstance(rule, str) and isinstance(note, str) and isinstance(veto, bool)
 
 
-def _named(difference: Difference) -> bool:
-    return all(isinstance(each, str) for each in (*difference.a, *difference.b))
+def _difference(kind: str, a: list[object], b: list[object]) -> Difference:
+    sides = tuple([str(each) for each in a]), tuple([str(each) for each in b])
+    return Difference(_KINDS[kind], *sides)
 
 
 def sealed(data: bytes, key: bytes, a: bytes, b: bytes) -> bytes:
@@ -120,7 +119,7 @@ def sealed(data: bytes, key: bytes, a: bytes, b: bytes) -> bytes:
 
     Args:
         data: Anything.
-        key: Of the pair; data sealed under one key is always the same data.
+        key: Any bytes that never seal anything else: two texts sealed alike betray each other.
         a: Print of the first text.
         b: Print of the second.
     """
