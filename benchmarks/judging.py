@@ -138,8 +138,8 @@ def _first_look(told: dict[str, list[str]]) -> float:
     texts = [text for some in told.values() for text in some]
 
     def look() -> None:
-        facts_of.cache_clear()
-        reading_of.cache_clear()
+        facts_of.forget()
+        reading_of.forget()
         for text in texts:
             reading_of(text)
 

@@ -95,18 +95,17 @@ def judge_all(
         return [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
 
     told: list[Verdict | None] = [None] * len(wanted)
-    if kept is not None:
-        for places in _batches(range(len(wanted))):
-            told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
-    left = [at for at, verdict in enumerate(told) if verdict is None]
-    done, batches = len(wanted) - len(left), list(_batches(left))
+    for places in _batches(range(len(wanted))) if kept is not None else ():
+        told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
+    left = _together(wanted, [at for at, verdict in enumerate(told) if verdict is None])
+    done = len(wanted) - len(left)
     from echoless.judge.bulk import rulings  # noqa: PLC0415 - as in `open_judge`
 
-    waiting = (pairs_at(places) for places in batches)
+    waiting = map(pairs_at, _batches(left))
     ruling = rulings(judge, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
     with closing(ruling):
         tell("judging", done, len(wanted))
-        for places, (verdicts, consulted) in zip(batches, ruling, strict=True):
+        for places, (verdicts, consulted) in zip(_batches(left), ruling, strict=True):
             if kept is not None:
                 kept.keep(pairs_at(places), verdicts, consulted)
             for at, verdict in zip(places, verdicts, strict=True):
@@ -114,6 +113,25 @@ def judge_all(
             done += len(places)
             tell("judging", done, len(wanted))
     return [Judged(a, b, v) for (a, b), v in zip(wanted, told, strict=True) if v is not None]
+
+
+def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[int]:
+    """Places of pairs, those of one text near each other: each text is read once, then forgotten.
+
+    Texts that hang together by pairs come together, in the order of the first of them.
+    """
+    first: dict[str, str] = {}
+
+    def root(id_: str) -> str:
+        while (above := first.setdefault(id_, id_)) != id_:
+            first[id_] = first[above]
+            id_ = above
+        return id_
+
+    for at in left:
+        one, other = map(root, wanted[at])
+        first[max(one, other)] = min(one, other)
+    return sorted(left, key=lambda at: (root(wanted[at][0]), wanted[at]))
 
 
 def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:

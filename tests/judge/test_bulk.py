@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from echoless.errors import EncoderError
-from echoless.judge import FullJudge, GuardJudge, bulk, processes
+from echoless.judge import FullJudge, GuardJudge, bulk, meaning, processes
 from echoless.judge.bulk import Ruled, rulings
 from echoless.judge.opening import open_meaning
+from echoless.judge.texts import ByText
 from echoless.model import Pair, Verdict
 from echoless.tally import Tally
 from echoless.vectors.use import UniversalSentenceEncoder
@@ -138,3 +139,34 @@ def test_the_script_that_asks_is_not_run_again_in_the_processes(tmp_path: Path) 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     subprocess.run([sys.executable, str(script)], check=True, env=environment, timeout=120)
     assert log.read_text() == "run\n"
+
+
+# ------------------------------------------------------------------ memory
+
+
+def test_a_text_is_read_once_until_as_much_of_others_was_read() -> None:
+    asked: list[str] = []
+
+    def read(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    short = ByText(read, most=100)
+    for _ in range(3):
+        assert [short(f"{n:010}") for n in range(8)] == [10] * 8
+    assert len(asked) == 8
+    for n in range(1_000):
+        short(f"{n:020}")
+        short("kept in use")
+    assert asked.count("kept in use") == 1
+    assert len(short._young) + len(short._elder) < 30
+
+
+def test_vectors_are_forgotten_when_there_are_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "_MAX_ROWS", 50)
+    told = open_meaning(UniversalSentenceEncoder())
+    judge = FullJudge(told)
+    found = [verdict for batch in batches() for verdict in judge.judge_all(batch)]
+    assert found == FullJudge(open_meaning(UniversalSentenceEncoder())).judge_all(ALL)
+    assert told is not None
+    assert len(told._index) < 250

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from echoless import Findings, Memory, apply, deciding, find, open_store, plan
 from echoless.auditing import findings_json
 from echoless.judge import FullJudge
+from echoless.judge.facts import facts_of
+from echoless.judge.texts import ByText
 from echoless.model import Pair, Verdict
 from echoless.settings import Settings
 from echoless.stores.base import Store
@@ -238,3 +240,21 @@ def test_a_run_after_changes_says_what_a_run_from_nothing_says(
             assert fresh.remembered == 0
             assert result(after) == result(fresh)
             assert [*plan(after).to_json()["actions"]] == [*plan(fresh).to_json()["actions"]]
+
+
+def test_each_text_is_read_once_however_its_pairs_lie(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two topics whose ids alternate, and room for the texts of one."""
+    other = [Memory(id=f"m-{n:02}x", content=text[::-1]) for n, text in enumerate(TEXTS)]
+    with store.writing():
+        store.put(other)
+    reads: list[str] = []
+    read = facts_of._read
+    room = sum(map(len, TEXTS)) + 200
+    counted = ByText(lambda text: (reads.append(text), read(text))[1], most=room)
+    for name in ("facts", "case", "decide", "reading", "align"):
+        monkeypatch.setattr(f"echoless.judge.{name}.facts_of", counted, raising=False)
+    monkeypatch.setattr(deciding, "JUDGED_AT_ONCE", 40)
+    find(store, safe())
+    assert len(reads) == len(set(reads)) == 2 * len(TEXTS)

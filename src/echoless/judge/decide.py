@@ -99,6 +99,7 @@ class FullJudge:
             EncoderError: The encoder failed.
         """
         if self._meaning is not None:
+            self._meaning.make_room()
             self._meaning.prepare(_asked_about(pairs, self._meaning))
         return [
             verdict

@@ -24,6 +24,9 @@ _FIRST_ROWS: Final = 1_024
 _MAX_PLACES: Final = 65_536
 """Texts of which it is remembered where the vectors of their words lie."""
 
+_MAX_ROWS: Final = 131_072
+"""Vectors of texts and words kept between two batches: 256 MB at 512 dimensions."""
+
 
 class Meaning:
     """Vectors of texts and words by an encoder, remembered for as long as the object lives."""
@@ -68,6 +71,11 @@ class Meaning:
         """Whether the model was made for these languages; of others its cosines say nothing."""
         known = self.calibration.languages
         return known is None or known.issuperset(languages)
+
+    def make_room(self) -> None:
+        """Forget all vectors if there are very many; they are made, or read, again when needed."""
+        if len(self._index) > _MAX_ROWS:
+            self._index, self._places, self._rows = {}, {}, None
 
     def prepare(self, texts: Iterable[str]) -> None:
         """Make the vectors of what is not known yet, in batches.

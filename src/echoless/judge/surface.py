@@ -98,13 +98,13 @@ def turning_difference(a: str, b: str) -> tuple[str, Difference] | None:
     return _other_gender(a, b)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _read(text: str, language: str) -> tuple[tuple[str, ...], ...]:
     """What each rule looks at in a text."""
     return tuple(read(text, language) for _, _, read in _RULES)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _turning(text: str) -> tuple[tuple[str, ...], ...]:
     """What `turning_difference` looks at in a text, whatever its language."""
     found = [read(text, "") for rule, _, read in _RULES if rule in _TURNING]
@@ -153,7 +153,7 @@ def _other_gender(a: str, b: str) -> tuple[str, Difference] | None:
     return None
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _genders(text: str) -> tuple[str, ...]:
     """Words that tell a man from a woman, by gender."""
     words = set(_words(text))
@@ -261,7 +261,7 @@ def _withdrawn(a: str, b: str, superset: Side) -> tuple[str, Difference] | None:
     return "taken-back", Difference(DifferenceKind.POLARITY, left, right)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _retracting(text: str) -> tuple[str, ...]:
     """Words that take back what is said."""
     known = lexicon("en").sets["retracting"] | lexicon("de").sets["retracting"]
@@ -297,7 +297,7 @@ def _other_persons(a: str, b: str, language: str) -> tuple[str, Difference] | No
     return "other-persons", Difference(DifferenceKind.NAME, left, right)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _persons(text: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The pronouns of a text, and the person of each."""
     known = lexicon(language).persons if language in LANGUAGES else {}
