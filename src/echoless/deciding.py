@@ -95,8 +95,9 @@ def judge_all(
         return [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
 
     told: list[Verdict | None] = [None] * len(wanted)
-    for places in _batches(range(len(wanted))) if kept is not None else ():
-        told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
+    for places in _batches(range(len(wanted))):
+        if kept is not None:
+            told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
     left = _together(wanted, [at for at, verdict in enumerate(told) if verdict is None])
     done = len(wanted) - len(left)
     from echoless.judge.bulk import rulings  # noqa: PLC0415 - as in `open_judge`
