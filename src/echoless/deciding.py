@@ -88,7 +88,7 @@ def judge_all(
         kept: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
     wanted = [pair for pair in sorted(signals) if pair not in apart]
-    kept = kept if len(wanted) >= KEPT_FROM else None
+    kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
 
     def pairs_at(places: Sequence[int]) -> list[Pair]:
         some = (wanted[at] for at in places)

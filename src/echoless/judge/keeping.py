@@ -16,6 +16,7 @@ class KeptVerdicts:
     """What one judge said before, and says now.
 
     Attributes:
+        used: Whether it was asked for any.
         remembered: Verdicts taken over so far.
     """
 
@@ -30,10 +31,12 @@ class KeptVerdicts:
         self._basis = judge.basis
         self._cache = cache
         self._tally = tally
+        self.used = False
         self.remembered = 0
 
     def recall(self, pairs: Sequence[Pair]) -> list[Verdict | None]:
         """Verdicts given before, with what was measured now; None where there is none."""
+        self.used = True
         named = list(self._named(pairs))
         known = self._cache.get([key for key, _, _ in named], self._tally)
         found = [
