@@ -78,11 +78,14 @@ def undress(text: str) -> str:
     A code span is one or two backticks on one line around up to 2,000 characters, which keeps the
     work linear in the length of the text.
     """
-    text = _FENCE.sub("", text)
-    text = _HEADING.sub("", text)
+    if "```" in text:
+        text = _FENCE.sub("", text)
+    if "#" in text or ">" in text:
+        text = _HEADING.sub("", text)
     text = _BULLET.sub("", text)
-    text = _STRONG.sub(r"\2", text)
-    return _CODE_SPAN.sub(r"\2", text)
+    if "*" in text:
+        text = _STRONG.sub(r"\2", text)
+    return _CODE_SPAN.sub(r"\2", text) if "`" in text else text
 
 
 _BARE_START: Final = re.compile(r"^[ \t]*[#>+-]", re.MULTILINE)
@@ -123,6 +126,9 @@ def normalise(text: str, *, fold_case: bool = False) -> str:
 def _dressed(text: str, *, fold_case: bool) -> str:
     """`normalise`, every step of it."""
     text = undress(text)
+    if text.isascii():  # of all that follows only this changes ASCII
+        text = _strip_frame(_SPACE.sub(" ", text.replace("`", "'")).strip())
+        return text.casefold() if fold_case else text
     text = _SUPERSCRIPT.sub(lambda m: "^" + unicodedata.normalize("NFKC", m.group(1)), text)
     text = _FRACTION.sub(lambda m: (m.group(1) + " " if m.group(1) else "") + m.group(2), text)
     text = unicodedata.normalize("NFKC", text.translate(_QUOTES))
