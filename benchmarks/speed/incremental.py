@@ -118,7 +118,7 @@ def _changes(size: int, changed: int) -> Iterator[Memory]:
 
 def _with_vector(memory: Memory, dims: int) -> Memory:
     """A vector of its words: what shares words is close, as with any encoder of short texts."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     total = np.sum([_word(word, dims) for word in memory.content.lower().split()], axis=0)
     unit = (total / np.linalg.norm(total)).astype("<f4")
@@ -127,7 +127,7 @@ def _with_vector(memory: Memory, dims: int) -> Memory:
 
 @cache
 def _word(word: str, dims: int) -> NDArray[np.float64]:
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "little")
     return np.random.default_rng(seed).standard_normal(dims)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from echoless.compiled import COMPILED, compiled
 from echoless.vectors.banding import planes_for
+from echoless.vectors.crowd import DENSE, LOOKED_AT
 from echoless.vectors.join import Join, pairs_above, row_norms
-from echoless.vectors.partners import DENSE, LOOKED_AT, kept_partners
+from echoless.vectors.partners import kept_partners
 from echoless.vectors.scanning import Sieve
 from echoless.vectors.selfjoin import Choice, Method, choose, layout_for, similar_pairs
 from echoless.vectors.signing import (

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from echoless.compiled import compiled
 from echoless.detect.bands import Banding, Keys, band_keys
-from echoless.detect.base import DENSE
 from echoless.detect.gate import Gate
 from echoless.detect.partners import Pairs, closest_before, made_of, ranks
 from echoless.detect.shingle_sets import ShingleSets
 from echoless.detect.shingling import chunks, in_order, ranges
+from echoless.vectors.crowd import DENSE
 
 Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]

@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.detect.base import DENSE, Proposed
+from echoless.detect.base import Proposed
 from echoless.tally import Tally
+from echoless.vectors.crowd import DENSE
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

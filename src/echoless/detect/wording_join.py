@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.compiled import compiled
-from echoless.detect.base import DENSE
 from echoless.detect.gate import Gate
 from echoless.detect.ngram_index import cosines_of
 from echoless.detect.partners import Pairs, closest_before, made_of, together
 from echoless.detect.shingling import in_order, ranges
 from echoless.detect.term_rows import Clues, TermRows, lengths_of
+from echoless.vectors.crowd import DENSE
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.compiled import compiled
+from echoless.vectors.crowd import LOOKED_AT
 from echoless.vectors.hyperplanes import Layout
 from echoless.vectors.join import (
     Hits,
@@ -26,7 +27,7 @@ from echoless.vectors.join import (
     product_pairs,
     row_norms,
 )
-from echoless.vectors.partners import LOOKED_AT, kept_partners
+from echoless.vectors.partners import kept_partners
 from echoless.vectors.scanning import ROOM, crowd_terms
 from echoless.vectors.signing import Frame, Words, blocks, cut, random_planes, widest_angle
 from echoless.vectors.threads import in_order

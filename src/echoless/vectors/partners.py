@@ -8,17 +8,10 @@ in the order of survival, a memory keeps some of both.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
-DENSE: Final = 0.9
-"""Similarity from which a partner may be one of a crowd that says the same."""
-
-LOOKED_AT: Final = 1_000
-"""Partners in a crowd a memory is compared with, in the order of survival, before the search for
-closer ones ends: enough to see that it is a crowd, and what keeps the work linear."""
+from echoless.vectors.crowd import DENSE
 
 
 def kept_partners(

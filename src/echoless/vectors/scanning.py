@@ -15,8 +15,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.vectors.crowd import DENSE, LOOKED_AT
 from echoless.vectors.join import Hits, Join, in_order_of_rows
-from echoless.vectors.partners import DENSE, LOOKED_AT, kept_partners
+from echoless.vectors.partners import kept_partners
 from echoless.vectors.signing import Bound, Floats, Frame, Words, blocks
 from echoless.vectors.threads import in_order
 from echoless.vectors.work import Work
