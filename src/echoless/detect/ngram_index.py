@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.compiled import compiled
-from echoless.detect.base import DENSE
 from echoless.detect.gate import Gate
 from echoless.detect.partners import Pairs, closest_before, together
 from echoless.detect.shingling import chunks, in_order, ranges
 from echoless.detect.term_rows import TermRows
+from echoless.vectors.crowd import DENSE
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
