@@ -89,10 +89,10 @@ def _flop() -> float:
 
 def _words() -> float:
     """64-bit words compared and counted, data in the first-level cache."""
-    from echoless.vectors.bit_kernels import GROUP, LANES, scanner
+    from echoless.vectors.bit_kernels import GROUP, LANES, bit_scanner
 
     words, rows = 6, GROUP * LANES
-    scan, count = scanner(words), 1 << 18
+    scan, count = bit_scanner(words), 1 << 18
     random = np.random.default_rng(1)
     tiles = random.integers(0, 1 << 63, rows * words).astype(np.uint64)
     queries = random.integers(0, 1 << 63, (count, 2 * words)).astype(np.uint64)

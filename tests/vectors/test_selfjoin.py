@@ -13,12 +13,13 @@ from echoless.vectors.banding import planes_for
 from echoless.vectors.crowd import DENSE, LOOKED_AT
 from echoless.vectors.join import Join, pairs_above, row_norms
 from echoless.vectors.partners import kept_partners
-from echoless.vectors.scanning import Sieve
 from echoless.vectors.selfjoin import Choice, Method, choose, layout_for, similar_pairs
+from echoless.vectors.sieves import BitSieve, PrefixSieve
 from echoless.vectors.signing import (
     Frame,
     bound_for,
     cut,
+    even_planes,
     random_planes,
     widest_angle,
     widest_planes,
@@ -27,7 +28,7 @@ from echoless.vectors.work import Work
 
 Pairs = dict[tuple[int, int], float]
 
-WAYS: tuple[Method, ...] = ("product", "bound", "odds", "bands")
+WAYS: tuple[Method, ...] = ("product", "bound", "prefix", "odds", "bands")
 
 
 @pytest.fixture(params=["1", "0"], ids=["compiled", "plain"])
@@ -66,15 +67,18 @@ def way(method: Method, rows: NDArray[np.float32], threshold: float) -> Choice:
     centre = units.mean(axis=0)
     origin = np.zeros(dimensions, dtype=np.float32)
     if method == "bound":
-        frame = Frame(centre, widest_planes(units, centre, min(dimensions, 128)))
+        frame = Frame(centre, even_planes(units, centre, min(dimensions, 128)))
         spread = float(np.sqrt((frame.coordinates(units) ** 2).mean()))
         return Choice(
-            method, 1.0, 0.0, sieve=Sieve(frame, bound_for(threshold, frame, spread, 1.0))
+            method, 1.0, 0.0, sieve=BitSieve(frame, bound_for(threshold, frame, spread, 1.0))
         )
+    if method == "prefix":
+        frame = Frame(centre, widest_planes(units, centre, 13))
+        return Choice(method, 1.0, 0.0, sieve=PrefixSieve(frame))
     angle = widest_angle(threshold, 1.0)
     if method == "odds":
         frame = Frame(origin, random_planes(128, dimensions))
-        return Choice(method, 1.0, 0.0, sieve=Sieve(frame, None, cut(128, angle, 1e-9)))
+        return Choice(method, 1.0, 0.0, sieve=BitSieve(frame, None, cut(128, angle, 1e-9)))
     if method == "bands":
         layout = layout_for(1.0 - angle / np.pi, 6, 0.9999)
         assert layout is not None
@@ -96,7 +100,7 @@ def test_every_way_finds_the_pairs_of_the_double_loop(
     found = pairs(similar_pairs(rows, cosine, choice=way(method, rows, cosine)))
     exact = pairs(pairs_above(rows, cosine))
     assert len(exact) >= 300
-    if method in {"product", "bound"}:
+    if method in {"product", "bound", "prefix"}:
         assert found == exact
     else:
         assert found.items() <= exact.items()
@@ -112,7 +116,7 @@ def test_every_way_finds_the_pairs_of_the_double_loop(
     st.floats(0.0, 3.0),
     st.sampled_from([0.0, 1e-3, 0.05, 0.3]),
 )
-def test_the_bound_misses_no_pair_however_the_rows_lie(
+def test_the_bounds_miss_no_pair_however_the_rows_lie(
     seed: int, count: int, dimensions: int, threshold: float, shared: float, noise: float
 ) -> None:
     random = np.random.default_rng(seed)
@@ -120,21 +124,22 @@ def test_the_bound_misses_no_pair_however_the_rows_lie(
     rows = base[random.integers(0, len(base), count)]
     rows = rows + noise * random.standard_normal(rows.shape) + shared * base[0]
     rows = rows.astype(np.float32)
-    choice = way("bound", rows, threshold)
-    assert pairs(similar_pairs(rows, threshold, choice=choice)) == pairs(
-        pairs_above(rows, threshold)
-    )
+    exact = pairs(pairs_above(rows, threshold))
+    for method in ("bound", "prefix"):
+        choice = way(method, rows, threshold)
+        assert pairs(similar_pairs(rows, threshold, choice=choice)) == exact
 
 
-def test_coordinates_that_are_zero_or_integers_do_not_escape_the_bound() -> None:
+def test_coordinates_that_are_zero_or_integers_do_not_escape_the_bounds() -> None:
     random = np.random.default_rng(5)
     rows = random.integers(-1, 2, (400, 96)).astype(np.float32)
     rows[:, 0] = 1.0
     rows[200:] = rows[:200]
     rows[200:, 5] += 1.0
-    found = pairs(similar_pairs(rows, 0.93, choice=way("bound", rows, 0.93)))
-    assert found == pairs(pairs_above(rows, 0.93))
-    assert len(found) >= 200
+    exact = pairs(pairs_above(rows, 0.93))
+    assert len(exact) >= 200
+    for method in ("bound", "prefix"):
+        assert pairs(similar_pairs(rows, 0.93, choice=way(method, rows, 0.93))) == exact
 
 
 @pytest.mark.parametrize("inclusive", [True, False])

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
+
+Scanner: TypeAlias = Callable[..., tuple[int, int, int]]
+"""Takes what `scan` in `_scanner` takes."""
 
 LANES: Final = 128
 """Rows of a tile: their first words lie side by side, then their second, as registers want them."""
@@ -69,30 +72,68 @@ def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) ->
 
 
 @cache
-def scanner(words: int) -> Callable[..., tuple[int, int, int]]:  # noqa: C901 - three loops in one
-    """The loop that compares rows of `words` words with all rows before them.
+def bit_scanner(words: int) -> Scanner:
+    """The loop that compares the bits of rows, `words` words each, with those of all before them.
 
     A function of its own for each number of words: only then the compiler lays the words out in
     registers (measured: five times as fast as a loop over a number it does not know).
     """
 
     @njit(nogil=True, cache=True)
-    def least(tiles: Any, at: int, query: Any) -> Any:
-        """Least number of bits any row of a tile differs in, of those that count."""
-        tile = tiles[at * words * LANES : (at + 1) * words * LANES]
-        lowest = np.uint64(1 << 32)
+    def apart(tile: Any, lane: int, query: Any) -> Any:
+        """Bits a row of a tile differs in, of those that count."""
+        bits = np.uint64(0)
+        for w in range(words):
+            bits += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
+        return bits
+
+    @njit(nogil=True, cache=True)
+    def any_passes(tile: Any, query: Any, limit: Any) -> Any:
+        least = np.uint64(1 << 32)
         for lane in range(LANES):
-            apart = np.uint64(0)
-            for w in range(words):
-                apart += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
-            lowest = min(lowest, apart)
-        return lowest
+            least = min(least, apart(tile, lane, query))
+        return least <= limit
+
+    @njit(nogil=True, cache=True)
+    def passes(tile: Any, lane: int, query: Any, limit: Any) -> Any:
+        return apart(tile, lane, query) <= limit
+
+    return _scanner(words, any_passes, passes)
+
+
+@cache
+def prefix_scanner(terms: int) -> Scanner:
+    """The same for short rows of float32, `terms` each, whose inner products bound cosines."""
+
+    @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+    def inner(tile: Any, lane: int, query: Any) -> Any:
+        total = np.float32(0.0)
+        for k in range(terms):
+            total += query[k] * tile[k * LANES + lane]
+        return total
+
+    @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+    def any_passes(tile: Any, query: Any, limit: Any) -> Any:
+        most = np.float32(-3.0e38)
+        for lane in range(LANES):
+            most = max(most, inner(tile, lane, query))
+        return most >= limit
+
+    @njit(nogil=True, cache=True)
+    def passes(tile: Any, lane: int, query: Any, limit: Any) -> Any:
+        return inner(tile, lane, query) >= limit
+
+    return _scanner(terms, any_passes, passes)
+
+
+def _scanner(size: int, any_passes: Any, passes: Any) -> Scanner:  # noqa: C901 - two loops in one
+    """Rows against all rows before them, given what a row and a tile of 128 are asked."""
 
     @njit(nogil=True, cache=True)
     def sift(
-        at: int,
+        tile: Any,
+        before: int,
         row: int,
-        tiles: Any,
         query: Any,
         strong: Any,
         rows: Any,
@@ -104,20 +145,15 @@ def scanner(words: int) -> Callable[..., tuple[int, int, int]]:  # noqa: C901 - 
         hits: int,
         counts: Any,
     ) -> Any:
-        """Hits of a row in one tile."""
-        tile = tiles[at * words * LANES : (at + 1) * words * LANES]
-        for lane in range(min(LANES, row - at * LANES)):
-            apart = np.uint64(0)
-            for w in range(words):
-                apart += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
-            if apart > limits[0]:
+        """Hits of a row in one tile, whose first row is `before`."""
+        for lane in range(min(LANES, row - before)):
+            if not passes(tile, lane, query, limits[0]):
                 continue
             counts[0] += 1
-            other = at * LANES + lane
-            if close(strong, row, other, limits[1]):
+            if close(strong, row, before + lane, limits[1]):
                 counts[1] += 1
-                if hit(rows, inverse, terms, seen, other, row):
-                    found[0, hits], found[1, hits] = other, row
+                if hit(rows, inverse, terms, seen, before + lane, row):
+                    found[0, hits], found[1, hits] = before + lane, row
                     hits += 1
         return hits
 
@@ -149,11 +185,12 @@ def scanner(words: int) -> Callable[..., tuple[int, int, int]]:  # noqa: C901 - 
                 if enough > 0 and seen[row] >= enough:
                     stop = 0
                 query = queries[row]
-                for tile in range(group * GROUP, stop):
-                    if least(tiles, tile, query) <= limits[0]:
+                for at in range(group * GROUP, stop):
+                    tile = tiles[at * size * LANES : (at + 1) * size * LANES]
+                    if any_passes(tile, query, limits[0]):
                         hits = sift(
-                            tile, row, tiles, query, strong, rows, inverse, limits, terms, seen,
-                            found, hits, counts,
+                            tile, at * LANES, row, query, strong, rows, inverse, limits, terms,
+                            seen, found, hits, counts,
                         )  # fmt: skip
                 row += 1
             group, row = group + 1, first

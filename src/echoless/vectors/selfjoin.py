@@ -1,16 +1,18 @@
 """The one door to the similarity self-join: it chooses a way, says which, and what to expect.
 
-Four ways lead to the pairs of rows at a threshold. Which one costs least depends on how many rows
+Five ways lead to the pairs of rows at a threshold. Which one costs least depends on how many rows
 there are, how high the threshold is and how the rows lie, so a sample of them is looked at:
 
 * `product`: every pair in full, by blocked matrix products. Exact.
 * `bound`: every pair by bits that rule out only what cannot reach the threshold, the rest in full.
-  Exact, and at high thresholds some twenty times faster.
+  Exact; best at high thresholds for rows in all directions.
+* `prefix`: the same by a few coordinates along which the rows differ most. Exact; best for vectors
+  of real texts, which differ in few directions.
 * `odds`: every pair by sign bits that rule out what reaches it with a probability below `MISS`.
 * `bands`: only pairs that share a bucket of one of several tables of sign bits. Near-linear.
 
-Whatever is found has its exact cosine. `bound`, `odds` and the fast form of `bands` need the
-compiled kernels; without them the first two are `product`, and the pairs are the same.
+Whatever is found has its exact cosine. `bound`, `prefix`, `odds` and the fast form of `bands` need
+the compiled kernels; without them the first three are `product`, and the pairs are the same.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from echoless.vectors.banding import MISS, bucket_pairs, planes_for, signature_b
 from echoless.vectors.folding import Copies, copies_of, unfolded, within
 from echoless.vectors.hyperplanes import Layout
 from echoless.vectors.join import Hits, Join, product_pairs, row_norms
-from echoless.vectors.scanning import Sieve, scan_pairs
+from echoless.vectors.scanning import scan_pairs
+from echoless.vectors.sieves import BitSieve, PrefixSieve, Sieve
 from echoless.vectors.signing import (
     SAMPLE,
     WEAK,
@@ -40,13 +43,14 @@ from echoless.vectors.signing import (
     bound_for,
     centre_of,
     cut,
+    even_planes,
     random_planes,
     widest_angle,
     widest_planes,
 )
 from echoless.vectors.work import Work
 
-Method = Literal["product", "bound", "odds", "bands"]
+Method = Literal["product", "bound", "prefix", "odds", "bands"]
 
 RECALL: Final = 0.9999
 """Expected share of the pairs at the very threshold that are found; closer ones more often."""
@@ -56,6 +60,9 @@ FOLD_FROM: Final = 8
 
 _MOST_TABLES: Final = 256
 _MOST_BITS: Final = 20
+_PREFIXES: Final = (13, 21, 29, 45, 61, 93)
+"""Numbers of coordinates tried; three more terms make whole registers of most."""
+
 _NEAR: Final = 0.2
 """Rows nearer to the centre than this see the others at any angle."""
 
@@ -71,7 +78,7 @@ class Choice:
         method: See the module.
         expected_recall: Of pairs at the very threshold, 0 to 1; 1 for an exact way.
         cost: Nanoseconds expected, for comparing ways with each other.
-        sieve: Of `bound` and `odds`.
+        sieve: Of `bound`, `prefix` and `odds`.
         layout: Of `bands`.
         frame: Of `bands`.
         most_bits: Of `bands`: signatures that differ in more are passed over.
@@ -88,7 +95,7 @@ class Choice:
     @property
     def exact(self) -> bool:
         """Whether no pair can be missed."""
-        return self.method in {"product", "bound"}
+        return self.method in {"product", "bound", "prefix"}
 
     def line(self) -> str:
         """What was chosen, in half a sentence."""
@@ -97,6 +104,8 @@ class Choice:
                 return "every pair compared in full"
             case "bound":
                 return "every pair compared by bits that rule out only what cannot reach it: exact"
+            case "prefix":
+                return "every pair compared by a few coordinates and a bound of the rest: exact"
             case "odds":
                 return f"every pair compared by sign bits; one in {1 / MISS:,.0f} may be missed"
             case "bands":
@@ -136,7 +145,8 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     mean = centre_of(units)
     origin = np.zeros(dimensions, dtype=np.float32)
     ways = [_Way(product.cost, lambda: product)]
-    ways += _bounds(join, units, origin if mean is None else mean)
+    centre = origin if mean is None else mean
+    ways += [*_bounds(join, units, centre), *_prefixes(join, units, centre)]
     if not exact:
         for centre, radius in ((origin, 1.0), *_centred(join, mean)):
             lie = _lie(units, centre)
@@ -182,8 +192,8 @@ def _lie(units: Floats, centre: Floats) -> _Lie:
 def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
     whole = dimensions // 64
-    for words in sorted({whole, ceil(whole * 2 / 3), ceil(whole / 2)} & set(range(1, 25))):
-        frame = Frame(centre, widest_planes(units, centre, 64 * words))
+    for words in sorted({whole, ceil(whole * 2 / 3)} & set(range(1, 25))):
+        frame = Frame(centre, even_planes(units, centre, 64 * words))
         at = frame.coordinates(units[::4])
         spread = float(np.sqrt((at**2).mean()))
         for weak in WEAK:
@@ -194,7 +204,28 @@ def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
                 + count * 64 * words * (0.0055 * dimensions + 12.0)
                 + _pairs(count) * (0.021 * words + 8.0 * first + 60.0 * second)
             )
-            yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=Sieve(frame, bound)))
+            yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=BitSieve(frame, bound)))
+
+
+def _prefixes(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
+    count, dimensions = join.rows.shape
+    widest = widest_planes(units, centre, min(max(_PREFIXES), dimensions // 2))
+    for planes in _PREFIXES:
+        sieve = PrefixSieve(Frame(centre, widest[:planes]))
+        through = _let_through_prefix(sieve, units[::4], join.threshold)
+        cost = (
+            _START
+            + count * (0.0055 * dimensions * planes + 3.0 * dimensions)
+            + _pairs(count) * (0.02 + 0.0095 * (planes + 3) + 60.0 * through)
+        )
+        yield _Way(cost, partial(Choice, "prefix", 1.0, cost, sieve=sieve))
+
+
+def _let_through_prefix(sieve: PrefixSieve, units: Floats, threshold: float) -> float:
+    short = sieve.short(units)
+    product = short @ np.concatenate([short[:, :-2], short[:, :-3:-1]], axis=1).T
+    passed = int((product >= sieve.floor(threshold)).sum()) - len(units)
+    return passed / (len(units) * (len(units) - 1))
 
 
 def _pairs(count: int) -> float:
@@ -224,7 +255,9 @@ def _odds(join: Join, lie: _Lie, radius: float) -> _Way:
         + count * bits * (0.0055 * dimensions + 6.0)
         + _pairs(count) * (0.021 * bits / 64 + 60.0 * through)
     )
-    return _Way(cost, partial(Choice, "odds", 1.0 - MISS, cost, sieve=Sieve(lie.frame, None, most)))
+    return _Way(
+        cost, partial(Choice, "odds", 1.0 - MISS, cost, sieve=BitSieve(lie.frame, None, most))
+    )
 
 
 def _bands(join: Join, lie: _Lie, radius: float, recall: float) -> Iterator[_Way]:
@@ -327,7 +360,7 @@ def _by(chosen: Choice, join: Join, most: int | None, work: Work) -> Iterator[Hi
             yield from bucket_pairs(join, tables, chosen.most_bits, most, work)
             return
     elif chosen.sieve is not None and compiled():
-        yield from scan_pairs(join, chosen.sieve, most, work)
+        yield from scan_pairs(join, chosen.sieve.laid(join), most, work)
         return
     yield from product_pairs(join, most, work)
 

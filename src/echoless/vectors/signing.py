@@ -41,9 +41,8 @@ SAMPLE: Final = 512
 SHARED: Final = 0.05
 """Squared length of the mean row from which centring is worth it; 0 for rows in all directions."""
 
-_EVEN: Final = 0.5
-"""Share of the dimensions that have to carry the spread (its participation ratio) for all
-directions to count as alike."""
+_ROUNDS: Final = 4
+"""Of subspace iteration."""
 
 _ROUNDOFF: Final = 2.0**-24
 
@@ -96,12 +95,10 @@ def random_planes(count: int, dimensions: int, seed: int = SEED) -> Floats:
     return made
 
 
-def widest_planes(units: Floats, centre: Floats, count: int) -> Floats:
-    """`count` orthonormal planes that catch much of the distances among some rows.
+def even_planes(units: Floats, centre: Floats, count: int) -> Floats:
+    """`count` orthonormal planes of which each catches as much of the distances as the next.
 
-    The principal directions, where there are any, turned among themselves so that each plane
-    catches as much as the next: a bound counts coordinates, and one in which nothing differs counts
-    for nothing.
+    A bound counts coordinates, and one in which nothing differs counts for nothing.
 
     Args:
         units: Shape (rows, dimensions), float32.
@@ -109,14 +106,31 @@ def widest_planes(units: Floats, centre: Floats, count: int) -> Floats:
         count: At most `dimensions`.
     """
     dimensions = units.shape[1]
-    moved = units - centre
-    spread = moved.T @ moved
-    if float(np.trace(spread)) ** 2 > _EVEN * dimensions * float((spread**2).sum()):
-        kept = turned(dimensions)[:count]
+    if count == dimensions:
+        kept = turned(dimensions)
     else:
-        _, directions = np.linalg.eigh(spread.astype(np.float64))
-        kept = turned(count) @ directions[:, ::-1][:, :count].T
+        kept = turned(count) @ widest_planes(units, centre, count)
     return np.ascontiguousarray(kept, dtype=np.float32)
+
+
+def widest_planes(units: Floats, centre: Floats, count: int) -> Floats:
+    """`count` orthonormal planes along which some rows differ most, the widest first.
+
+    By subspace iteration (Golub, Van Loan, Matrix Computations, 4th ed., 8.2.4); any orthonormal
+    planes would be right, so a few rounds are enough.
+
+    Args:
+        units: Shape (rows, dimensions), float32.
+        centre: Shape (dimensions,), float32.
+        count: At most `dimensions`.
+    """
+    moved = (units - centre).astype(np.float64)
+    spread = moved.T @ moved
+    basis = np.random.default_rng(SEED).standard_normal((units.shape[1], count))
+    for _ in range(_ROUNDS):
+        basis, _ = np.linalg.qr(spread @ basis)
+    _, turn = np.linalg.eigh(basis.T @ spread @ basis)
+    return np.ascontiguousarray((basis @ turn[:, ::-1]).T, dtype=np.float32)
 
 
 def turned(count: int) -> NDArray[np.float64]:
