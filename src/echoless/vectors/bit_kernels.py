@@ -21,6 +21,9 @@ Scanner: TypeAlias = Callable[..., tuple[int, int, int]]
 LANES: Final = 128
 """Rows of a tile: their first words lie side by side, then their second, as registers want them."""
 
+STEP: Final = 8
+"""Terms of short rows added up at a time."""
+
 GROUP: Final = 4
 """Tiles compared with one row after the other while they stay in the first-level cache."""
 
@@ -88,14 +91,14 @@ def bit_scanner(words: int) -> Scanner:
         return bits
 
     @njit(nogil=True, cache=True)
-    def any_passes(tile: Any, query: Any, limit: Any) -> Any:
+    def any_passes(tile: Any, query: Any, limit: Any, _inner: Any) -> Any:
         least = np.uint64(1 << 32)
         for lane in range(LANES):
             least = min(least, apart(tile, lane, query))
         return least <= limit
 
     @njit(nogil=True, cache=True)
-    def passes(tile: Any, lane: int, query: Any, limit: Any) -> Any:
+    def passes(tile: Any, lane: int, query: Any, limit: Any, _inner: Any) -> Any:
         return apart(tile, lane, query) <= limit
 
     return _scanner(words, any_passes, passes)
@@ -103,25 +106,38 @@ def bit_scanner(words: int) -> Scanner:
 
 @cache
 def prefix_scanner(terms: int) -> Scanner:
-    """The same for short rows of float32, `terms` each, whose inner products bound cosines."""
+    """The same for short rows of float32, `terms` each, whose inner products bound cosines.
 
-    @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-    def inner(tile: Any, lane: int, query: Any) -> Any:
-        total = np.float32(0.0)
-        for k in range(terms):
-            total += query[k] * tile[k * LANES + lane]
-        return total
+    `terms` is a multiple of `STEP`: so many terms of all lanes are added up at a time, which keeps
+    the processor multiplying and not storing.
+    """
 
-    @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
-    def any_passes(tile: Any, query: Any, limit: Any) -> Any:
+    @njit(nogil=True, cache=True, fastmath={"contract", "nsz", "nnan"})
+    def any_passes(tile: Any, query: Any, limit: Any, inner: Any) -> Any:
+        inner[:] = np.float32(0.0)
+        for k in range(0, terms, STEP):
+            part = tile[k * LANES : (k + STEP) * LANES]
+            q0, q1, q2, q3 = query[k], query[k + 1], query[k + 2], query[k + 3]
+            q4, q5, q6, q7 = query[k + 4], query[k + 5], query[k + 6], query[k + 7]
+            for lane in range(LANES):
+                inner[lane] += (
+                    q0 * part[lane]
+                    + q1 * part[LANES + lane]
+                    + q2 * part[2 * LANES + lane]
+                    + q3 * part[3 * LANES + lane]
+                    + q4 * part[4 * LANES + lane]
+                    + q5 * part[5 * LANES + lane]
+                    + q6 * part[6 * LANES + lane]
+                    + q7 * part[7 * LANES + lane]
+                )
         most = np.float32(-3.0e38)
         for lane in range(LANES):
-            most = max(most, inner(tile, lane, query))
+            most = max(most, inner[lane])
         return most >= limit
 
     @njit(nogil=True, cache=True)
-    def passes(tile: Any, lane: int, query: Any, limit: Any) -> Any:
-        return inner(tile, lane, query) >= limit
+    def passes(_tile: Any, lane: int, _query: Any, limit: Any, inner: Any) -> Any:
+        return inner[lane] >= limit
 
     return _scanner(terms, any_passes, passes)
 
@@ -144,10 +160,11 @@ def _scanner(size: int, any_passes: Any, passes: Any) -> Scanner:  # noqa: C901 
         found: Any,
         hits: int,
         counts: Any,
+        inner: Any,
     ) -> Any:
         """Hits of a row in one tile, whose first row is `before`."""
         for lane in range(min(LANES, row - before)):
-            if not passes(tile, lane, query, limits[0]):
+            if not passes(tile, lane, query, limits[0], inner):
                 continue
             counts[0] += 1
             if close(strong, row, before + lane, limits[1]):
@@ -176,6 +193,7 @@ def _scanner(size: int, any_passes: Any, passes: Any) -> Scanner:  # noqa: C901 
         """Rows of a span against all before them: hits, and the group and row to go on with."""
         hits, first, last = 0, span[0], span[1]
         group, row = position[0], position[1]
+        inner = np.empty(LANES, dtype=np.float32)
         while group * GROUP * LANES < last:
             row = max(row, first, group * GROUP * LANES + 1)
             while row < last:
@@ -187,10 +205,10 @@ def _scanner(size: int, any_passes: Any, passes: Any) -> Scanner:  # noqa: C901 
                 query = queries[row]
                 for at in range(group * GROUP, stop):
                     tile = tiles[at * size * LANES : (at + 1) * size * LANES]
-                    if any_passes(tile, query, limits[0]):
+                    if any_passes(tile, query, limits[0], inner):
                         hits = sift(
                             tile, at * LANES, row, query, strong, rows, inverse, limits, terms,
-                            seen, found, hits, counts,
+                            seen, found, hits, counts, inner,
                         )  # fmt: skip
                 row += 1
             group, row = group + 1, first

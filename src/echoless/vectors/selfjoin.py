@@ -60,8 +60,8 @@ FOLD_FROM: Final = 8
 
 _MOST_TABLES: Final = 256
 _MOST_BITS: Final = 20
-_PREFIXES: Final = (13, 21, 29, 45, 61, 93)
-"""Numbers of coordinates tried; three more terms make whole registers of most."""
+_PREFIXES: Final = (21, 45, 93)
+"""Numbers of coordinates tried; with three more terms they are multiples of `bit_kernels.STEP`."""
 
 _NEAR: Final = 0.2
 """Rows nearer to the centre than this see the others at any angle."""
@@ -216,7 +216,7 @@ def _prefixes(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
         cost = (
             _START
             + count * (0.0055 * dimensions * planes + 3.0 * dimensions)
-            + _pairs(count) * (0.02 + 0.0095 * (planes + 3) + 60.0 * through)
+            + _pairs(count) * (0.08 + 0.013 * (planes + 3) + 60.0 * through)
         )
         yield _Way(cost, partial(Choice, "prefix", 1.0, cost, sieve=sieve))
 
