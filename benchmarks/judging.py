@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +25,12 @@ from rapidfuzz import fuzz
 from benchmarks.measure import keep
 from echoless.judge import FullJudge
 from echoless.judge.facts import facts_of
+from echoless.judge.keeping import KeptVerdicts
+from echoless.judge.kept import VerdictCache
 from echoless.judge.meaning import Meaning
 from echoless.judge.reading import reading_of
 from echoless.model import Memory, Pair
+from echoless.tally import Tally
 from echoless.vectors.cache import open_cache
 from echoless.vectors.calibration import calibration_of
 from echoless.vectors.registry import open_encoder
@@ -58,12 +62,15 @@ def main() -> None:
     }
     rows = [_row(name, list(islice(pairs, MOST)), meaning) for name, pairs in kinds.items()]
     body = f"""
-| pairs | number | judge, pairs/s | without encoder | token_set_ratio takes | difflib takes |
-|---|---|---|---|---|---|
+| pairs | number | judge, pairs/s | nothing known of the texts | remembered | without encoder \
+| token_set_ratio takes | difflib takes |
+|---|---|---|---|---|---|---|---|
 {chr(10).join(rows)}
 
-Best of {ROUNDS} rounds, CPU time of the process. The last two columns: time of a pair as a multiple
-of the time the judge with the encoder takes for it (2.0: twice as long as the judge).
+Best of {ROUNDS} rounds, CPU time of the process. `Judge`: the texts are known, as where each stands
+in several pairs; `remembered`: verdicts taken over from an earlier run. The last two columns: time
+of a pair as a multiple of the time the judge with the encoder takes for it (2.0: twice as long as
+the judge).
 
 First look at a text (facts, words): {_first_look(told):.2f} ms.
 """
@@ -123,12 +130,15 @@ def _row(name: str, texts: Sequence[Texts], meaning: Meaning) -> str:
     ]
     with_meaning, blind = FullJudge(meaning), FullJudge()
     judged = _seconds(lambda: with_meaning.judge_all(pairs)) / len(pairs)
+    first = _seconds(lambda: (_forget(), with_meaning.judge_all(pairs))) / len(pairs)
+    known = _remembered(with_meaning, pairs) / len(pairs)
     plain = _seconds(lambda: blind.judge_all(pairs)) / len(pairs)
     sets = _seconds(lambda: [fuzz.token_set_ratio(a, b) for a, b in texts]) / len(pairs)
     some = texts[:DIFFLIB]
     loop = _seconds(lambda: [SequenceMatcher(None, a, b).ratio() for a, b in some]) / len(some)
     return (
-        f"| {name} | {len(pairs):,} | {1 / judged:,.0f} | {1 / plain:,.0f} "
+        f"| {name} | {len(pairs):,} | {1 / judged:,.0f} | {1 / first:,.0f} | {1 / known:,.0f} "
+        f"| {1 / plain:,.0f} "
         f"| {sets / judged:.2f} | {loop / judged:.1f} |"
     )
 
@@ -138,12 +148,24 @@ def _first_look(told: dict[str, list[str]]) -> float:
     texts = [text for some in told.values() for text in some]
 
     def look() -> None:
-        facts_of.cache_clear()
-        reading_of.cache_clear()
+        _forget()
         for text in texts:
             reading_of(text)
 
     return 1_000 * _seconds(look) / len(texts)
+
+
+def _forget() -> None:
+    facts_of.forget()
+    reading_of.forget()
+
+
+def _remembered(judge: FullJudge, pairs: Sequence[Pair]) -> float:
+    """Seconds for taking over the verdicts of an earlier run."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = KeptVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
+        kept.keep(pairs, judge.judge_all(pairs), judge.consulted(pairs))
+        return _seconds(lambda: kept.recall(pairs))
 
 
 def _seconds(work: Callable[[], object]) -> float:

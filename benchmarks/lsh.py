@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import keep
-from echoless.vectors.hyperplanes import Layout, layout, pairs_sharing
+from echoless.vectors.banding import pairs_sharing
+from echoless.vectors.hyperplanes import Layout, layout
 from echoless.vectors.join import Hits, pairs_above
 
 DIMENSIONS = (384, 768)

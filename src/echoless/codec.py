@@ -232,13 +232,13 @@ def floats_to_bytes(value: Json, model: str) -> bytes:
     """
     if not isinstance(value, Sequence):
         raise BadRecord(f"the vector of {model!r} must be a list of numbers, not {_kind(value)}")
-    numbers: list[float] = []
-    for each in value:
-        if isinstance(each, bool) or not isinstance(each, int | float):
-            raise BadRecord(f"the vector of {model!r} must hold numbers only, not {_kind(each)}")
-        numbers.append(each)
+    kinds = set(map(type, value))
+    odd = [k for k in kinds if not issubclass(k, int | float) or issubclass(k, bool)]
+    if odd:
+        first = next(each for each in value if type(each) in odd)
+        raise BadRecord(f"the vector of {model!r} must hold numbers only, not {_kind(first)}")
     try:
-        return struct.pack(f"<{len(numbers)}f", *numbers)
+        return struct.pack(f"<{len(value)}f", *value)
     except OverflowError as problem:
         raise BadRecord(
             f"the vector of {model!r} holds a number too large for float32"

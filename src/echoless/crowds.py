@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from echoless.detect.base import DENSE
 from echoless.groups import Group
 from echoless.model import Judged
 from echoless.signals import Ints, PairSignals
 from echoless.tally import Tally
+from echoless.vectors.crowd import DENSE
 
 Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
 """The verdicts on some pairs; pairs a person keeps apart are left out."""

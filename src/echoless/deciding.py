@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from echoless.candidates import Progress
@@ -16,11 +17,16 @@ from echoless.text import content_key
 
 if TYPE_CHECKING:
     from echoless.judge import Judge
+    from echoless.judge.keeping import KeptVerdicts
     from echoless.opinions.consultation import Consultation
     from echoless.vectors.vectorise import MemoryVectoriser
 
 JUDGED_AT_ONCE: Final = 2_000
 """Pairs judged between two signs of progress; their vectors are made in one go."""
+
+
+KEPT_FROM: Final = 1_000
+"""Pairs from which verdicts are kept: fewer are judged in a second, and leave no trace."""
 
 
 def open_judge(profile: Profile, vectors: MemoryVectoriser | None, tally: Tally) -> Judge:
@@ -42,12 +48,33 @@ def open_judge(profile: Profile, vectors: MemoryVectoriser | None, tally: Tally)
     return judge_named("full", open_meaning(vectors.encoder, vectors.cache, tally))
 
 
+def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | None:
+    """Verdicts of earlier runs, for a judge that costs more than looking them up.
+
+    Args:
+        judge: The judge of the run.
+        tally: Told if they cannot be read or kept.
+        enabled: Whether caches are to be used.
+    """
+    from echoless.judge.base import Repeatable  # noqa: PLC0415 - as in `open_judge`
+
+    if not enabled or not isinstance(judge, Repeatable):
+        return None
+    from echoless.judge.keeping import KeptVerdicts  # noqa: PLC0415
+    from echoless.judge.kept import open_verdicts  # noqa: PLC0415
+
+    cache = open_verdicts()
+    return None if cache is None else KeptVerdicts(judge, cache, tally)
+
+
 def judge_all(
     judge: Judge,
     memories: Mapping[str, Memory],
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
+    tally: Tally,
+    kept: KeptVerdicts | None = None,
 ) -> list[Judged]:
     """The verdict on every pair but those kept apart, by ids.
 
@@ -57,17 +84,60 @@ def judge_all(
         signals: Similarity by detector, by pair of ids (smaller first).
         apart: Pairs nobody is to be asked about again.
         tell: Told how far it is.
+        tally: Told if a process that helped failed.
+        kept: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
-    judged: list[Judged] = []
     wanted = [pair for pair in sorted(signals) if pair not in apart]
-    for start in range(0, len(wanted), JUDGED_AT_ONCE):
-        tell("judging", start, len(wanted))
-        some = wanted[start : start + JUDGED_AT_ONCE]
-        pairs = [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
-        verdicts = judge.judge_all(pairs)
-        judged.extend(Judged(a, b, v) for (a, b), v in zip(some, verdicts, strict=True))
-    tell("judging", len(wanted), len(wanted))
-    return judged
+    kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
+
+    def pairs_at(places: Sequence[int]) -> list[Pair]:
+        some = (wanted[at] for at in places)
+        return [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
+
+    told: list[Verdict | None] = [None] * len(wanted)
+    for places in _batches(range(len(wanted))):
+        if kept is not None:
+            told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
+    left = _together(wanted, [at for at, verdict in enumerate(told) if verdict is None])
+    done = len(wanted) - len(left)
+    from echoless.judge.bulk import rulings  # noqa: PLC0415 - as in `open_judge`
+
+    waiting = map(pairs_at, _batches(left))
+    ruling = rulings(judge, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
+    with closing(ruling):
+        tell("judging", done, len(wanted))
+        for places, (verdicts, consulted) in zip(_batches(left), ruling, strict=True):
+            if kept is not None:
+                kept.keep(pairs_at(places), verdicts, consulted)
+            for at, verdict in zip(places, verdicts, strict=True):
+                told[at] = verdict
+            done += len(places)
+            tell("judging", done, len(wanted))
+    return [Judged(a, b, v) for (a, b), v in zip(wanted, told, strict=True) if v is not None]
+
+
+def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[int]:
+    """Places of pairs, those of one text near each other: each text is read once, then forgotten.
+
+    Texts that hang together by pairs come together, in the order of the first of them.
+    """
+    first: dict[str, str] = {}
+
+    def root(id_: str) -> str:
+        while (above := first.setdefault(id_, id_)) != id_:
+            first[id_] = first[above]
+            id_ = above
+        return id_
+
+    for at in left:
+        one, other = map(root, wanted[at])
+        first[max(one, other)] = min(one, other)
+    return sorted(left, key=lambda at: (root(wanted[at][0]), wanted[at]))
+
+
+def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(places), JUDGED_AT_ONCE):
+        yield places[start : start + JUDGED_AT_ONCE]
 
 
 def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:

@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from echoless.detect import BulkDetector, Detector, Proposed
-from echoless.detect.base import DENSE
 from echoless.model import Candidate, Memory
 from echoless.profiles import Profile
 from echoless.signals import Closest, Crowds, Floats, Ints, Measured, PairSignals, gathered
 from echoless.tally import Tally
+from echoless.vectors.crowd import DENSE
 
 Order: TypeAlias = Callable[[Sequence[Memory]], Sequence[Memory]]
 """Puts memories best survivor first."""

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 from echoless.actions import Rewrite
 from echoless.candidates import Progress, beside, candidates, eligible, open_vectors
 from echoless.crowds import ROUNDS, judge_in_turn, stranded
-from echoless.deciding import consult, judge_all, kept_apart, open_consultation, open_judge
+from echoless.deciding import (
+    consult,
+    judge_all,
+    kept_apart,
+    open_consultation,
+    open_judge,
+    open_kept,
+)
 from echoless.gathering import best_first, fold, make_groups, protected_among
 from echoless.groups import Group
 from echoless.ledger import Mark
@@ -70,6 +77,7 @@ class Findings:
         copies: Memories of one text, by the one that stands for them in `judged`; all classes.
         apart: Pairs of ids (smaller first) kept apart by `keep_both`, their texts unchanged.
         protected: Why memories stay visible whatever they say, by id.
+        remembered: Of how many pairs the verdict was known from an earlier run.
     """
 
     store: str
@@ -91,6 +99,7 @@ class Findings:
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     apart: Collection[tuple[str, str]] = frozenset()
     protected: Mapping[str, str] = field(default_factory=dict)
+    remembered: int = 0
 
     @property
     def redundant(self) -> int:
@@ -188,9 +197,10 @@ def find(
     order = best_first(memories, copies, chosen.profile, prior)
     signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
     judge = open_judge(chosen.profile, vectors, tally)
+    kept = open_kept(judge, tally, enabled=chosen.cache)
 
     def ask(some: PairSignals) -> list[Judged]:
-        return judge_all(judge, memories, some, apart, tell)
+        return judge_all(judge, memories, some, apart, tell, tally, kept)
 
     judged = judge_in_turn(signals, ask, tally)
     judged, settled = consult(consultation, memories, signals, judged, tally)
@@ -229,6 +239,7 @@ def find(
         copies=copies,
         apart=frozenset(apart),
         protected=protected,
+        remembered=kept.remembered if kept else 0,
     )
 
 
@@ -341,7 +352,7 @@ def groups_among(
     copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
     vectors = open_vectors(settings, tally, told)
     signals, _ = candidates(by_id, copies, settings, tally, told, vectors)
-    judged = judge_all(open_judge(profile, vectors, tally), by_id, signals, set(), told)
+    judged = judge_all(open_judge(profile, vectors, tally), by_id, signals, set(), told, tally)
     pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
     return make_groups(by_id, judged, copies, set(), set(), pinned, settings, tally)[0]
 

@@ -227,6 +227,7 @@ def similar(
     namespace: str | None = None,
     encoder: str = "auto",
     cache: bool = True,
+    progress: Progress | None = None,
 ) -> Answer:
     """Memories most like a text, with their cosine; by words (BM25) where there is no encoder."""
     try:
@@ -238,6 +239,7 @@ def similar(
             namespace=namespace,
             encoder=encoder,
             cache=cache,
+            progress=progress,
         )
     except UsageError as problem:
         if "needs an encoder" not in str(problem):

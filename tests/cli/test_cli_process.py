@@ -5,9 +5,11 @@ import os
 import re
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,75 @@ def test_ctrl_c_in_a_review_changes_nothing(notes: str, place: Path) -> None:
     assert code == 130
     assert b"Interrupted; nothing was changed." in said
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+def many_texts(place: Path) -> str:
+    """A file whose texts take the encoder a few seconds."""
+    lines = (
+        json.dumps({"id": f"m-{n}", "content": f"Pump {n} of hall {n * 7} was oiled by Ada."})
+        for n in range(2000)
+    )
+    (place / "pumps.jsonl").write_text("\n".join(lines))
+    return "pumps.jsonl"
+
+
+def kept_vectors(place: Path) -> int:
+    (file,) = place.rglob("vectors.sqlite3")
+    with closing(sqlite3.connect(file)) as cache:
+        return int(cache.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+
+def test_ctrl_c_while_encoding_keeps_what_was_made_and_says_so(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(place / "cache"))
+    said, code = in_terminal(
+        ["audit", many_texts(place), "--encoder", "use"], [(b" of 2,000, ", b"\x03")]
+    )
+    assert code == 130
+    told = re.search(rb"nothing was changed\. Vectors of ([\d,]+) of 2,000 texts are kept", said)
+    assert told is not None, said[-500:]
+    assert b"a second" in said
+    assert b"left" in said
+    assert b"Traceback" not in said
+    kept = kept_vectors(place)
+    assert 0 < int(told[1].replace(b",", b"")) <= kept < 2000
+
+
+def test_an_interrupt_from_another_process_ends_with_130(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(place / "cache"))
+    program = (
+        "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from echoless.vectors import vectorise\n"
+        "whole = vectorise.MemoryVectoriser._tell\n"
+        "def tell(self, done, filling):\n"
+        "    whole(self, done, filling)\n"
+        "    print(done, flush=True)\n"
+        "    sys.stdin.readline()\n"
+        "vectorise.MemoryVectoriser._tell = tell\n" + PROGRAM
+    )
+    words = ["audit", many_texts(place), "--encoder", "use"]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert child.stdout.readline() == "256\n"
+        child.send_signal(signal.SIGINT)
+        said = child.stderr.read()
+    assert child.returncode == 130
+    assert said.splitlines()[-1] == (
+        "Interrupted; nothing was changed. Vectors of 256 of 2,000 texts are kept in the cache: "
+        "the same command goes on from there."
+    )
+    assert kept_vectors(place) == 256
 
 
 def in_terminal(words: list[str], script: list[tuple[bytes, bytes]]) -> tuple[bytes, int]:

@@ -21,7 +21,7 @@ from echoless.cli.document import (
     strong,
     visible,
 )
-from echoless.cli.progress import Bar
+from echoless.cli.progress import Bar, pace
 
 short = st.text(alphabet="ab 1.-茶", max_size=40)
 
@@ -162,3 +162,35 @@ def test_a_bar_is_silent_where_there_is_no_terminal(
     with Bar() as bar:
         bar("reading", 1, 10)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ((512, 2000, 431.4, 3.6), "512 of 2,000, 431 a second, 0:04 left"),
+        ((12_000, None, 30_000.0, None), "12,000, 30,000 a second"),
+        ((1, 9, None, None), "1 of 9"),
+        ((1, 9000, 0.52, 17_306.0), "1 of 9,000, 0.5 a second, 4:48:26 left"),
+    ],
+)
+def test_a_stage_tells_its_rate_and_the_time_left(
+    told: tuple[int, int | None, float | None, float | None], expected: str
+) -> None:
+    assert pace(*told) == expected
+
+
+def test_a_bar_is_changed_no_more_often_than_anyone_sees(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[tuple[str, int]] = []
+    now = [0.0]
+    monkeypatch.setattr("sys.stderr", _Terminal())
+    monkeypatch.setattr("echoless.cli.progress.monotonic", lambda: now[0])
+    monkeypatch.setattr(Bar, "_show", lambda self, *told: shown.append(told[:2]))
+    with Bar() as bar:
+        for done in range(1001):
+            now[0] = 0.49 + done / 1000
+            vars(bar)["_stage"] = "judging"
+            bar("judging", done, 1000)
+    assert len(shown) <= 12
+    assert shown[-1] == ("judging", 1000)

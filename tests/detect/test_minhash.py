@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from echoless.detect import bands
-from echoless.detect.bands import Banding, band_keys, banding_for, meeting_pairs
+from echoless.detect import bands, jaccard_join
+from echoless.detect.bands import Banding, band_keys, banding_for
 from echoless.detect.base import DetectorOptions
+from echoless.detect.gate import Gate
+from echoless.detect.jaccard_join import JaccardJoin
 from echoless.detect.minhash import MinHashDetector
-from echoless.detect.shingle_sets import number_shingles
+from echoless.detect.shingle_sets import number_shingles, word_sets
 from echoless.errors import UsageError
 from echoless.model import Memory
 from echoless.tally import Tally
@@ -134,29 +136,45 @@ def test_jaccard_of_arrays_is_jaccard_of_sets(sets: list[frozenset[str]]) -> Non
     assert numbered.jaccard(one, other).tolist() == wanted
 
 
-@given(SETS, st.integers(1, 7))
+@given(SETS, st.integers(1, 7), st.booleans())
 @settings(deadline=None)
-def test_pairs_meet_once_when_any_band_agrees(sets: list[frozenset[str]], chunk: int) -> None:
-    keys = band_keys(number_shingles(sets), Banding(5, 1))
+def test_pairs_meet_once_when_any_band_agrees(
+    sets: list[frozenset[str]], size: int, compiled: bool
+) -> None:
+    numbered, banding = number_shingles(sets), Banding(5, 1)
+    keys = band_keys(numbered, banding)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bands, "PAIR_CHUNK", chunk)
+        patch.setattr(jaccard_join, "PAIRS_AT_ONCE", size)
+        patch.setattr(jaccard_join, "BANDS_AT_ONCE", 2)
+        patch.setenv("ECHOLESS_COMPILED", str(int(compiled)))
         met = [
             pair
-            for one, other in meeting_pairs(keys)
-            for pair in zip(one.tolist(), other.tolist(), strict=True)
+            for found in JaccardJoin(numbered, Gate(0.0, inclusive=False), banding).pairs()
+            for pair in zip(found.one.tolist(), found.other.tolist(), strict=True)
         ]
-    wanted = [(a, b) for a, b in combinations(range(len(sets)), 2) if (keys[a] == keys[b]).any()]
+    wanted = [
+        (a, b)
+        for a, b in combinations(range(len(sets)), 2)
+        if (keys[:, a] == keys[:, b]).any() and sets[a] & sets[b]
+    ]
     assert sorted(met) == wanted
 
 
-def test_hashes_are_the_same_on_every_machine() -> None:
-    numbered = number_shingles([frozenset({"the cat", "cat sat"})])
-    assert numbered.hashes.tolist() == HASHES
-    assert band_keys(numbered, Banding(2, 3)).tolist() == KEYS
+@pytest.mark.parametrize("compiled", ["0", "1"])
+def test_hashes_are_the_same_on_every_machine(
+    monkeypatch: pytest.MonkeyPatch, compiled: str
+) -> None:
+    monkeypatch.setenv("ECHOLESS_COMPILED", compiled)
+    for numbered in (
+        number_shingles([frozenset({"the", "cat", "ада", "決済"})]),
+        word_sets(["The cat: Ада 決済"], 1),
+    ):
+        assert numbered.members.tolist() == HASHES
+        assert band_keys(numbered, Banding(2, 3)).tolist() == KEYS
 
 
-HASHES = [11175787185131693848, 3042635075010022360]
-KEYS = [[3892005666, 769993741]]
+HASHES = [7369093844169431582, 7989558322470750315, 9527475724082507884, 14123895329564050199]
+KEYS = [[3046336025], [911351683]]
 
 
 def test_minhash_values_agree_as_often_as_the_sets_overlap() -> None:
@@ -166,18 +184,20 @@ def test_minhash_values_agree_as_often_as_the_sets_overlap() -> None:
         common = [f"c{rng.random()}" for _ in range(6)]
         sets += [frozenset([*common, *(f"o{rng.random()}" for _ in range(3))]) for _ in range(2)]
     keys = band_keys(number_shingles(sets), Banding(100, 1))
-    assert (keys[::2] == keys[1::2]).mean() == pytest.approx(6 / 12, abs=0.02)
+    assert (keys[:, ::2] == keys[:, 1::2]).mean() == pytest.approx(6 / 12, abs=0.02)
 
 
 def test_thousands_of_equal_sets_are_one_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    plain = meeting_pairs
-    monkeypatch.setattr(
-        "echoless.detect.minhash.meeting_pairs", lambda keys: seen.append(len(keys)) or plain(keys)
-    )
+
+    def spied(*given: object) -> JaccardJoin:
+        seen.append(JaccardJoin(*given))  # type: ignore[arg-type]
+        return seen[-1]
+
+    monkeypatch.setattr("echoless.detect.minhash.JaccardJoin", spied)
     texts = ["Use ruff for linting", "use Ruff for linting!", "**Use** ruff: for linting"] * 50
     found = pairs(memories_of([*texts, "Use ruff for linting now"]), 0.7)
-    assert seen == [2]
+    assert [join.verified for join in seen] == [1]
     assert len(found) == 151 * 150 // 2
 
 
@@ -189,7 +209,16 @@ def test_texts_without_a_word_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"words": 0}, {"words": True}, {"words": 1.5}, {"recall": 1.0}, {"recall": "high"}]
+    "wrong",
+    [
+        {"words": 0},
+        {"words": True},
+        {"words": 1.5},
+        {"recall": 1.0},
+        {"recall": "high"},
+        {"characters": 1},
+        {"characters": 3, "words": 2},
+    ],
 )
 def test_a_setting_out_of_range_is_refused(wrong: dict[str, int | float | str]) -> None:
     with pytest.raises(UsageError, match=next(iter(wrong))):

@@ -25,6 +25,8 @@ def vector_of(memory: Memory) -> tuple[Vector, ...]:
 
 
 class TestGeneralCollection(StoreConformance):
+    narrows_first = True
+
     def url(self, folder: Path) -> str:
         return f"chroma:///{folder}/chroma#notes"
 

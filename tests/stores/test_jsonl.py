@@ -27,6 +27,8 @@ MESSY = (
 
 
 class TestJsonl(StoreConformance):
+    narrows_first = True
+
     def url(self, folder: Path) -> str:
         return f"jsonl:///{folder}/memories.jsonl"
 

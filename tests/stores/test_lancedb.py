@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import lancedb
+import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
@@ -26,6 +28,8 @@ from echoless.errors import (
     UsageError,
 )
 from echoless.model import Memory, Provenance, Vector
+from echoless.stores.base import Head, Scope
+from echoless.stores.lancedb import LanceStore, cells
 from echoless.stores.lancedb.layout import context_schema
 from echoless.stores.lancedb.rows import in_order
 from echoless.testing.stores import (
@@ -40,6 +44,8 @@ from echoless.testing.stores import (
 
 
 class _Unordered(StoreConformance):
+    narrows_first = True
+
     def listed(self, *ids: str) -> list[str]:
         known = {FULL.id: self.kept(FULL)}
         return sorted(ids, key=lambda id_: in_order(known.get(id_, simple(1))))
@@ -401,3 +407,61 @@ def test_two_tables_of_one_folder_have_their_own_lineage(tmp_path: Path) -> None
         "db.one.echoless",
         "db.two.echoless",
     ]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.list_(pa.float32(), 3),
+        pa.list_(pa.float32()),
+        pa.large_list(pa.float32()),
+        pa.list_(pa.float16(), 3),
+    ],
+)
+def test_vectors_cut_from_their_one_buffer_are_those_of_the_rows(kind: pa.DataType) -> None:
+    number = np.float16 if pa.types.is_float16(kind.value_type) else np.float32
+    told = [[1, 2, 3], None, [math.nan, 5, 6], [7, 8, 9]]
+    if cells.dimensions(kind) is None:
+        told += [[], [1]]
+    rows = [None if row is None else [number(each) for each in row] for row in told]
+    expected = [None if row is None else np.array(row, dtype="<f4").tobytes() for row in rows]
+    whole = pa.array(rows, kind)
+    assert cells.read(whole) == expected
+    assert cells.read(whole.slice(1, 2)) == expected[1:3]
+    assert cells.read(pa.concat_arrays([whole.slice(2), whole])) == [*expected[2:], *expected]
+
+
+def test_rows_that_moved_while_a_scope_was_chosen_are_read_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"lancedb:///{tmp_path}/db#memories"
+    fill(url, [simple(n) for n in range(1, 6)])
+    with open_store(url) as store, open_store(url) as other:
+        assert isinstance(store, LanceStore)
+        heads = store._heads
+
+        def moved() -> tuple[dict[Head, int], list[int]]:
+            found = heads()
+            with other.writing():
+                other.remove(["m-1"])
+                other.put([simple(7)])
+            return found
+
+        monkeypatch.setattr(store, "_heads", moved)
+        assert [m.id for m in store.scan(Scope(limit=2))] == ["m-5", "m-7"]
+
+
+def test_cells_that_repeat_are_told_apart_by_type_and_sign(tmp_path: Path) -> None:
+    columns = {
+        "id": ["a", "b", "c", "d"],
+        "text": ["one", "two", "three", "four"],
+        "whole": [1, 0, 1, 0],
+        "truth": [True, False, True, False],
+        "real": [0.0, -0.0, 1.0, -1.0],
+    }
+    lancedb.connect(tmp_path / "db").create_table("notes", pa.table(columns))
+    with open_store(f"lancedb:///{tmp_path}/db#notes") as store:
+        extra = [memory.extra for memory in store.scan()]
+    assert repr(extra) == repr(
+        [{k: columns[k][at] for k in ("whole", "truth", "real")} for at in range(4)]
+    )

@@ -26,6 +26,8 @@ ROW = struct.pack("<384f", *(0.1 * n for n in range(384)))
 
 
 class TestLlmMemory(StoreConformance):
+    narrows_first = True
+
     def url(self, folder: Path) -> str:
         return f"llm-memory:///{folder}/llm_memory.db"
 

@@ -22,6 +22,8 @@ COLUMNS = {"session_id": None, "category": None, "confidence": None}
 
 
 class TestRecall(StoreConformance):
+    narrows_first = True
+
     def url(self, folder: Path) -> str:
         return f"recall:///{folder}/recall.db"
 

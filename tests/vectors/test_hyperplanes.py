@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from echoless.vectors.hyperplanes import MOST_TABLES, layout, pairs_sharing
+from echoless.vectors.banding import pairs_sharing
+from echoless.vectors.hyperplanes import MOST_TABLES, layout
 from echoless.vectors.join import Hits, pairs_above
 
 

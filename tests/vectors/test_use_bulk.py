@@ -1,6 +1,7 @@
 """Many texts through the built-in encoder at once: the same bits as one by one, sooner."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -124,3 +125,14 @@ def test_a_block_whose_rows_depend_on_their_place_certifies_nothing(
     assert BulkModel(backend).certified() == frozenset()
     whole = BulkModel(vars(encoder)["_loaded"]._model).certified()
     assert whole <= set(range(1, LONGEST + 1))
+
+
+def test_threads_that_encode_at_the_same_time_get_the_same_bits(
+    encoder: UniversalSentenceEncoder,
+) -> None:
+    wanted = [texts(300)[at::2] for at in range(2)]
+    fresh = UniversalSentenceEncoder()
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(fresh.encode, wanted))
+    for rows, own in zip(made, wanted, strict=True):
+        assert rows.tobytes() == encoder.encode(own).tobytes()

@@ -109,8 +109,19 @@ def _failed(problem: BaseException, state: State) -> int:
 
 def _interrupted(state: State) -> str:
     if state.writing is None:
-        return "Interrupted; nothing was changed."
+        return f"Interrupted; nothing was changed.{_kept(state)}"
     return f"Interrupted while writing. Nothing is lost: run `echoless check {state.writing}`."
+
+
+def _kept(state: State) -> str:
+    """What the next run need not do again."""
+    if state.encoded is None or not state.encoded[0] or not state.keeps:
+        return ""
+    done, whole = state.encoded
+    return (
+        f" Vectors of {done:,} of {whole:,} texts are kept in the cache: the same command goes on "
+        "from there."
+    )
 
 
 def _silence() -> None:

@@ -100,7 +100,7 @@ def audit_command(
     second = _second_look(report.findings, choices)
     over = limit is not None and report.findings.ratio > limit
     if as_json:
-        look: Json = None if second is None else second.to_json()
+        look = second.to_json() if second else None
         render.show_json({**report_json(report), "second_look": look})
     else:
         blocks = [*audit_blocks(report, plan(report.findings), top=top, pairs=pairs)]
@@ -157,7 +157,7 @@ def similar_command(
     By meaning and by words where an encoder is at hand, by words alone where there is none. Ask it
     before writing a new memory.
     """
-    with open_store(store) as opened:
+    with open_store(store) as opened, Bar(quiet=as_json) as bar:
         chosen = settings_for(opened, Choices(namespace=namespace, encoder=encoder, cache=cache))
         answer = similar(
             opened,
@@ -166,6 +166,7 @@ def similar_command(
             namespace=chosen.namespace,
             encoder=chosen.encoder,
             cache=chosen.cache,
+            progress=bar,
         )
     _show_answer(answer, store, as_json=as_json)
 
@@ -210,7 +211,7 @@ def search_command(
 
     A hidden duplicate that matches folds under its survivor, and its place goes to the next hit.
     """
-    with open_store(store) as opened:
+    with open_store(store) as opened, Bar(quiet=as_json) as bar:
         chosen = settings_for(opened, Choices(namespace=namespace, encoder=encoder, cache=cache))
         answer = search(
             opened,
@@ -221,6 +222,7 @@ def search_command(
             include_duplicates=include_duplicates,
             encoder=chosen.encoder,
             cache=chosen.cache,
+            progress=bar,
         )
     _show_answer(answer, store, as_json=as_json)
 
@@ -253,8 +255,7 @@ def _answer_json(answer: Answer) -> dict[str, Json]:
 
 def _without_vectors(memory: Memory) -> dict[str, Json]:
     """A record for a reader; vectors by model and length only."""
-    lengths: dict[str, Json] = {v.model: v.dimensions for v in memory.vectors}
-    return {**memory_to_json(memory), "vectors": lengths}
+    return {**memory_to_json(memory), "vectors": {v.model: v.dimensions for v in memory.vectors}}
 
 
 def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:

@@ -29,10 +29,14 @@ class State:
     Attributes:
         debug: Whether to show the traceback.
         writing: The store being written to, as it was typed (quoted for a shell).
+        encoded: How many texts of how many got their vectors; None before the first.
+        keeps: Whether made vectors are kept in the cache.
     """
 
     debug: bool = False
     writing: str | None = None
+    encoded: tuple[int, int] | None = None
+    keeps: bool = False
 
 
 @contextmanager
@@ -79,7 +83,7 @@ no_cache_option = click.option(
     flag_value=False,
     default=None,
     type=bool,
-    help="Neither read nor write the cache of vectors.",
+    help="Neither read nor write the caches of vectors and verdicts.",
 )
 
 verifier_option = click.option(
@@ -299,4 +303,8 @@ def mapping_options(command: Function) -> Function:
 
 def settings_for(store: Store, choices: Choices) -> Settings:
     """Flags over environment over file, for one store."""
-    return resolve(layered(choices), proposed=store.profile)
+    settings = resolve(layered(choices), proposed=store.profile)
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.ensure_object(State).keeps = settings.cache
+    return settings

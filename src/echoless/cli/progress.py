@@ -1,4 +1,8 @@
-"""A progress bar on standard error for work that takes longer than a moment."""
+"""A progress bar on standard error for work that takes longer than a moment.
+
+One stage at a time: what is done of how much, how fast, and how long it still takes; where the
+whole is not known yet, how long it has taken.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,29 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+import click
+
+from echoless.cli.options import State
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 DELAY: Final = 0.5
 """Seconds before the bar appears: what ends sooner needs none, and rich is not even imported."""
 
+EVERY: Final = 0.1
+"""Seconds between two changes of one stage: nobody sees more, and counting must cost nothing."""
+
+ENCODING: Final = "encoding"
+"""The stage whose results are kept when the command is interrupted."""
+
 
 class Bar:
-    """Takes `pipeline.Progress` calls; shows them on a terminal, ignores them elsewhere."""
+    """Takes `pipeline.Progress` calls; shows them on a terminal, ignores them elsewhere.
+
+    Either way the outermost edge learns how many texts were encoded, to say so if the command is
+    interrupted.
+    """
 
     def __init__(self, *, quiet: bool = False) -> None:
         """Prepare.
@@ -25,9 +43,12 @@ class Bar:
         """
         self._shown = not quiet and sys.stderr.isatty()
         self._start = monotonic()
+        self._told = 0.0
         self._stage = ""
         self._progress: Progress | None = None
         self._task: TaskID | None = None
+        context = click.get_current_context(silent=True)
+        self._state = None if context is None else context.ensure_object(State)
 
     def __enter__(self) -> Self:
         return self
@@ -43,8 +64,19 @@ class Bar:
 
     def __call__(self, stage: str, done: int, whole: int) -> None:
         """Show how far a stage is; `whole` is 0 where it is not known."""
-        if not self._shown or monotonic() - self._start < DELAY:
+        if stage == ENCODING and self._state is not None:
+            self._state.encoded = (done, whole)
+        if not self._shown:
             return
+        present = monotonic()
+        if present - self._start < DELAY:
+            return
+        if stage == self._stage and present - self._told < EVERY and done != whole:
+            return
+        self._told = present
+        self._show(stage, done, whole)
+
+    def _show(self, stage: str, done: int, whole: int) -> None:
         if self._progress is None:
             self._progress = _opened()
         if self._task is None or stage != self._stage:
@@ -61,8 +93,49 @@ class Bar:
 
 def _opened() -> Progress:
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+    )
+    from rich.text import Text  # noqa: PLC0415
 
-    progress = Progress(console=Console(stderr=True), transient=True)
+    class Pace(ProgressColumn):
+        """Done of all, how many a second, and the time left."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            whole = None if task.total is None else int(task.total)
+            return Text(pace(int(task.completed), whole, speed, task.time_remaining))
+
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        Pace(),
+        console=Console(stderr=True),
+        transient=True,
+    )
     progress.start()
     return progress
+
+
+def pace(done: int, whole: int | None, speed: float | None, left: float | None) -> str:
+    """How far a stage is, such as `512 of 2,000, 431 a second, 0:04 left`.
+
+    Args:
+        done: So many.
+        whole: Of so many; None where that is not known.
+        speed: So many a second; None where it is not known yet.
+        left: Seconds it still takes; None as above.
+    """
+    told = [f"{done:,}" if whole is None else f"{done:,} of {whole:,}"]
+    if speed:
+        told.append(f"{speed:,.0f} a second" if speed >= 10 else f"{speed:.1f} a second")
+    if left is not None and whole is not None:
+        minutes, seconds = divmod(round(left), 60)
+        hours, minutes = divmod(minutes, 60)
+        clock = f"{hours}:{minutes:02}" if hours else f"{minutes}"
+        told.append(f"{clock}:{seconds:02} left")
+    return ", ".join(told)

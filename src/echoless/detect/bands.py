@@ -9,27 +9,38 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.detect.ngram_index import chunks, ranges
+from echoless.compiled import compiled
 from echoless.detect.shingle_sets import ShingleSets
+from echoless.detect.shingling import in_order
 
 Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 Keys = NDArray[np.uint32]
 
-PERMUTATIONS_VERSION: Final = 1
+PERMUTATIONS_VERSION: Final = 2
 """Part of every seed: another number is another family of permutations."""
 
 MOST_ROWS: Final = 8
 MOST_PERMUTATIONS: Final = 384
-PAIR_CHUNK: Final = 1 << 15
-"""Pairs enumerated at a time, about 20 MiB with their keys."""
+"""Where there is nothing to choose by: MinHash values of a set."""
+
+CHOSEN_FROM: Final = 20_000
+"""Sets from which on the banding is chosen by what it will cost."""
+
+MOST_AFFORDED: Final = 2_048
+SAMPLED: Final = 1 << 15
+"""Pairs of sets drawn to see how alike unrelated ones are."""
+
+HASH_COST, KEY_COST, PAIR_COST = 0.3, 15.0, 60.0
+"""Nanoseconds of a MinHash value for one member, of a band key in its sort, of a pair compared:
+measured, and only their proportion matters."""
+
+SETS_AT_ONCE: Final = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +60,26 @@ class Banding:
         return float(1.0 - (1.0 - similarity**self.rows) ** self.bands)
 
 
+def bandings(threshold: float, recall: float) -> list[Banding]:
+    """For each number of rows the fewest bands that keep the promise, most rows first.
+
+    That is `b = ln(1 - recall) / ln(1 - threshold^r)`, rounded up.
+    """
+    made = []
+    for rows in range(MOST_ROWS, 0, -1):
+        agree = threshold**rows
+        if agree >= 1.0:
+            made.append(Banding(1, rows))
+        elif agree > 0.0:
+            made.append(Banding(math.ceil(math.log1p(-recall) / math.log1p(-agree)), rows))
+    return made
+
+
 def banding_for(threshold: float, recall: float) -> Banding | None:
     """The most selective banding that finds a pair at the threshold with probability `recall`.
 
-    The most rows for which `b = ln(1 - recall) / ln(1 - threshold^r)` bands, rounded up, need at
-    most `MOST_PERMUTATIONS` values: more rows let fewer dissimilar pairs through.
+    Of those with at most `MOST_PERMUTATIONS` values the one with the most rows: more rows let
+    fewer dissimilar pairs through.
 
     Args:
         threshold: Jaccard similarity, 0 to 1.
@@ -62,74 +88,83 @@ def banding_for(threshold: float, recall: float) -> Banding | None:
     Returns:
         The banding, or None if the threshold is too low for any.
     """
-    for rows in range(MOST_ROWS, 0, -1):
-        agree = threshold**rows
-        if agree >= 1.0:
-            return Banding(1, rows)
-        if agree <= 0.0:
-            continue
-        bands = math.ceil(math.log1p(-recall) / math.log1p(-agree))
-        if bands * rows <= MOST_PERMUTATIONS:
-            return Banding(bands, rows)
-    return None
+    fits = (b for b in bandings(threshold, recall) if b.bands * b.rows <= MOST_PERMUTATIONS)
+    return next(fits, None)
 
 
-def band_keys(sets: ShingleSets, banding: Banding) -> Keys:
-    """One 32-bit key for each set and band; equal bands have equal keys.
+def banding_at(sets: ShingleSets, threshold: float, recall: float) -> Banding | None:
+    """The banding for these sets: as `banding_for`; for many sets the one that costs least.
+
+    More rows cost more MinHash values and spare comparisons of dissimilar pairs, of which there
+    are the more the larger the store. How many, a sample of pairs tells.
+    """
+    known = banding_for(threshold, recall)
+    count = len(sets.starts) - 1
+    if known is None or count < CHOSEN_FROM:
+        return known
+    drawn = np.random.default_rng(PERMUTATIONS_VERSION).integers(0, count, (2, SAMPLED))
+    alike = sets.jaccard(*drawn[:, drawn[0] != drawn[1]])
+    pairs = count * (count - 1) / 2
+
+    def cost(made: Banding) -> float:
+        hashing = HASH_COST * len(sets.members) * made.bands * made.rows
+        meeting = pairs * float(np.mean(alike[alike < threshold] ** made.rows)) * made.bands
+        return hashing + KEY_COST * count * made.bands + PAIR_COST * meeting
+
+    afforded = [b for b in bandings(threshold, recall) if b.bands * b.rows <= MOST_AFFORDED]
+    return min(afforded, key=cost)
+
+
+def band_keys(sets: ShingleSets, banding: Banding, first: int = 0, last: int | None = None) -> Keys:
+    """One 32-bit key for each band and set; equal bands have equal keys.
+
+    Args:
+        sets: None of them empty.
+        banding: How signatures are cut.
+        first: The first band wanted.
+        last: The band after the last one wanted; all by default.
 
     Returns:
-        Shape (sets, bands), uint32. Different bands share a key once in 2^32; that costs a
+        Shape (bands, sets), uint32. Different bands share a key once in 2^32; that costs a
         comparison and nothing else.
     """
-    keys = np.empty((len(sets.starts) - 1, banding.bands), dtype=np.uint32)
-    for band in range(banding.bands):
-        key = np.zeros(len(keys), dtype=np.uint64)
-        for row in range(banding.rows):
-            seed = _seed(band * banding.rows + row)
-            smallest = np.minimum.reduceat(_mix(sets.hashes ^ seed)[sets.members], sets.starts[:-1])
-            key = _mix(key ^ smallest)
-        keys[:, band] = key >> np.uint64(32)
-    return keys
+    last = banding.bands if last is None else last
+    rows = banding.rows
+    seeds = np.array([_seed(at) for at in range(first * rows, last * rows)], dtype=np.uint32)
+    count = len(sets.starts) - 1
+    made = np.empty((last - first, count), dtype=np.uint32)
+    if not compiled():
+        for band in range(last - first):
+            made[band] = _keys(sets, seeds[band * rows : (band + 1) * rows])
+        return made
+    from echoless.detect import minhash_kernels as kernels  # noqa: PLC0415 - needs numba
+
+    def work(begin: int) -> None:
+        end = min(begin + SETS_AT_ONCE, count)
+        kernels.keys(sets.starts, sets.members, seeds, rows, begin, end, made)
+
+    for _ in in_order(work, range(0, count, SETS_AT_ONCE)):
+        pass
+    return made
 
 
-def _seed(number: int) -> np.uint64:
+def _keys(sets: ShingleSets, seeds: Keys) -> Keys:
+    """Keys of one band."""
+    members = (sets.members >> np.uint64(32)).astype(np.uint32)
+    key = np.zeros(len(sets.starts) - 1, dtype=np.uint32)
+    for seed in seeds:
+        key = _mix(key ^ np.minimum.reduceat(_mix(members ^ seed), sets.starts[:-1]))
+    return key
+
+
+def _seed(number: int) -> int:
     text = f"echoless minhash {PERMUTATIONS_VERSION} {number}"
-    raw = hashlib.blake2b(text.encode("ascii"), digest_size=8).digest()
-    return np.uint64(int.from_bytes(raw, "little"))
+    raw = hashlib.blake2b(text.encode("ascii"), digest_size=4).digest()
+    return int.from_bytes(raw, "little")
 
 
-def _mix(values: Words) -> Words:
-    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a fixed permutation of 64 bits."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
-
-
-def meeting_pairs(keys: Keys) -> Iterator[tuple[Ints, Ints]]:
-    """Pairs of sets that share at least one band, in chunks of bounded size.
-
-    A pair belongs to the first band it meets in, so none comes twice and none has to be remembered.
-
-    Yields:
-        Set numbers of both sides, one < other, int64.
-    """
-    for band in range(keys.shape[1]):
-        for one, other in _same_key(keys[:, band]):
-            new = (keys[one, :band] != keys[other, :band]).all(axis=1)
-            if new.any():
-                yield one[new], other[new]
-
-
-def _same_key(column: Keys) -> Iterator[tuple[Ints, Ints]]:
-    """All pairs of positions of one column that hold the same key."""
-    order = np.argsort(column, kind="stable")
-    ordered = column[order]
-    ends = np.searchsorted(ordered, ordered, side="right")
-    following = ends - np.arange(len(ordered)) - 1
-    paired = np.flatnonzero(following)
-    for chunk in chunks(following[paired], PAIR_CHUNK):
-        places = paired[chunk]
-        yield (
-            np.repeat(order[places], following[places]),
-            order[ranges(places + 1, following[places])],
-        )
+def _mix(values: Keys) -> Keys:
+    """The finaliser of MurmurHash3 (Appleby): a fixed permutation of 32 bits."""
+    values = (values ^ (values >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    values = (values ^ (values >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return values ^ (values >> np.uint32(16))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from echoless.model import Candidate, JsonObject, Memory
 from echoless.tally import Tally
@@ -13,10 +13,6 @@ from echoless.vectors.base import Vectoriser
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-DENSE: Final = 0.9
-"""From this similarity on partners count as equally close where there are more than are wanted: of
-many that say nearly the same the better survivors are looked at, not the accidentally closest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +120,11 @@ class BulkDetector(Protocol):
         Args:
             memories: One partition, best survivor first.
             tally: As in `Detector.detect`; told for how many memories `most` cut something.
-            most: Partners wanted for each memory among those that stand before it: the closest
-                first, similarities of `DENSE` and more counting as equal, then the lower position.
-                None: every pair that passes.
+            most: Partners wanted for each memory among those that stand before it: half of them,
+                rounded up, the first of those with a similarity of `DENSE` or more (in a crowd that
+                says one thing the better survivors matter, not the accidentally closest), the
+                others the closest of the rest (among look-alikes a double is what is closest); ties
+                to the lower position. None: every pair that passes.
 
         Yields:
             Each pair once in all blocks together, similarity exact in the detector's measure.

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from echoless.detect.base import DetectorOptions
 from echoless.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,12 @@ class Gate:
         if self.inclusive:
             return similarity >= self.threshold
         return similarity > self.threshold
+
+    def passing(self, similarities: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which of them pass."""
+        if self.inclusive:
+            return similarities >= self.threshold
+        return similarities > self.threshold
 
 
 def check_threshold(name: str, options: DetectorOptions) -> None:

@@ -7,15 +7,24 @@ from collections.abc import Iterator, Sequence
 from math import sqrt
 from typing import Final
 
-from echoless.detect.base import Card, DetectorOptions
-from echoless.detect.classes import by_id, fold, pairs_between, pairs_within
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.compiled import MISSING, compiled
+from echoless.detect.base import Card, DetectorOptions, Proposed
+from echoless.detect.classes import by_id, pairs_between, pairs_within
 from echoless.detect.gate import count_setting, gate_for, refuse_unknown
-from echoless.detect.ngram_index import DECIMALS, similar_pairs, tf_idf
+from echoless.detect.ngram_index import DECIMALS, Likeness
+from echoless.detect.partners import proposed
+from echoless.detect.term_rows import TermRows, gram_rows, rows_and_clues
+from echoless.detect.wording_join import LOOKED_AT, WordingJoin
 from echoless.model import Candidate, Memory
 from echoless.tally import Tally
-from echoless.text import char_ngrams, normalise
+from echoless.text import char_ngrams
 
 __all__ = ["LexicalDetector", "pair_similarity"]
+
+Ints = NDArray[np.int64]
 
 NAME: Final = "lexical"
 
@@ -23,6 +32,9 @@ DEFAULT_THRESHOLD: Final = 0.25
 """Finds 86 % of the gold pairs of the development store at 1.3 candidates for each memory, 28 % at
 0.60. One step lower, 0.20, finds 90 % for twice the candidates, and their number grows with the
 store: 10,000 made-up texts already give 11 for each at 0.25 (`benchmarks/results/detectors.md`)."""
+
+EXACT_UP_TO: Final = 20_000
+"""Memories up to which every pair is scored."""
 
 
 def pair_similarity(one: str, other: str) -> float:
@@ -44,16 +56,17 @@ class LexicalDetector:
     """Proposes memories with a high cosine of character-n-gram TF-IDF vectors.
 
     Terms are `echoless.text.char_ngrams` of the case-folded normal form (3 characters, 2 for
-    scripts written without spaces; setting `n`). The weights (`ngram_index.tf_idf`) are statistics
+    scripts written without spaces; setting `n`). The weights (`term_rows.TermRows`) are statistics
     of the memories handed in, so a similarity holds within one run only. Every pair at or above
-    the threshold is found; cosines are float64, rounded to six decimals before they are compared.
+    the threshold is found (`propose` says where not); cosines are float64, rounded to six decimals
+    before they are compared.
     """
 
     name = NAME
     card = Card(
         finds="shared wording in any order, rewordings that keep the rare words, typos, inflection",
         misses="the same said in other words, or in another language",
-        cost="n^2 / 2 short dense products plus postings of rare n-grams, in tiles of 16 MiB",
+        cost="n^2 / 2 short products up to 20,000 memories, then n times 4,096 postings",
         threshold=DEFAULT_THRESHOLD,
     )
 
@@ -61,26 +74,67 @@ class LexicalDetector:
         refuse_unknown(NAME, options, "n")
         self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
         self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
+        self._pulse = options.pulse
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
         """Propose pairs whose cosine passes the threshold.
 
-        Texts of which normalisation leaves nothing are skipped as "nothing but dressing".
+        Texts of which normalisation leaves nothing are skipped as "nothing but dressing". Texts of
+        the same n-grams are one comparison, however many they are.
         """
-        told = []
-        for memory in by_id(memories):
-            form = normalise(memory.content, fold_case=True)
-            if form:
-                told.append((form, memory))
-            else:
-                tally.skip("nothing but dressing", memory.id)
-        yield from self._pairs(list(fold(told).values()))
+        told = by_id(memories)
+        rows = gram_rows((memory.content for memory in told), self._n)
+        places = self._filled(told, rows, tally)
+        first = rows.first_equal()
+        kept = places[first[places] == places]
+        classes: dict[int, list[Memory]] = {row: [] for row in kept.tolist()}
+        for place in places.tolist():
+            classes[int(first[place])].append(told[place])
+        members = list(classes.values())
+        for each in members:
+            yield from pairs_within(each, NAME, 1.0)
+        for pairs in Likeness(rows.chosen(kept), self._gate).pairs():
+            self._pulse()
+            found = zip(*(side.tolist() for side in pairs.arrays), strict=True)
+            for one, other, similarity in found:
+                yield from pairs_between(members[one], members[other], NAME, similarity)
 
-    def _pairs(self, classes: Sequence[Sequence[Memory]]) -> Iterator[Candidate]:
-        for members in classes:
-            yield from pairs_within(members, NAME, 1.0)
-        bags = (char_ngrams(members[0].content, self._n) for members in classes)
-        rows = tf_idf(bags, [len(members) for members in classes])
-        for one, other, cosine in similar_pairs(rows, self._gate.threshold):
-            if self._gate.passes(cosine):
-                yield from pairs_between(classes[one], classes[other], NAME, cosine)
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Propose pairs as arrays, see `echoless.detect.base.BulkDetector`.
+
+        Every pair is scored up to `EXACT_UP_TO` memories, and where all pairs are wanted; beyond,
+        those that share their rarest words (`wording_join.py`), which is told.
+        """
+        contents = (memory.content for memory in memories)
+        if most is None or len(memories) <= EXACT_UP_TO:
+            rows = gram_rows(contents, self._n)
+            places = self._filled(memories, rows, tally)
+            found = Likeness(rows.chosen(places), self._gate, most).pairs()
+        else:
+            rows, clues = rows_and_clues(contents, self._n)
+            places = self._filled(memories, rows, tally)
+            tally.note(_narrowed(len(memories)))
+            join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)
+            found = join.pairs()
+        for block in proposed(found, places, NAME, tally, most):
+            self._pulse()
+            yield block
+
+    def _filled(self, memories: Sequence[Memory], rows: TermRows, tally: Tally) -> Ints:
+        """Where the memories stand that have n-grams; the others are counted."""
+        filled = np.diff(rows.starts) > 0
+        nothing = [memories[at].id for at in np.flatnonzero(~filled).tolist()]
+        if nothing:
+            tally.skip("nothing but dressing", *nothing)
+        return np.flatnonzero(filled)
+
+
+def _narrowed(count: int) -> str:
+    slow = "" if compiled() else f" {MISSING}."
+    return (
+        f"{NAME}: {count:,} memories are too many to score every pair; each was scored with the "
+        f"{LOOKED_AT} or more before it that share most of its rarest words. Measured, that finds "
+        f"all closest partners from a similarity of 0.5 and 95 % from 0.4 on.{slow}"
+    )

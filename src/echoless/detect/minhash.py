@@ -1,4 +1,4 @@
-"""MinHash: shared words or runs of words, found without comparing every pair."""
+"""MinHash: shared words, runs of words or characters, found without comparing every pair."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from echoless.detect.bands import Banding, band_keys, banding_for, meeting_pairs
-from echoless.detect.base import Card, DetectorOptions
-from echoless.detect.classes import by_id, fold, pairs_between, pairs_within
+from echoless.compiled import MISSING, compiled
+from echoless.detect.bands import Banding, banding_at, banding_for
+from echoless.detect.base import Card, DetectorOptions, Proposed
+from echoless.detect.classes import by_id, pairs_between, pairs_within
 from echoless.detect.gate import count_setting, gate_for, refuse_unknown, share_setting
-from echoless.detect.shingle_sets import Ints, ShingleSets, number_shingles
+from echoless.detect.jaccard_join import JaccardJoin
+from echoless.detect.partners import proposed
+from echoless.detect.shingle_sets import ShingleSets, gram_sets, word_sets
 from echoless.errors import UsageError
 from echoless.model import Candidate, Memory
 from echoless.tally import Tally
-from echoless.text import word_shingles
 
 __all__ = ["MinHashDetector"]
+
+Ints = NDArray[np.int64]
 
 NAME: Final = "minhash"
 
@@ -29,14 +34,18 @@ DEFAULT_WORDS: Final = 1
 
 DEFAULT_RECALL: Final = 0.999
 
+SLOW_FROM: Final = 50_000
+"""Memories from which on it is told that a compiler would make it faster."""
+
 
 class MinHashDetector:
-    """Proposes memories whose sets of word shingles have a high Jaccard similarity.
+    """Proposes memories whose sets of shingles have a high Jaccard similarity.
 
-    Shingles are `echoless.text.word_shingles` (setting `words`: words in a shingle). Sets that
-    share a band of MinHash values (`bands.py`) are compared exactly, so a similarity is never an
-    estimate; a pair at the very threshold is met with probability `expected_recall` (setting
-    `recall`), one above it with more.
+    Shingles are `echoless.text.word_shingles` (setting `words`: words in a shingle), or with the
+    setting `characters` the `echoless.text.char_ngrams` of so many characters. Sets that share a
+    band of MinHash values (`bands.py`) are compared exactly, so a similarity is never an estimate;
+    a pair at the very threshold is met with probability `expected_recall` (setting `recall`), one
+    above it with more.
     """
 
     name = NAME
@@ -48,11 +57,20 @@ class MinHashDetector:
     )
 
     def __init__(self, options: DetectorOptions) -> None:
-        refuse_unknown(NAME, options, "words", "recall")
+        refuse_unknown(NAME, options, "words", "characters", "recall")
+        if {"words", "characters"} <= set(options.settings):
+            raise UsageError(
+                f"The detector {NAME!r} takes shingles of words or of characters: drop one of the "
+                "settings 'words' and 'characters'."
+            )
         self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
         self._words = count_setting(NAME, options, "words", default=DEFAULT_WORDS, least=1, most=16)
-        recall = share_setting(NAME, options, "recall", default=DEFAULT_RECALL)
-        self.banding = _banding(self._gate.threshold, recall)
+        self._characters = "characters" in options.settings
+        if self._characters:
+            self._words = count_setting(NAME, options, "characters", default=3, least=2, most=8)
+        self._recall = share_setting(NAME, options, "recall", default=DEFAULT_RECALL)
+        self._pulse = options.pulse
+        self.banding = _banding(self._gate.threshold, self._recall)
 
     @property
     def expected_recall(self) -> float:
@@ -62,43 +80,49 @@ class MinHashDetector:
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
         """Propose pairs whose Jaccard similarity passes the threshold.
 
-        Texts without a word, such as `***`, are skipped as "no words".
+        Texts without a word, such as `***`, are skipped as "no words". Texts of equal sets are
+        one comparison, however many they are.
         """
-        told = []
-        for memory in by_id(memories):
-            shingles = word_shingles(memory.content, self._words)
-            if shingles:
-                told.append((shingles, memory))
-            else:
-                tally.skip("no words", memory.id)
-        folded = fold(told)
-        yield from self._pairs(list(folded), list(folded.values()))
+        told = by_id(memories)
+        sets, places = self._sets(told, tally)
+        first = sets.first_equal()
+        kept = np.flatnonzero(first == np.arange(len(first)))
+        classes: dict[int, list[Memory]] = {row: [] for row in kept.tolist()}
+        for row, place in zip(first.tolist(), places.tolist(), strict=True):
+            classes[row].append(told[place])
+        members = list(classes.values())
+        for each in members:
+            yield from pairs_within(each, NAME, 1.0)
+        for pairs in self._join(sets.chosen(kept), None).pairs():
+            self._pulse()
+            found = zip(*(side.tolist() for side in pairs.arrays), strict=True)
+            for one, other, similarity in found:
+                yield from pairs_between(members[one], members[other], NAME, similarity)
 
-    def _pairs(
-        self, shingles: Sequence[frozenset[str]], classes: Sequence[Sequence[Memory]]
-    ) -> Iterator[Candidate]:
-        for members in classes:
-            yield from pairs_within(members, NAME, 1.0)
-        if len(classes) < 2:
-            return
-        sets = number_shingles(shingles)
-        for meeting in meeting_pairs(band_keys(sets, self.banding)):
-            for one, other, similarity in self._confirm(sets, *meeting):
-                yield from pairs_between(classes[one], classes[other], NAME, similarity)
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Propose pairs as arrays, see `echoless.detect.base.BulkDetector`."""
+        sets, places = self._sets(memories, tally)
+        if len(places) >= SLOW_FROM and not compiled():
+            tally.note(f"{NAME}: {MISSING}")
+        for block in proposed(self._join(sets, most).pairs(), places, NAME, tally, most):
+            self._pulse()
+            yield block
 
-    def _confirm(
-        self, sets: ShingleSets, one: Ints, other: Ints
-    ) -> Iterator[tuple[int, int, float]]:
-        """The pairs that pass, with their exact similarity; sizes rule out most of the others."""
-        sizes = sets.sizes
-        smaller, larger = np.minimum(sizes[one], sizes[other]), np.maximum(sizes[one], sizes[other])
-        fits = smaller / larger >= self._gate.threshold
-        found = sets.jaccard(one[fits], other[fits]).tolist()
-        for left, right, similarity in zip(
-            one[fits].tolist(), other[fits].tolist(), found, strict=True
-        ):
-            if self._gate.passes(similarity):
-                yield left, right, similarity
+    def _sets(self, memories: Sequence[Memory], tally: Tally) -> tuple[ShingleSets, Ints]:
+        """Sets that are not empty, and where the memories of each stand."""
+        made = gram_sets if self._characters else word_sets
+        sets = made((memory.content for memory in memories), self._words)
+        empty = sets.sizes == 0
+        if empty.any():
+            tally.skip("no words", *(memories[at].id for at in np.flatnonzero(empty).tolist()))
+        places = np.flatnonzero(~empty)
+        return sets.chosen(places) if empty.any() else sets, places
+
+    def _join(self, sets: ShingleSets, most: int | None) -> JaccardJoin:
+        banding = banding_at(sets, self._gate.threshold, self._recall) or self.banding
+        return JaccardJoin(sets, self._gate, banding, most)
 
 
 def _banding(threshold: float, recall: float) -> Banding:

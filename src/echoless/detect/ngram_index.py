@@ -10,19 +10,26 @@ the way that is cheap for them:
 * all others through their short postings.
 
 The sum is the cosine up to float32 rounding; it only screens. What passes is scored again in
-float64, term by term in a fixed order. Memory: a few tiles of `TILE` x `TILE`, whatever the number
-of rows; the rows themselves are linear in the text.
+float64, term by term in a fixed order. Where only so many partners are wanted, a row that has them
+is screened for closer ones only. Memory: a few tiles of `TILE` x `TILE`, whatever the number of
+rows; the rows themselves are linear in the text.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from echoless.compiled import compiled
+from echoless.detect.gate import Gate
+from echoless.detect.partners import Pairs, closest_before, together
+from echoless.detect.shingling import chunks, in_order, ranges
+from echoless.detect.term_rows import TermRows
+from echoless.vectors.crowd import DENSE
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,61 +46,6 @@ SCREEN_LOSS: Final = 1e-4
 `DENSE_TERMS` of them is off by at most 384 * 2^-23 = 4.6e-5 of itself."""
 
 DECIMALS: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class TermRows:
-    """Sparse rows of unit length, one for each text.
-
-    Attributes:
-        starts: Shape (rows + 1,), int64: where each row begins in the two arrays below.
-        terms: Shape (entries,), int64: term numbers, ascending within a row.
-        weights: Shape (entries,), float64, positive; each row has Euclidean length 1.
-        terms_in_all: Number of different terms.
-    """
-
-    starts: Ints
-    terms: Ints
-    weights: Floats
-    terms_in_all: int
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return len(self.starts) - 1
-
-
-def tf_idf(bags: Iterable[Sequence[str]], copies: Sequence[int]) -> TermRows:
-    """TF-IDF rows.
-
-    `weight = tf * (ln((1 + n) / (1 + df)) + 1)`, rows divided by their Euclidean length: raw counts
-    and smooth idf, as scikit-learn documents for `TfidfTransformer(smooth_idf=True)`.
-
-    Args:
-        bags: Terms of each text with repeats, none empty. Read once, one at a time.
-        copies: How many memories each text stands for; n and df count memories.
-    """
-    numbers: dict[str, int] = {}
-    lengths: list[int] = []
-    terms: list[int] = []
-    counts: list[int] = []
-    for bag in bags:
-        counted = Counter(bag)
-        lengths.append(len(counted))
-        terms.extend(numbers.setdefault(term, len(numbers)) for term in counted)
-        counts.extend(counted.values())
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-    flat = np.array(terms, dtype=np.int64)
-    owners = np.repeat(np.arange(len(copies)), lengths)
-    order = np.lexsort((flat, owners))
-    flat = flat[order]
-    times = np.array(copies, dtype=np.float64)
-    df = np.bincount(flat, weights=times[owners], minlength=len(numbers))
-    idf = np.log((1.0 + times.sum()) / (1.0 + df)) + 1.0
-    weights = np.array(counts, dtype=np.float64)[order] * idf[flat]
-    if len(copies):
-        weights /= np.sqrt(np.add.reduceat(weights**2, starts[:-1]))[owners]
-    return TermRows(starts, flat, weights, len(numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +69,65 @@ class _Tile:
     weights: Floats
 
 
-def similar_pairs(rows: TermRows, threshold: float) -> Iterator[tuple[int, int, float]]:
-    """All pairs of rows whose cosine, rounded to six decimals, is at least `threshold`.
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """All similar pairs of rows.
 
-    Args:
+    Attributes:
         rows: Rows of unit length.
-        threshold: 0 to 1, inclusive.
-
-    Yields:
-        `(row, other, cosine)` with row < other, each pair once.
+        gate: Which cosines pass, rounded to six decimals.
+        most: Partners wanted for each row among those before it, see `closest_before`; None: all.
     """
-    exact = _Scorer(rows)
-    cutoff = max(threshold * (1.0 - SCREEN_LOSS) - 10.0**-DECIMALS, 1e-7)
-    tiles = _tiles(rows)
-    for number, left in enumerate(tiles):
-        for right in tiles[number:]:
-            near = np.argwhere(_product(left, right) >= cutoff)
-            near += (left.first, right.first)
-            yield from exact.pairs(near[near[:, 0] < near[:, 1]], threshold)
+
+    rows: TermRows
+    gate: Gate
+    most: int | None = None
+
+    def pairs(self) -> Iterator[Pairs]:
+        """Blocks of pairs; each pair once."""
+        tiles = _tiles(self.rows)
+        if self.most is None:
+            met = ((left, right) for at, right in enumerate(tiles) for left in tiles[: at + 1])
+            yield from in_order(lambda both: self._near(*both, self._cutoff)[0], met)
+        else:
+            yield from in_order(lambda at: self._closest(tiles, at), range(len(tiles)))
+
+    @property
+    def _cutoff(self) -> float:
+        return max(self.gate.threshold * (1.0 - SCREEN_LOSS) - 10.0**-DECIMALS, 1e-7)
+
+    def _closest(self, tiles: list[_Tile], at: int) -> Pairs:
+        """The partners wanted of the rows of one tile."""
+        right, most = tiles[at], self.most or 0
+        floor = np.full(len(right.dense), self._cutoff)
+        cut = np.zeros(len(floor), dtype=np.bool_)
+        kept = together([])
+        for left in tiles[: at + 1]:
+            new, passed_over = self._near(left, right, floor)
+            met = together([kept, new])
+            found = np.bincount(met.other - right.first, minlength=len(floor))
+            cut |= passed_over | (found > most)
+            kept = closest_before(met, most)
+            full = found >= most
+            least = np.full(len(floor), 2.0)
+            np.minimum.at(least, kept.other - right.first, kept.similarity)
+            closer = np.maximum(floor, least * (1.0 - SCREEN_LOSS) - 10.0**-DECIMALS)
+            floor = np.where(full, np.where(least >= DENSE, np.inf, closer), floor)
+        return replace(kept, cut=int(np.count_nonzero(cut)))
+
+    def _near(
+        self, left: _Tile, right: _Tile, floor: float | Floats
+    ) -> tuple[Pairs, NDArray[np.bool_]]:
+        """Pairs of two tiles that pass, and which rows of the right one were not screened fully."""
+        product = _product(left, right)
+        if left.first == right.first:
+            product = np.triu(product, 1)
+        near = product >= floor
+        one, other = np.nonzero(near)
+        passed_over = np.asarray(((product >= self._cutoff) & ~near).any(axis=0))
+        one, other = one + left.first, other + right.first
+        found = Pairs(one, other, _cosines(self.rows, one, other))
+        return found.where(self.gate.passing(found.similarity)), passed_over
 
 
 def _tiles(rows: TermRows) -> list[_Tile]:
@@ -144,10 +137,10 @@ def _tiles(rows: TermRows) -> list[_Tile]:
 
 def _dense_columns(rows: TermRows) -> Ints:
     """Column of each frequent term in the dense part, -1 for all others."""
-    held = np.bincount(rows.terms, minlength=rows.terms_in_all)
+    held = np.bincount(rows.terms, minlength=len(rows.idf))
     often = np.flatnonzero(held >= max(2.0, rows.rows * DENSE_SHARE))
     often = often[np.argsort(-held[often], kind="stable")][:DENSE_TERMS]
-    columns = np.full(rows.terms_in_all, -1, dtype=np.int64)
+    columns = np.full(len(rows.idf), -1, dtype=np.int64)
     columns[often] = np.arange(len(often))
     return columns
 
@@ -155,15 +148,16 @@ def _dense_columns(rows: TermRows) -> Ints:
 def _tile(rows: TermRows, first: int, columns: Ints) -> _Tile:
     last = min(first + TILE, rows.rows)
     entries = slice(int(rows.starts[first]), int(rows.starts[last]))
-    terms, weights = rows.terms[entries], rows.weights[entries]
-    own = np.repeat(np.arange(last - first), np.diff(rows.starts[first : last + 1]))
+    terms = rows.terms[entries]
+    own: Ints = np.repeat(np.arange(last - first), np.diff(rows.starts[first : last + 1]))
+    weights = rows.counts[entries] * rows.idf[terms] / rows.lengths[first:last][own]
     column = columns[terms]
     often = column >= 0
     dense = np.zeros((last - first, int(columns.max(initial=-1)) + 1), dtype=np.float32)
     dense[own[often], column[often]] = weights[often]
     own, terms, weights = own[~often], terms[~often], weights[~often]
     order = np.argsort(terms, kind="stable")
-    rare, begins = np.unique(terms[order], return_index=True)
+    rare, begins = np.unique(terms[order].astype(np.int64), return_index=True)
     starts = np.append(begins, len(terms)).astype(np.int64)
     return _Tile(first, dense, rare, starts, own[order], weights[order])
 
@@ -171,6 +165,13 @@ def _tile(rows: TermRows, first: int, columns: Ints) -> _Tile:
 def _product(left: _Tile, right: _Tile) -> Floats:
     """Cosines of all pairs of two tiles up to float32 rounding, shape (rows, other rows)."""
     shape = len(left.dense), len(right.dense)
+    if compiled():
+        from echoless.detect import lexical_kernels as kernels  # noqa: PLC0415 - needs numba
+
+        made = (left.dense @ right.dense.T).astype(np.float64)
+        mine, theirs = ((t.rare, t.starts, t.posts, t.weights) for t in (left, right))
+        kernels.add_rare(mine, theirs, made)
+        return made
     sums = np.zeros(shape[0] * shape[1])
     for posts, others, products in _rare_products(left, right):
         sums += np.bincount(posts * shape[1] + others, weights=products, minlength=len(sums))
@@ -190,47 +191,30 @@ def _rare_products(left: _Tile, right: _Tile) -> Iterator[tuple[Ints, Ints, Floa
         yield left.posts[one], right.posts[other], left.weights[one] * right.weights[other]
 
 
-def ranges(starts: Ints, counts: Ints) -> Ints:
-    """`start, start + 1, …` for each start, `count` numbers each, one after the other."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    numbers: Ints = np.arange(total) + np.repeat(starts - (ends - counts), counts)
-    return numbers
-
-
-def chunks(costs: Ints, limit: int) -> Iterator[slice]:
-    """Cut positions into runs whose costs sum up to about `limit`, at least one position each."""
-    ends = np.cumsum(costs)
-    start, spent = 0, 0
-    while start < len(costs):
-        stop = max(start + 1, int(np.searchsorted(ends, spent + limit, side="right")))
-        yield slice(start, stop)
-        start, spent = stop, int(ends[stop - 1])
-
-
-class _Scorer:
+def _cosines(rows: TermRows, one: Ints, other: Ints) -> Floats:
     """Exact cosines in float64, summed in the order of the second row's terms."""
+    made = np.empty(len(one))
+    if compiled():
+        from echoless.detect import lexical_kernels as kernels  # noqa: PLC0415 - needs numba
 
-    def __init__(self, rows: TermRows) -> None:
-        self._rows = rows
-        self._spread = np.zeros(rows.terms_in_all)
+        told = rows.starts, rows.terms, rows.counts
+        kernels.cosines(told, (rows.idf, rows.lengths), one, other, made)
+        return made
+    spread = np.zeros(len(rows.idf))
+    bounds = np.flatnonzero(np.r_[True, np.diff(one) != 0, True][: len(one) + 1])
+    for begin, end in zip(bounds.tolist(), bounds[1:].tolist(), strict=False):
+        made[begin:end] = cosines_of(rows, int(one[begin]), other[begin:end], spread)
+    return made
 
-    def pairs(self, near: Ints, threshold: float) -> Iterator[tuple[int, int, float]]:
-        """Score pairs, shape (pairs, 2) ordered by the first column, and keep the similar ones."""
-        found, begins = np.unique(near[:, 0], return_index=True)
-        for row, others in zip(found.tolist(), np.split(near[:, 1], begins[1:]), strict=False):
-            cosines = self._cosines(row, others)
-            for other, cosine in zip(others.tolist(), cosines.tolist(), strict=True):
-                if cosine >= threshold:
-                    yield row, other, cosine
 
-    def _cosines(self, row: int, others: Ints) -> Floats:
-        starts, terms, weights = self._rows.starts, self._rows.terms, self._rows.weights
-        own = slice(int(starts[row]), int(starts[row + 1]))
-        self._spread[terms[own]] = weights[own]
-        counts = starts[others + 1] - starts[others]
-        entries = ranges(starts[others], counts)
-        products = self._spread[terms[entries]] * weights[entries]
-        sums = np.add.reduceat(products, np.cumsum(counts) - counts)
-        self._spread[terms[own]] = 0.0
-        return np.minimum(np.round(sums, DECIMALS), 1.0)
+def cosines_of(rows: TermRows, row: int, others: Ints, spread: Floats) -> Floats:
+    """Exact cosines of one row with others, rounded; `spread` is zero for every term, and stays."""
+    own = slice(int(rows.starts[row]), int(rows.starts[row + 1]))
+    spread[rows.terms[own]] = rows.counts[own] * np.square(rows.idf[rows.terms[own]])
+    sizes = rows.starts[others + 1] - rows.starts[others]
+    entries = ranges(rows.starts[others], sizes)
+    products = spread[rows.terms[entries]] * rows.counts[entries]
+    sums = np.bincount(np.repeat(np.arange(len(others)), sizes), products, len(others))
+    spread[rows.terms[own]] = 0.0
+    cosines: Floats = np.round(sums / (rows.lengths[row] * rows.lengths[others]), DECIMALS)
+    return np.minimum(cosines, 1.0, out=cosines)

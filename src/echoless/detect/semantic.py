@@ -10,10 +10,10 @@ the other) is proposed too, with the same honest, lower similarity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from echoless.detect.base import Card, DetectorOptions
+from echoless.compiled import MISSING, compiled
+from echoless.detect.base import Card, DetectorOptions, Proposed
 from echoless.detect.gate import count_setting, flag_setting, refuse_unknown
 from echoless.model import Candidate, Memory, candidate
 from echoless.tally import Tally
@@ -21,10 +21,9 @@ from echoless.vectors.base import Matrix
 from echoless.vectors.calibration import DEFAULT_OPERATING_POINT
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from echoless.vectors.hyperplanes import Layout
+    from echoless.vectors.join import Hits
+    from echoless.vectors.selfjoin import Choice
 
 NAME: Final = "semantic"
 
@@ -35,22 +34,14 @@ CARD: Final = Card(
     finds="the same fact in other words, in another order or in another language",
     misses="paraphrases a model does not see; it cannot tell 8080 from 8081 and leaves that to the "
     "judge",
-    cost="one encoding a memory, kept in a cache; then n²/2 products, exact",
+    cost="one encoding a memory, kept in a cache; then n²/2 products, and from some ten thousand "
+    "vectors on near-linear by bands of sign bits",
 )
 
 _NO_VECTORISER: Final = (
     "The semantic detector looked at nothing: there is no encoder and there are no stored vectors; "
     "pip install 'echoless[use]' brings an encoder that works offline."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Limit:
-    """From where on a pair is proposed, and by which tables it is looked for, if by any."""
-
-    threshold: float
-    inclusive: bool
-    tables: Layout | None = None
 
 
 class SemanticDetector:
@@ -60,16 +51,18 @@ class SemanticDetector:
         """Keep the options.
 
         Args:
-            options: `threshold` None means each model's own operating point. Settings: `lsh` (true
-                or false) compares `LSH_FROM` memories and more by random hyperplanes, see
-                `vectors.hyperplanes`; `lsh_bits` (0 to 20) is the number of planes of a table, 0
-                takes what costs least.
+            options: `threshold` None means each model's own operating point. Settings: `exact`
+                (true or false) misses no pair however many vectors there are, see
+                `vectors.selfjoin`; `lsh` (true or false) compares `LSH_FROM` memories and more by
+                random hyperplanes in any case, see `vectors.hyperplanes`; `lsh_bits` (0 to 20) is
+                the number of planes of a table, 0 takes what costs least.
 
         Raises:
             UsageError: A setting is unknown or has a wrong value.
         """
-        refuse_unknown(NAME, options, "lsh", "lsh_bits")
+        refuse_unknown(NAME, options, "exact", "lsh", "lsh_bits")
         self._options = options
+        self._exact = flag_setting(NAME, options, "exact", default=False)
         self._lsh = flag_setting(NAME, options, "lsh", default=False)
         self._bits = count_setting(NAME, options, "lsh_bits", default=0, least=0, most=20)
 
@@ -96,29 +89,65 @@ class SemanticDetector:
         Raises:
             EncoderError: The encoder failed.
         """
+        ordered = sorted(memories, key=lambda memory: memory.id)
+        for block in self.propose(ordered, tally):
+            columns = (block.one.tolist(), block.other.tolist(), block.similarity.tolist())
+            for i, j, similarity in zip(*columns, strict=True):
+                yield candidate(ordered[i].id, ordered[j].id, NAME, similarity)
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """As `detect`, in arrays; see `BulkDetector`."""
         if self._options.vectoriser is None:
             tally.note(_NO_VECTORISER)
             return
-        ordered = sorted(memories, key=lambda memory: memory.id)
-        matrices = self._options.vectoriser.matrices(ordered, tally)
-        found = (self._pairs(matrix, tally) for matrix in matrices)
-        pairs = next(found, iter(())) if len(matrices) == 1 else _highest(found)
-        for i, j, similarity in pairs:
-            yield candidate(ordered[i].id, ordered[j].id, NAME, similarity)
+        from echoless.detect.vector_pairs import highest  # noqa: PLC0415 - numpy loads with it
 
-    def _pairs(self, matrix: Matrix, tally: Tally) -> Iterator[tuple[int, int, float]]:
+        matrices = self._options.vectoriser.matrices(memories, tally)
+        found = (self._pairs(matrix, tally, most) for matrix in matrices)
+        yield from next(found, iter(())) if len(matrices) == 1 else highest(found)
+
+    def _pairs(self, matrix: Matrix, tally: Tally, most: int | None) -> Iterator[Proposed]:
+        from echoless.detect.vector_pairs import owned  # noqa: PLC0415
+
         threshold = self._threshold(matrix, tally)
-        limit = _Limit(threshold, self._options.inclusive)
-        if len(matrix.owners) == len(set(matrix.owners.tolist())):
-            tables = self._tables(matrix, threshold, tally)
-            return _single(matrix, replace(limit, tables=tables))
-        return _by_parts(matrix, limit)
+        yield from owned(matrix, self._hits(matrix, threshold, tally, most))
+
+    def _hits(
+        self, matrix: Matrix, threshold: float, tally: Tally, most: int | None
+    ) -> Iterator[Hits]:
+        """Pairs of rows, by the way that costs least or the one the profile asks for."""
+        from echoless.vectors.banding import pairs_sharing  # noqa: PLC0415
+        from echoless.vectors.selfjoin import similar_pairs  # noqa: PLC0415
+        from echoless.vectors.work import Work  # noqa: PLC0415
+
+        inclusive = self._options.inclusive
+        made = self._tables(matrix, threshold, tally)
+        if made is not None:
+            yield from pairs_sharing(matrix.rows, threshold, made, inclusive=inclusive)
+            return
+        work = Work(pulse=self._options.pulse)
+        yield from similar_pairs(
+            matrix.rows,
+            threshold,
+            inclusive=inclusive,
+            exact=self._exact,
+            most=most,
+            work=work,
+            told=lambda choice: _tell(choice, len(matrix.rows), threshold, tally),
+        )
+        if work.crowded and most is not None:
+            tally.note(
+                f"semantic: {work.crowded:,} memories have more than {most} partners; for each the "
+                "closest and the best survivors among them were looked at."
+            )
 
     def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> Layout | None:
         """The hyperplanes to look by, if the profile wants them and they are worth it."""
         if not self._lsh or len(matrix.rows) < LSH_FROM:
             return None
-        from echoless.vectors.hyperplanes import layout  # noqa: PLC0415 - numpy loads with it
+        from echoless.vectors.hyperplanes import layout  # noqa: PLC0415
 
         size = len(matrix.rows)
         made = layout(threshold, matrix.rows.shape[1], size, bits=self._bits or None)
@@ -142,54 +171,12 @@ class SemanticDetector:
         return DEFAULT_OPERATING_POINT
 
 
-def _highest(
-    found: Iterator[Iterator[tuple[int, int, float]]],
-) -> Iterator[tuple[int, int, float]]:
-    best: dict[tuple[int, int], float] = {}
-    for pairs in found:
-        for i, j, similarity in pairs:
-            best[i, j] = max(similarity, best.get((i, j), 0.0))
-    for (i, j), similarity in sorted(best.items()):
-        yield i, j, similarity
-
-
-def _single(matrix: Matrix, limit: _Limit) -> Iterator[tuple[int, int, float]]:
-    """Every memory has one row."""
-    from echoless.vectors.hyperplanes import pairs_sharing  # noqa: PLC0415 - numpy loads with it
-    from echoless.vectors.join import pairs_above  # noqa: PLC0415
-
-    if limit.tables is None:
-        hits = pairs_above(matrix.rows, limit.threshold, inclusive=limit.inclusive)
-    else:
-        rows, tables = matrix.rows, limit.tables
-        hits = pairs_sharing(rows, limit.threshold, tables, inclusive=limit.inclusive)
-    for i, j, cosine in hits:
-        owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
-        for (one, other), similarity in zip(owners, cosine.tolist(), strict=True):
-            yield one, other, max(0.0, similarity)
-
-
-def _by_parts(matrix: Matrix, limit: _Limit) -> Iterator[tuple[int, int, float]]:
-    """Some memories have several rows."""
-    from echoless.vectors.join import pairs_above, row_norms  # noqa: PLC0415
-
-    counts = _counts(matrix.owners)
-    norms = row_norms(matrix.rows)
-    together: dict[tuple[int, int], tuple[set[int], set[int]]] = {}
-    for i, j, cosine in pairs_above(matrix.rows, limit.threshold, inclusive=limit.inclusive):
-        owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
-        rows = zip(i.tolist(), j.tolist(), cosine.tolist(), strict=True)
-        for (one, other), (left, right, similarity) in zip(owners, rows, strict=True):
-            if counts[one][1] == counts[other][1] == 1:
-                yield one, other, max(0.0, similarity)
-            elif one != other:
-                covered = together.setdefault((one, other), (set(), set()))
-                covered[0].add(left)
-                covered[1].add(right)
-    for (one, other), covered in sorted(together.items()):
-        if len(covered[0]) == counts[one][1] or len(covered[1]) == counts[other][1]:
-            table = _table(matrix, norms, counts[one], counts[other])
-            yield one, other, _symmetric(table)
+def _tell(choice: Choice, size: int, threshold: float, tally: Tally) -> None:
+    """Say how many vectors were compared, where not every pair was compared in full."""
+    if not choice.exact:
+        tally.note(f"semantic: {size:,} vectors at {threshold:g}: {choice.line()}.")
+    if choice.method != "product" and not compiled():
+        tally.note(f"semantic: {MISSING}.")
 
 
 def similarities(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float | None]:
@@ -202,40 +189,6 @@ def similarities(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float
     Returns:
         0 to 1, rounded to six decimals; None where one of the two has no vector in the matrix.
     """
-    from echoless.vectors.join import row_norms  # noqa: PLC0415 - numpy loads with it
+    from echoless.detect.vector_pairs import measured  # noqa: PLC0415
 
-    counts, norms = _counts(matrix.owners), row_norms(matrix.rows)
-    return [
-        _symmetric(_table(matrix, norms, counts[one], counts[other]))
-        if one in counts and other in counts
-        else None
-        for one, other in pairs
-    ]
-
-
-def _counts(owners: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
-    """First row and number of rows by owner; owners are sorted."""
-    import numpy as np  # noqa: PLC0415
-
-    who, first, rows = np.unique(owners, return_index=True, return_counts=True)
-    spans = zip(first.tolist(), rows.tolist(), strict=True)
-    return dict(zip(who.tolist(), spans, strict=True))
-
-
-def _table(
-    matrix: Matrix, norms: NDArray[np.float64], one: tuple[int, int], other: tuple[int, int]
-) -> NDArray[np.float64]:
-    """Cosines of all parts of one memory (rows) with all parts of another (columns)."""
-    import numpy as np  # noqa: PLC0415
-
-    from echoless.vectors.join import cosines  # noqa: PLC0415
-
-    i, j = np.indices((one[1], other[1]), dtype=np.int64)
-    flat = cosines(matrix.rows, norms, i.ravel() + one[0], j.ravel() + other[0])
-    return flat.reshape(one[1], other[1])
-
-
-def _symmetric(table: NDArray[np.float64]) -> float:
-    """Worst part's best match, lower of both directions, 0 to 1."""
-    there, back = table.max(axis=1).min(), table.max(axis=0).min()
-    return max(0.0, float(min(there, back)))
+    return measured(matrix, pairs)

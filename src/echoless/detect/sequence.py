@@ -11,9 +11,11 @@ import numpy as np
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from echoless.detect.base import Card, DetectorOptions
+from echoless.compiled import workers
+from echoless.detect.base import Card, DetectorOptions, Proposed
 from echoless.detect.classes import by_id
 from echoless.detect.gate import Gate, flag_setting, gate_for, refuse_unknown
+from echoless.detect.partners import Pairs, Partners, proposed
 from echoless.model import Candidate, Memory, candidate
 from echoless.tally import Tally
 from echoless.text import is_blank
@@ -43,6 +45,9 @@ CUTOFF_SLACK: Final = 1e-4
 BLOCK_ROWS: Final = 256
 BLOCK_CELLS: Final = 1 << 20
 """Cells of one screening block: 8 MiB of float64."""
+
+THREADED_FROM: Final = 1_000
+"""Texts from which on the screen uses all cores there are."""
 
 
 def ratio(a: str, b: str) -> float:
@@ -106,11 +111,42 @@ class SequenceDetector:
                 tally.skip("empty", memory.id)
             else:
                 told.append(memory)
-        if not COMPILED and len(told) > 1:
-            tally.note(
-                "sequence: cydifflib is not installed, difflib is used (slower, same result)"
-            )
+        _tell(tally, told)
         yield from self._screened(told) if self._screen else self._plain(told)
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Propose pairs as arrays, see `echoless.detect.base.BulkDetector`.
+
+        Where only some partners are wanted, no ratio is computed of a pair that could not be among
+        them.
+        """
+        told = []
+        for place, memory in enumerate(memories):
+            if is_blank(memory.content):
+                tally.skip("empty", memory.id)
+            else:
+                told.append((place, memory.content))
+        _tell(tally, told)
+        found = self._kept(sorted(told, key=lambda each: (len(each[1]), each[0])), most)
+        places = np.arange(len(memories))
+        yield from proposed([found], places, NAME, tally, most)
+
+    def _kept(self, told: Sequence[tuple[int, str]], most: int | None) -> Pairs:
+        """Pairs of positions; `told` is ordered by length, then position."""
+        kept = Partners(most)
+        places = [place for place, _ in told]
+        texts = [text for _, text in told]
+        pairs = bounded_pairs(texts, self._gate, self._pulse) if self._screen else _all(len(texts))
+        for row, column, bound in pairs:
+            one, other = sorted((places[row], places[column]))
+            if kept.wants(one, other, bound):
+                self._pulse()
+                similarity = _ratio_below(texts[row], texts[column], bound)
+                if self._gate.passes(similarity):
+                    kept.add(one, other, similarity)
+        return kept.pairs()
 
     def _plain(self, told: Sequence[Memory]) -> Iterator[Candidate]:
         for one, other in combinations(told, 2):
@@ -129,6 +165,16 @@ class SequenceDetector:
                 yield candidate(told[row].id, told[column].id, NAME, similarity)
 
 
+def _tell(tally: Tally, told: Sequence[object]) -> None:
+    if not COMPILED and len(told) > 1:
+        tally.note("sequence: cydifflib is not installed, difflib is used (slower, same result)")
+
+
+def _all(count: int) -> Iterator[tuple[int, int, float]]:
+    """All pairs, with the bound that rules out none."""
+    return ((row, column, 1.0) for row, column in combinations(range(count), 2))
+
+
 def bounded_pairs(
     texts: Sequence[str], gate: Gate, pulse: Callable[[], None] = lambda: None
 ) -> Iterator[tuple[int, int, float]]:
@@ -143,6 +189,7 @@ def bounded_pairs(
         Positions (row < column) and the Indel similarity, an upper bound of the ratio.
     """
     lengths = [len(text) for text in texts]
+    threads = workers() if len(texts) >= THREADED_FROM else 1
     cutoff = max(0.0, gate.threshold - SLACK)
     for start in range(0, len(texts), BLOCK_ROWS):
         stop = min(start + BLOCK_ROWS, len(texts))
@@ -152,7 +199,7 @@ def bounded_pairs(
         for left in range(start, end, width):
             right = min(left + width, end)
             pulse()
-            yield from _block(texts, (start, stop), (left, right), cutoff)
+            yield from _block(texts, (start, stop), (left, right), cutoff, threads)
 
 
 def _longest_partner(length: int, threshold: float) -> int | None:
@@ -163,7 +210,11 @@ def _longest_partner(length: int, threshold: float) -> int | None:
 
 
 def _block(
-    texts: Sequence[str], rows: tuple[int, int], columns: tuple[int, int], cutoff: float
+    texts: Sequence[str],
+    rows: tuple[int, int],
+    columns: tuple[int, int],
+    cutoff: float,
+    threads: int,
 ) -> Iterator[tuple[int, int, float]]:
     bounds = cdist(
         texts[slice(*rows)],
@@ -171,7 +222,7 @@ def _block(
         scorer=Indel.normalized_similarity,
         score_cutoff=max(0.0, cutoff - CUTOFF_SLACK),
         dtype=np.float64,
-        workers=1,
+        workers=threads,
     )
     for row, column in zip(*(hits.tolist() for hits in np.nonzero(bounds >= cutoff)), strict=True):
         if rows[0] + row < columns[0] + column:

@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.detect.ngram_index import ranges
+from echoless.compiled import compiled
+from echoless.detect.shingling import (
+    Runs,
+    batches,
+    distinct,
+    gram_runs,
+    hash_of,
+    in_order,
+    mixed,
+    ranges,
+    word_shingle_runs,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
-SHINGLE_HASH_BYTES: Final = 8
-
 
 @dataclass(frozen=True, slots=True)
 class ShingleSets:
-    """Non-empty sets over one vocabulary.
+    """Sets of shingles, each shingle as a number of 64 bits, the same in every process.
 
     Attributes:
         starts: Shape (sets + 1,), int64: where each set begins in `members`.
-        members: Shape (entries,), int64: shingle numbers, each once in a set.
-        hashes: Shape (shingles,), uint64: 64-bit BLAKE2b of each shingle's UTF-8 bytes, the same in
-            every process and on every platform.
+        members: Shape (entries,), uint64: ascending within a set, each once.
     """
 
     starts: Ints
-    members: Ints
-    hashes: Words
+    members: Words
 
     @property
     def sizes(self) -> Ints:
@@ -44,39 +48,68 @@ class ShingleSets:
         """Exact Jaccard similarity, common shingles over all shingles, of pairs of sets.
 
         Args:
-            one: Shape (pairs,), int64: set numbers.
+            one: Shape (pairs,), int64: numbers of sets that are not empty.
             other: The same for the other sides.
 
         Returns:
             Shape (pairs,), float64, 0 to 1.
         """
+        if compiled():
+            from echoless.detect import minhash_kernels as kernels  # noqa: PLC0415 - needs numba
+
+            made = np.empty(len(one))
+            kernels.jaccard(self.starts, self.members, one, other, made)
+            return made
         sizes = self.sizes
-        joined = np.concatenate([self._keys(one), self._keys(other)])
-        joined.sort()
-        twice = joined[1:][joined[1:] == joined[:-1]]
-        common = np.bincount(twice // len(self.hashes), minlength=len(one))
+        pairs = np.tile(np.arange(len(one)), 2)
+        counts = sizes[np.concatenate([one, other])]
+        members = self.members[ranges(self.starts[np.concatenate([one, other])], counts)]
+        owners = np.repeat(pairs, counts)
+        order = np.lexsort((members, owners))
+        members, owners = members[order], owners[order]
+        twice = (members[1:] == members[:-1]) & (owners[1:] == owners[:-1])
+        common = np.bincount(owners[1:][twice], minlength=len(one))
         shared: Floats = common / (sizes[one] + sizes[other] - common)
         return shared
 
-    def _keys(self, sets: Ints) -> Ints:
-        """`pair * shingles + shingle` for every member of the set at each pair's position."""
-        counts = self.sizes[sets]
-        members = self.members[ranges(self.starts[sets], counts)]
-        return np.repeat(np.arange(len(sets)) * len(self.hashes), counts) + members
+    def chosen(self, kept: Ints) -> ShingleSets:
+        """Some of the sets, in the order asked for."""
+        counts = self.sizes[kept]
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        return ShingleSets(starts, self.members[ranges(self.starts[kept], counts)])
+
+    def first_equal(self) -> Ints:
+        """Shape (sets,), int64: for each set the first one that has the same members.
+
+        Sets are told apart by their size and a sum of 64 bits over their members.
+        """
+        ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed(self.members))])
+        sums = mixed(ends[self.starts[1:]] - ends[self.starts[:-1]] + self.sizes.astype(np.uint64))
+        _, first, where = np.unique(sums, return_index=True, return_inverse=True)
+        return first.astype(np.int64)[where]
+
+
+def word_sets(texts: Iterable[str], n: int) -> ShingleSets:
+    """Sets of runs of n words, as `echoless.text.word_shingles`; empty for a text without words."""
+    return _sets(in_order(lambda batch: distinct(word_shingle_runs(batch, n))[0], batches(texts)))
+
+
+def gram_sets(texts: Iterable[str], n: int) -> ShingleSets:
+    """Sets of character n-grams, as `echoless.text.char_ngrams`; empty for an empty normal form."""
+    return _sets(in_order(lambda batch: distinct(gram_runs(batch, n))[0], batches(texts)))
 
 
 def number_shingles(sets: Sequence[AbstractSet[str]]) -> ShingleSets:
-    """Number the shingles of non-empty sets; numbers follow the shingles' own order."""
-    vocabulary = sorted(frozenset().union(*sets))
-    numbers = {shingle: number for number, shingle in enumerate(vocabulary)}
+    """Sets of shingles of any kind."""
+    hashes = {shingle: hash_of(shingle) for each in sets for shingle in each}
     lengths = np.array([len(each) for each in sets], dtype=np.int64)
-    return ShingleSets(
-        starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
-        members=np.array([numbers[s] for each in sets for s in each], dtype=np.int64),
-        hashes=np.array([_hash(shingle) for shingle in vocabulary], dtype=np.uint64),
-    )
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    flat = np.array([hashes[s] for each in sets for s in each], dtype=np.uint64)
+    return _sets([distinct(Runs(starts, flat))[0]])
 
 
-def _hash(shingle: str) -> int:
-    raw = shingle.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(raw, digest_size=SHINGLE_HASH_BYTES).digest(), "little")
+def _sets(runs: Iterable[Runs]) -> ShingleSets:
+    told = list(runs)
+    members = np.concatenate([np.zeros(0, np.uint64), *(each.values for each in told)])
+    lengths = np.concatenate([np.zeros(1, np.int64), *(np.diff(each.starts) for each in told)])
+    return ShingleSets(np.cumsum(lengths), members)

@@ -22,7 +22,17 @@ from echoless.judge.meaning import Meaning
 from echoless.judge.reading import CONTENT, Reading, reading_of
 from echoless.judge.scan import Kind, Token
 
-__all__ = ["CONTENT", "Alignment", "Asked", "Match", "Reading", "align", "align_all", "reading_of"]
+__all__ = [
+    "CONTENT",
+    "Alignment",
+    "Asked",
+    "Match",
+    "Reading",
+    "align",
+    "align_all",
+    "comparable",
+    "reading_of",
+]
 
 _MAX_WORDS: Final = 80
 """Content words of one side beyond which nothing is aligned by meaning: bounds the time (80 x 80
@@ -141,7 +151,7 @@ def align_all(asked: Sequence[Asked], meaning: Meaning | None) -> list[Alignment
     """
     if meaning is None:
         return [_plain(each) for each in asked]
-    usable = [_usable(each, meaning) for each in asked]
+    usable = [comparable(each.a, each.b, meaning) for each in asked]
     told = nearness([(e.a, e.b) for e, use in zip(asked, usable, strict=True) if use], meaning)
     near = iter(told)
     threshold = meaning.calibration.word
@@ -151,8 +161,8 @@ def align_all(asked: Sequence[Asked], meaning: Meaning | None) -> list[Alignment
     ]
 
 
-def _usable(asked: Asked, meaning: Meaning) -> bool:
-    a, b = asked.a, asked.b
+def comparable(a: Reading, b: Reading, meaning: Meaning) -> bool:
+    """Whether the vectors of two texts and of their words tell something."""
     if max(len(a.words), len(b.words)) > _MAX_WORDS:
         return False
     return meaning.reads(a.facts.language, b.facts.language)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from echoless.model import Pair, Verdict
 
@@ -23,4 +23,23 @@ class Judge(Protocol):
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """The verdicts on many pairs, in their order: the same as one by one, only sooner."""
+        ...
+
+
+@runtime_checkable
+class Repeatable(Judge, Protocol):
+    """A judge whose verdicts may be kept from one run to the next.
+
+    A verdict of it is a function of the two texts in their order, the instants at which they were
+    made, `basis`, and what `consulted` says; of nothing else. What the detectors measured stands in
+    its evidence and changes nothing.
+    """
+
+    @property
+    def basis(self) -> str:
+        """Names all that its verdicts hang on but the pair: its rules, words, weights, model."""
+        ...
+
+    def consulted(self, pairs: Sequence[Pair]) -> list[float | None]:
+        """For each pair the cosine a detector measured, if the verdict may depend on it."""
         ...

@@ -77,6 +77,7 @@ class Cursor:
         self.forms = forms_of(lexicon)
         self.words = [raw.word for raw in raws]
         self.dropped: set[int] = set()
+        self._numbers: dict[int, tuple[int, Fraction] | None] = {}
 
     def word(self, at: int) -> str:
         """The folded word at a place; empty where there is none."""
@@ -90,6 +91,11 @@ class Cursor:
         """A plain number in digits or words: how many matches it takes, and its value."""
         if at >= len(self.raws):
             return None
+        if at not in self._numbers:
+            self._numbers[at] = self._read(at)
+        return self._numbers[at]
+
+    def _read(self, at: int) -> tuple[int, Fraction] | None:
         raw = self.raws[at]
         if raw.word:
             return self.cardinal(at)

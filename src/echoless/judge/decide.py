@@ -22,9 +22,10 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
-from echoless.judge.align import Asked
+from echoless.judge.align import Asked, comparable
 from echoless.judge.case import Case
 from echoless.judge.compare import Comparison, compare
+from echoless.judge.edition import edition
 from echoless.judge.facts import Facts, facts_of
 from echoless.judge.guards import GuardJudge
 from echoless.judge.meaning import Meaning
@@ -98,12 +99,39 @@ class FullJudge:
             EncoderError: The encoder failed.
         """
         if self._meaning is not None:
+            self._meaning.make_room()
             self._meaning.prepare(_asked_about(pairs, self._meaning))
         return [
             verdict
             for start in range(0, len(pairs), _BATCH)
             for verdict in self._judged(pairs[start : start + _BATCH])
         ]
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """The vectors of words and texts, if there are any."""
+        return self._meaning
+
+    @property
+    def shipped(self) -> bool:
+        """Whether its weights are the shipped ones."""
+        return self._card is scorecard()
+
+    @property
+    def basis(self) -> str:
+        """Names all that a verdict hangs on but the pair, see `Repeatable`."""
+        model = None if self._meaning is None else self._meaning.basis
+        card = None if self.shipped else repr(self._card)
+        return f"full {edition()} {model} {card}"
+
+    def consulted(self, pairs: Sequence[Pair]) -> list[float | None]:
+        """The cosine a detector measured, where no vectors of this judge's own come before it."""
+        return [None if self._sees(pair) else pair.signals.get("semantic", 0.0) for pair in pairs]
+
+    def _sees(self, pair: Pair) -> bool:
+        if self._meaning is None:
+            return False
+        return comparable(reading_of(pair.a.content), reading_of(pair.b.content), self._meaning)
 
     def _judged(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """What the words do not decide is weighed together, then what stays apart is named."""

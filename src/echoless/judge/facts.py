@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cache, lru_cache, wraps
+from functools import cache, wraps
 from typing import Any, Final, TypeVar
 
 from echoless.judge.anchor import anchored_tokens, is_relative
@@ -16,6 +16,7 @@ from echoless.judge.language import Lexicon, fold, language_of, lexicon
 from echoless.judge.patterns import LINE
 from echoless.judge.scan import Token, scan
 from echoless.judge.spoken import spell
+from echoless.judge.texts import ByText
 from echoless.judge.words import Reader
 from echoless.text import normalise, undress
 from echoless.times import instant
@@ -123,7 +124,7 @@ def _is_relative(facts: Facts) -> bool:
     return is_relative(facts.tokens, facts.language)
 
 
-@lru_cache(maxsize=65_536)
+@ByText
 def facts_of(text: str) -> Facts:
     """Take the facts out of a text.
 

@@ -8,6 +8,7 @@ from typing import Final
 from rapidfuzz import fuzz
 
 from echoless.judge.align import Alignment
+from echoless.judge.facts import Facts, remembered
 from echoless.judge.language import stem
 from echoless.judge.scan import Kind, Token
 
@@ -42,8 +43,8 @@ _TIMES_OF: Final = frozenset({"hours", "uhrzeiten", "days"})
 def limited(found: Alignment) -> tuple[Kind, Sides] | None:
     """One small word that limits, on one side, where the rest is said: `nearly all`, `staging`."""
     for rest, other, left in _both_ways(found):
-        turning = [t for t in rest if _turns(t)]
-        if turning and len(other) <= 1 and not any(t.kind in _PLAIN for t in rest):
+        turning = [t for t in rest if _turns(t)] if len(other) <= 1 else ()
+        if turning and not any(t.kind in _PLAIN for t in rest):
             return turning[0].kind, _sides(turning, left=left)
     return None
 
@@ -75,11 +76,18 @@ def other_tense(found: Alignment) -> Sides | None:
 def conditional(found: Alignment) -> Sides | None:
     """A condition on one side, and none of any kind on the other."""
     for rest, _, left in _both_ways(found):
-        told = [t for t in rest if t.text.casefold() in _CONDITIONS]
+        words = conditions_in(found.a.facts if left else found.b.facts)
+        told = [t for t in rest if t.text in words] if words else ()
         other = found.b.facts if left else found.a.facts
         if told and not any(_conditions(t) for t in other.tokens):
             return _sides(told, left=left)
     return None
+
+
+@remembered
+def conditions_in(facts: Facts) -> frozenset[str]:
+    """Words of condition as a text writes them."""
+    return frozenset([t.text for t in facts.tokens if t.text.casefold() in _CONDITIONS])
 
 
 def _conditions(token: Token) -> bool:
@@ -92,6 +100,8 @@ def misread_name(found: Alignment) -> Sides | None:
     if "ja" in {found.a.facts.language, found.b.facts.language}:
         return None
     for rest, other, left in _both_ways(found):
+        if Kind.NAME not in (found.kinds_b if left else found.kinds_a):
+            continue
         for one in rest:
             if one.kind is Kind.WORD and one.mark and one.text[:1].isupper():
                 near = [t for t in other if t.kind is Kind.NAME and _alike(t, one)]
@@ -108,6 +118,8 @@ def _alike(one: Token, other: Token) -> bool:
 def foretold(found: Alignment) -> Sides | None:
     """`Will move` on one side, `moved` on the other."""
     for rest, _, left in _both_ways(found):
+        if Kind.MODALITY not in (found.kinds_a if left else found.kinds_b):
+            continue
         will = [t for t in rest if t.key == "!future"]
         if not will:
             continue

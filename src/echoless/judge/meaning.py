@@ -24,6 +24,9 @@ _FIRST_ROWS: Final = 1_024
 _MAX_PLACES: Final = 65_536
 """Texts of which it is remembered where the vectors of their words lie."""
 
+_MAX_ROWS: Final = 131_072
+"""Vectors of texts and words kept between two batches: 256 MB at 512 dimensions."""
+
 
 class Meaning:
     """Vectors of texts and words by an encoder, remembered for as long as the object lives."""
@@ -57,10 +60,22 @@ class Meaning:
         """Identity of the model."""
         return self._encoder.model
 
+    @property
+    def basis(self) -> str:
+        """Names the model and what its cosines are taken for."""
+        scale = self.calibration
+        languages = None if scale.languages is None else sorted(scale.languages)
+        return repr((self.model, scale.anchors, scale.word, scale.stretch, languages))
+
     def reads(self, *languages: str) -> bool:
         """Whether the model was made for these languages; of others its cosines say nothing."""
         known = self.calibration.languages
         return known is None or known.issuperset(languages)
+
+    def make_room(self) -> None:
+        """Forget all vectors if there are very many; they are made, or read, again when needed."""
+        if len(self._index) > _MAX_ROWS:
+            self._index, self._places, self._rows = {}, {}, None
 
     def prepare(self, texts: Iterable[str]) -> None:
         """Make the vectors of what is not known yet, in batches.
@@ -110,7 +125,12 @@ class Meaning:
         pair = self.rows((a, b))
         return self.calibration.reference(float(pair[0] @ pair[1]))
 
-    def _add(self, texts: Sequence[str]) -> None:
+    def made(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors as the cache or the encoder gives them, shape (len(texts), dimensions).
+
+        Raises:
+            EncoderError: The encoder failed.
+        """
         import numpy as np  # noqa: PLC0415 - numpy loads when vectors are made, not before
 
         known = {} if self._cache is None else self._cache.get(texts, self.model, self._tally)
@@ -127,7 +147,10 @@ class Meaning:
             vectors.update(zip(fresh, made, strict=True))
             if self._cache is not None:
                 self._cache.put(dict(zip(fresh, made, strict=True)), self.model, self._tally)
-        self._keep(texts, np.stack([vectors[text] for text in texts]))
+        return np.stack([vectors[text] for text in texts])
+
+    def _add(self, texts: Sequence[str]) -> None:
+        self._keep(texts, self.made(texts))
 
     def _keep(self, texts: Sequence[str], rows: NDArray[np.float32]) -> None:
         import numpy as np  # noqa: PLC0415

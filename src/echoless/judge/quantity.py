@@ -33,6 +33,7 @@ _ERAS: Final = {"令和": 2018, "平成": 1988, "昭和": 1925}
 # ------------------------------------------------------------------ numbers
 
 
+@lru_cache(maxsize=16_384)
 def number(text: str, lexicon: Lexicon) -> Fraction | None:
     """Value of a number as written, without its sign; None where it has no plain value.
 

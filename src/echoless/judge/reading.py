@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from echoless.judge.facts import Facts, facts_of
 from echoless.judge.scan import Kind, Token
+from echoless.judge.texts import ByText
 
 CONTENT: Final = frozenset({Kind.WORD, Kind.NAME, Kind.SCOPE, Kind.RELATION})
 """Kinds whose tokens are words, and may be said in other words."""
@@ -52,7 +52,7 @@ class Reading:
     fluent: bool
 
 
-@lru_cache(maxsize=65_536)
+@ByText
 def reading_of(text: str) -> Reading:
     """Read a text for alignment."""
     return _read(text, facts_of(text))
@@ -60,7 +60,8 @@ def reading_of(text: str) -> Reading:
 
 def reading(text: str, facts: Facts) -> Reading:
     """Read a text with these facts: its own, or those with relative days made absolute."""
-    return reading_of(text) if facts is facts_of(text) else _read(text, facts)
+    plain = reading_of(text) if facts is facts_of(text) else None
+    return plain if plain is not None and plain.facts is facts else _read(text, facts)
 
 
 def _read(text: str, facts: Facts) -> Reading:

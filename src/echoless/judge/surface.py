@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -98,13 +98,13 @@ def turning_difference(a: str, b: str) -> tuple[str, Difference] | None:
     return _other_gender(a, b)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _read(text: str, language: str) -> tuple[tuple[str, ...], ...]:
     """What each rule looks at in a text."""
     return tuple(read(text, language) for _, _, read in _RULES)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _turning(text: str) -> tuple[tuple[str, ...], ...]:
     """What `turning_difference` looks at in a text, whatever its language."""
     found = [read(text, "") for rule, _, read in _RULES if rule in _TURNING]
@@ -113,7 +113,7 @@ def _turning(text: str) -> tuple[tuple[str, ...], ...]:
 
 def _embedded(text: str, _language: str) -> tuple[str, ...]:
     """Words that make of a statement what someone asks, doubts or denies."""
-    found = {w for w in _words(text) if w in _EMBEDDING}
+    found = _EMBEDDING.intersection(_words(text))
     return tuple(sorted({*found, *(w for w in _EMBEDDING_JA if w in text)}))
 
 
@@ -153,7 +153,7 @@ def _other_gender(a: str, b: str) -> tuple[str, Difference] | None:
     return None
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _genders(text: str) -> tuple[str, ...]:
     """Words that tell a man from a woman, by gender."""
     words = set(_words(text))
@@ -168,7 +168,7 @@ _GENDERS: Final = {
 
 def _symbols(text: str, _language: str) -> tuple[str, ...]:
     """Signs that carry meaning, sorted: operators, grades, ratings, emoji, signs of numbers."""
-    for sign, plain in _PLAIN.items():
+    for sign, plain in _PLAIN.items() if not text.isascii() or "=>" in text else ():
         text = text.replace(sign, plain)
     text = _DRESSING.sub(" ", _RULER.sub(" ", text))
     found = ["-" for _ in _MINUS.finditer(text)]
@@ -176,6 +176,9 @@ def _symbols(text: str, _language: str) -> tuple[str, ...]:
     found += [match.group() for match in _JOINED.finditer(text)]
     found += [match.group() for match in _BRACKETS.finditer(text)]
     found += [match.group() for match in _GROUPED.finditer(text)]
+    if text.isascii():  # of its signs only this one is told below
+        found += ["$"] * text.count("$")
+        return tuple(sorted(found))
     kinds = ((sign, unicodedata.category(sign)) for sign in text)
     found += [s for s, kind in kinds if kind == "Sc" or (kind == "Sm" and s not in "=|<>~+-")]
     return tuple(sorted(found))
@@ -183,6 +186,8 @@ def _symbols(text: str, _language: str) -> tuple[str, ...]:
 
 def _pictures(text: str, _language: str) -> tuple[str, ...]:
     """Emoji, ratings, ticks and crosses: on either side they say how the rest is meant."""
+    if text.isascii():
+        return ()
     found = [s for s in _QUANTITY.sub("", text) if unicodedata.category(s) == "So"]
     return tuple(sorted(s for s in found if s not in _SIGNS))
 
@@ -198,6 +203,8 @@ def _hidden(text: str, _language: str) -> tuple[str, ...]:
 
 
 def _questions(text: str, _language: str) -> tuple[str, ...]:
+    if not _QUESTION.search(text):
+        return ()
     return ("?",) if _QUESTION.search(re.sub(r"\S*[?]\S+", "", text)) else ()
 
 
@@ -254,7 +261,7 @@ def _withdrawn(a: str, b: str, superset: Side) -> tuple[str, Difference] | None:
     return "taken-back", Difference(DifferenceKind.POLARITY, left, right)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _retracting(text: str) -> tuple[str, ...]:
     """Words that take back what is said."""
     known = lexicon("en").sets["retracting"] | lexicon("de").sets["retracting"]
@@ -273,8 +280,11 @@ def _past(text: str, language: str) -> tuple[str, ...]:
     return ("た",) if language == "ja" and _PAST_JA.search(text) else ()
 
 
-def _words(text: str) -> Iterator[str]:
-    return (match.group().casefold().replace("’", "'") for match in _WORD.finditer(text))
+def _words(text: str) -> list[str]:
+    found = _WORD.findall(text)
+    if text.isascii():
+        return [word.lower() for word in found]
+    return [word.casefold().replace("’", "'") for word in found]
 
 
 def _other_persons(a: str, b: str, language: str) -> tuple[str, Difference] | None:
@@ -287,7 +297,7 @@ def _other_persons(a: str, b: str, language: str) -> tuple[str, Difference] | No
     return "other-persons", Difference(DifferenceKind.NAME, left, right)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _persons(text: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The pronouns of a text, and the person of each."""
     known = lexicon(language).persons if language in LANGUAGES else {}

@@ -112,9 +112,11 @@ def kind_of(token: Token) -> DifferenceKind:
 
     `1.29` is a version rather than an amount, and `77120` in `Order 77120` rather its name.
     """
-    if token.key[:2] == "n:" and _NAMED_BY_NUMBER.fullmatch(token.text):
+    if token.key[:2] != "n:":
+        return KINDS[token.kind]
+    if _NAMED_BY_NUMBER.fullmatch(token.text):
         return DifferenceKind.IDENTIFIER
-    if token.kind is Kind.NUMBER and token.key.startswith("n:") and _VERSION.fullmatch(token.text):
+    if token.kind is Kind.NUMBER and _VERSION.fullmatch(token.text):
         return DifferenceKind.VERSION
     return KINDS[token.kind]
 
@@ -207,6 +209,8 @@ def _longer_name(found: Alignment) -> Veto | None:
         (found.rest_a, found.rest_b, True),
         (found.rest_b, found.rest_a, False),
     ):
+        if Kind.IDENTIFIER not in (found.kinds_a if left else found.kinds_b):
+            continue
         for name in (t for t in rest if t.kind is Kind.IDENTIFIER):
             parts = {*_SEPARATORS.split(name.text.casefold())}
             shared = tuple(t.text for t in other if t.text.casefold() in parts)

@@ -104,7 +104,9 @@ class Reader:
 
     def _make(self, kind: Kind, key: str, text: str, *, bare: str = "") -> Token:
         token = Token(kind, key, text, self._mark, " ".join(self._glue), bare or self._bare)
-        self._mark, self._glue, self._before = "", [], fold(text, self._lex.language)
+        self._mark, self._glue = "", []
+        if self._lex.language == "de":  # nobody else asks
+            self._before = fold(text, "de")
         return token
 
     def _one(self, raws: list[Raw], index: int) -> Iterator[Token]:
@@ -119,7 +121,10 @@ class Reader:
             yield from self._classed(fold(raw.text, self._lex.language), raw.text)
         elif raw.word:
             self._bare = "joined" if raw.kind == "joined" else ""
-            yield from self._word(raw.text)
+            if "'" in raw.text:
+                yield from self._word(raw.text)
+            else:
+                yield from self._plain(raw.text)
             self._bare = ""
         elif raw.kind in {"han", "kata"}:
             yield from self._run(raw, following)
@@ -133,24 +138,31 @@ class Reader:
     # ------------------------------------------------------------------ alphabets
 
     def _word(self, text: str) -> Iterator[Token]:
+        if "'" not in text:
+            yield from self._plain(text)
+            return
         word = fold(text, self._lex.language).replace("-", "")
-        if "'" in text:
-            base, _, tail = word.rpartition("'")
-            if tail == "t" and base.endswith("n"):
-                yield from self._contraction(base, text)
-                return
-            if tail in {"s", ""}:
-                yield from self._word(text[: text.rindex("'")])
-                self._glue.append("'s")
-                return
-            if tail in {"re", "ve", "ll", "d", "m"}:
-                yield from self._word(text[: text.rindex("'")])
-                return
-            word = base + tail
+        base, _, tail = word.rpartition("'")
+        if tail == "t" and base.endswith("n"):
+            yield from self._contraction(base, text)
+            return
+        if tail in {"s", ""}:
+            yield from self._word(text[: text.rindex("'")])
+            self._glue.append("'s")
+            return
+        if tail in {"re", "ve", "ll", "d", "m"}:
+            yield from self._word(text[: text.rindex("'")])
+            return
         if text in self._coded:
             yield self._make(Kind.IDENTIFIER, text, text)
         else:
-            yield from self._classed(word, text)
+            yield from self._classed(base + tail, text)
+
+    def _plain(self, text: str) -> tuple[Token, ...]:
+        """A word without an apostrophe."""
+        if text in self._coded:
+            return (self._make(Kind.IDENTIFIER, text, text),)
+        return self._classed(fold(text, self._lex.language).replace("-", ""), text)
 
     def _contraction(self, base: str, text: str) -> Iterator[Token]:
         stems = {"ca": "can", "wo": "will", "sha": "shall"}
@@ -163,25 +175,23 @@ class Reader:
         """`Max` and `Will` inside an English sentence are people, not a limit and a duty."""
         return self._lex.language == "en" and text.istitle() and not self._starts()
 
-    def _classed(self, word: str, text: str) -> Iterator[Token]:
+    def _classed(self, word: str, text: str) -> tuple[Token, ...]:
         lex = self._lex
         if word in lex.weekdays and (len(word) > 4 or text[0].isupper()):
-            yield self._make(Kind.DATE, f"w:{lex.weekdays[word]}", text)
-            return
+            return (self._make(Kind.DATE, f"w:{lex.weekdays[word]}", text),)
         if word in lex.months and text[0].isupper() and (len(word) > 3 or not self._starts()):
-            yield self._make(Kind.DATE, f"m:{lex.months[word]:02d}", text)
-            return
+            return (self._make(Kind.DATE, f"m:{lex.months[word]:02d}", text),)
         sort, kind, key = _class_of(word, lex)
         if sort == "glue" and (text != "A" or self._starts()):
             self._glue.append(word)
             if word in _TITLES:
                 self._before = word
-        elif sort == "person" and self._called(text):
-            yield self._make(Kind.NAME, word, text)
-        elif sort in {"open", "glue"} and self._is_name(text):
-            yield self._make(Kind.NAME, lex.synonyms.get(word, word), text)
-        else:
-            yield self._make(kind, key, text)
+            return ()
+        if sort == "person" and self._called(text):
+            return (self._make(Kind.NAME, word, text),)
+        if sort in {"open", "glue"} and self._is_name(text):
+            return (self._make(Kind.NAME, lex.synonyms.get(word, word), text),)
+        return (self._make(kind, key, text),)
 
     def _starts(self) -> bool:
         return not _SENTENCE_ENDS.isdisjoint(self._mark) and not self._glue

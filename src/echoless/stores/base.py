@@ -9,74 +9,42 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
-from heapq import nsmallest
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, Self, runtime_checkable
 
 from echoless.errors import StoreLocked, UsageError
 from echoless.ledger import Ledger, Mark
 from echoless.model import Memory
-from echoless.times import instant
+from echoless.stores.scope import ALL, Head, Scope
 
 if TYPE_CHECKING:
     from echoless.stores.field_map import FieldMap
 
-Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which memories of a store to look at.
-
-    Attributes:
-        namespace: Only this one; None for all.
-        since: Only memories created at or after this time (any form `times.instant` reads).
-        limit: Only the most recently created, at least 1; None for all.
-    """
-
-    namespace: str | None = None
-    since: str | None = None
-    limit: int | None = None
-
-    def narrow(self, memories: Iterable[Memory]) -> Iterator[Memory]:
-        """Apply the scope in Python, for stores that cannot select by themselves.
-
-        The order of the input is kept.
-        """
-        inside = (m for m in memories if self.namespace is None or m.namespace == self.namespace)
-        told = ((m.id, m.created_at, m) for m in inside)
-        yield from (memory for _, _, memory in narrowed(told, self))
-
-
-def narrowed(
-    told: Iterable[tuple[str, str | None, Found]], scope: Scope
-) -> Iterator[tuple[str, str | None, Found]]:
-    """Apply `since` and `limit` to anything that has an id and a time of creation.
-
-    Args:
-        told: Id, time as written, and whatever is to be chosen; their order is kept.
-        scope: Says what is wanted; its namespace does not count here.
-    """
-    start = instant(scope.since)
-    if start is not None:
-        told = (each for each in told if _age(each[1]) <= -start)
-    if scope.limit is None:
-        yield from told
-        return
-    kept = list(told)
-    newest = nsmallest(scope.limit, kept, key=lambda each: (_age(each[1]), each[0]))
-    ids = {each[0] for each in newest}
-    yield from (each for each in kept if each[0] in ids)
-
-
-def _age(written: str | None) -> int:
-    """Smaller is newer; a time that cannot be read is the oldest."""
-    return -(instant(written) or -(2**63))
-
-
-ALL = Scope()
+__all__: Final = (
+    "ALL",
+    "Changes",
+    "Head",
+    "HidesMarked",
+    "Protects",
+    "RecordsRemovals",
+    "Remarks",
+    "Reports",
+    "Retains",
+    "Scope",
+    "Shapes",
+    "Store",
+    "StoreKind",
+    "TakesMap",
+    "TextSearch",
+    "Transaction",
+    "Unites",
+    "Unrestored",
+    "check_namespace",
+    "together",
+    "together_with_ledger",
+    "writing_within",
+)
 
 
 class Store(Protocol):

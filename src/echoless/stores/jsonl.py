@@ -18,7 +18,7 @@ from echoless.errors import DuplicateId, ForeignStore, StoreNotFound, StoreReadO
 from echoless.model import Memory
 from echoless.stores import files
 from echoless.stores import jsonl_record as records
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
@@ -79,12 +79,7 @@ class JsonlStore(BesideSidecar):
         self._snapshot = Snapshot.of(self._path)
         self._bom = data.startswith(_BOM)
         self._lines = _split(_decoded(self._path, data.removeprefix(_BOM)))
-        self._places: dict[str, int] = {}
-        self._derived: set[str] = set()
-        copies: Counter[str] = Counter()
-        for place, line in enumerate(self._lines):
-            if line.strip():
-                self._index(place, line, copies)
+        self._restage()
 
     def _index(self, place: int, line: str, copies: Counter[str]) -> None:
         data = records.parse(line, self._path, place + 1)
@@ -101,6 +96,7 @@ class JsonlStore(BesideSidecar):
                 f"{place + 1}. Give each memory its own id."
             )
         self._places[id_] = place
+        self._heads[id_] = records.head(data, id_)
 
     def _memory(self, id_: str) -> Memory:
         place = self._places[id_]
@@ -108,8 +104,16 @@ class JsonlStore(BesideSidecar):
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """All memories in the scope, in the order of the lines."""
-        ids = sorted(self._places, key=self._places.__getitem__)
-        yield from scope.narrow(self._memory(id_) for id_ in ids)
+        ids = [head.id for head in scope.narrow(self._told())] if scope != ALL else [*self._places]
+        yield from (self._memory(id_) for id_ in ids)
+
+    def _told(self) -> Iterator[Head]:
+        """What a scope asks of each memory, in the order of the lines."""
+        for id_, head in self._heads.items():
+            if head is None:
+                self._memory(id_)  # says what is wrong with the line
+            else:
+                yield head
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Copies by id, from the file as it is now."""
@@ -119,11 +123,11 @@ class JsonlStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Number of memories in the scope."""
-        return len(self._places) if scope == ALL else sum(1 for _ in self.scan(scope))
+        return len(self._places) if scope == ALL else sum(1 for _ in scope.narrow(self._told()))
 
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by namespace."""
-        return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+        return dict(sorted(Counter(head.namespace for head in self._told()).items()))
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Whether the file that was read is another one than before; not which records differ."""
@@ -220,8 +224,9 @@ class JsonlStore(BesideSidecar):
             self._restage()
 
     def _restage(self) -> None:
-        self._places = {}
-        self._derived = set()
+        self._places: dict[str, int] = {}
+        self._heads: dict[str, Head | None] = {}
+        self._derived: set[str] = set()
         copies: Counter[str] = Counter()
         for place, line in enumerate(self._lines):
             if line.strip():

@@ -11,6 +11,7 @@ from echoless import codec
 from echoless.errors import BadRecord
 from echoless.model import EMPTY, Json, JsonObject, Memory, Vector
 from echoless.stores.json_splice import splice
+from echoless.stores.scope import Head
 from echoless.text import content_key
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -122,6 +123,19 @@ def memory(line: str, id_: str, path: Path, place: int) -> Memory:
         raise BadRecord(
             f"Line {place + 1} of {path} (id {id_!r}): {problem}. Mend or remove the line."
         ) from problem
+
+
+def head(data: JsonObject, id_: str) -> Head | None:
+    """What a scope asks of a record; None where reading the record will say what is wrong."""
+    namespace, time = data.get(_key(data, "namespace")), data.get(_key(data, "created_at"))
+    if isinstance(namespace, int | float) and not isinstance(namespace, bool):
+        namespace = str(namespace)
+    if not isinstance(namespace, str | None):
+        return None
+    try:
+        return Head(id_, namespace or "", codec.read_time(time))
+    except BadRecord:
+        return None
 
 
 def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = EMPTY) -> Memory:

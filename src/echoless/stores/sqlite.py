@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final, NamedTuple, Self
 
 from echoless import lineage
 from echoless.codec import field_to_json, json_text
@@ -27,13 +27,22 @@ from echoless.errors import (
 from echoless.ledger import Ledger
 from echoless.model import Json, Memory
 from echoless.stores import full_text, schema
-from echoless.stores.base import ALL, Scope, narrowed
+from echoless.stores.base import ALL, Scope
 from echoless.stores.files import file_number
 from echoless.stores.rows import CODED, COLUMNS, PLAIN, Rows
 from echoless.text import unreadable
 from echoless.times import instant
 
 _BATCH: Final = 500
+
+
+class _Head(NamedTuple):
+    """Enough of a memory to tell whether it is in a scope, and its place."""
+
+    id: str
+    namespace: str
+    created_at: str | None
+    seq: int
 
 
 class SqliteStore:
@@ -120,11 +129,11 @@ class SqliteStore:
         """Places of the memories in a scope, ascending: only ids and times are read."""
         with self._database.speaking():
             rows = self._db.execute(
-                "SELECT id, created_at, seq FROM memories"
+                "SELECT id, namespace, created_at, seq FROM memories"
                 " WHERE (?1 IS NULL OR namespace = ?1) ORDER BY seq",
                 (scope.namespace,),
             )
-            return [seq for _, _, seq in narrowed(rows, scope)]
+            return [each.seq for each in scope.narrow(_Head(*row) for row in rows)]
 
     def _select(self, where: str, values: Sequence[Json]) -> Iterator[Memory]:
         columns = ", ".join(f"m.{name}" for name in COLUMNS)

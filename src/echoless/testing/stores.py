@@ -17,7 +17,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import ClassVar, cast
 
 import pytest
 
@@ -120,6 +120,9 @@ def _member(survivor: str, other: str, verdict: Duplicate) -> Membership:
 class StoreConformance:
     """What every store must do."""
 
+    narrows_first: ClassVar[bool] = False
+    """Whether the store promises to make memories only of what is in the scope of a scan."""
+
     def url(self, folder: Path) -> str:
         """A URL for a new store inside an empty folder."""
         raise NotImplementedError
@@ -218,6 +221,25 @@ class StoreConformance:
                 listed = self.listed(*(ids[id_] for id_ in expected))
                 assert [m.id for m in store.scan(scope)] == listed
                 assert store.count(scope) == len(expected)
+
+    def test_a_scope_narrows_before_records_are_loaded(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told = [simple(n, namespace="even" if n % 2 == 0 else "odd") for n in range(1, 9)]
+        kept = self.told(*told)
+        self.fill(tmp_path, kept)
+        with self.open(tmp_path) as store:
+            store.count()  # what a store reads once, to know what it is
+            for scope in (
+                Scope(namespace=kept[1].namespace, limit=1),
+                Scope(since="2026-01-07"),
+                Scope(limit=3),
+            ):
+                wanted = {memory.id for memory in scope.narrow(kept)}
+                with monkeypatch.context() as patch:
+                    made = _noted(patch)
+                    assert {memory.id for memory in store.scan(scope)} == wanted
+                assert not self.narrows_first or made == wanted
 
     def test_writing_outside_of_the_writers_lock_is_refused(self, tmp_path: Path) -> None:
         self.fill(tmp_path, self.told(simple(1)))
@@ -345,6 +367,19 @@ class StoreConformance:
                 else:
                     assert store.get(self.ids("m-2"))[self.named("m-2")].content == text
                     store.remove(self.ids("m-2"))
+
+
+def _noted(patch: pytest.MonkeyPatch) -> set[str]:
+    """Ids of all memories that are made from now on."""
+    made: set[str] = set()
+    whole = Memory.__init__
+
+    def noting(self: Memory, **fields: object) -> None:
+        whole(self, **fields)  # type: ignore[arg-type]
+        made.add(self.id)
+
+    patch.setattr(Memory, "__init__", noting)
+    return made
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -14,6 +14,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.vectors.partners import kept_partners
+from echoless.vectors.work import Work
+
 Hits: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Three arrays of one length: i, j (i < j), and the cosine rounded to `DECIMALS`."""
 
@@ -55,10 +58,15 @@ def pairs_above(
     """
     budget = max(budget, 1 << 20)
     side = _side(budget, rows.shape[1])
-    join = _Join(rows, _norms(rows, side), threshold, inclusive, budget)
-    floor = _screen(threshold, rows.shape[1])
+    yield from _tiles(Join(rows, _norms(rows, side), threshold, inclusive, budget), Work())
+
+
+def _tiles(join: Join, work: Work) -> Iterator[Hits]:
+    rows, floor = join.rows, join.floor
+    side = _side(join.budget, rows.shape[1])
     for top in range(0, len(rows), side):
         upper = join.unit(top, side)
+        work.pulse()
         for left in range(top, len(rows), side):
             product = upper @ (upper if left == top else join.unit(left, side)).T
             mask = product >= floor
@@ -66,6 +74,51 @@ def pairs_above(
                 mask = np.triu(mask, k=1)
             i, j = np.nonzero(mask)
             yield from join.confirmed(i + top, j + left)
+
+
+def product_pairs(join: Join, most: int | None, work: Work) -> Iterator[Hits]:
+    """As `pairs_above`; with `most`, of each row only the partners `kept_partners` keeps.
+
+    Then hits come by rising j, then i.
+    """
+    count = len(join.rows)
+    work.compared += count * (count - 1) // 2
+    if most is None:
+        yield from _tiles(join, work)
+        return
+    side = _side(join.budget, join.rows.shape[1])
+    for top in range(0, count, side):
+        work.pulse()
+        hits, crowded = _partners(join, top, side, most)
+        work.crowded += crowded
+        if len(hits[0]):
+            yield hits
+
+
+def _partners(join: Join, top: int, side: int, most: int) -> tuple[Hits, int]:
+    """Partners of some rows among those before them, and how many rows have more."""
+    lower = join.unit(top, side)
+    kept: list[Hits] = []
+    crowded: set[int] = set()
+    for left in range(0, top + 1, side):
+        product = (lower if left == top else join.unit(left, side)) @ lower.T
+        mask = product >= join.floor
+        i, j = np.nonzero(np.triu(mask, k=1) if left == top else mask)
+        merged = in_order_of_rows([*kept, *join.confirmed(i + left, j + top)])
+        keep = kept_partners(*merged, most)
+        crowded.update(np.unique(merged[1][~keep]).tolist())
+        kept = [(merged[0][keep], merged[1][keep], merged[2][keep])]
+    return kept[0], len(crowded)
+
+
+def in_order_of_rows(parts: Sequence[Hits]) -> Hits:
+    """Hits by rising j, then i."""
+    if not parts:
+        none = np.empty(0, dtype=np.int64)
+        return none, none, np.empty(0)
+    i, j, cosine = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((i, j))
+    return i[order], j[order], cosine[order]
 
 
 def pairs_within(
@@ -94,8 +147,8 @@ def pairs_within(
     """
     budget = max(budget, 1 << 20)
     side = _side(budget, rows.shape[1])
-    join = _Join(rows, _norms(rows, side), threshold, inclusive, budget)
-    floor = _screen(threshold, rows.shape[1])
+    join = Join(rows, _norms(rows, side), threshold, inclusive, budget)
+    floor = join.floor
     unit = join.all_units(side)
     found = [pairs for group in groups for pairs in _screened(unit, group, side, floor)]
     if found:
@@ -175,17 +228,43 @@ def _side(budget: int, dimensions: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Join:
+class Join:
+    """Rows, and what makes two of them a hit.
+
+    Attributes:
+        rows: Shape (n, dimensions), float32, finite, none zero; any length.
+        norms: Their lengths, shape (n,), float64.
+        threshold: Cosine, -1 to 1.
+        inclusive: Whether the threshold itself counts.
+        budget: Bytes of working memory, roughly.
+    """
+
     rows: NDArray[np.float32]
     norms: NDArray[np.float64]
     threshold: float
-    inclusive: bool
-    budget: int
+    inclusive: bool = True
+    budget: int = BUDGET
+
+    @property
+    def floor(self) -> np.float32:
+        """A product of unit rows in 32 bits below this is no hit."""
+        return _screen(self.threshold, self.rows.shape[1])
+
+    @property
+    def inverse(self) -> NDArray[np.float32]:
+        """One over the lengths, shape (n,)."""
+        inverse: NDArray[np.float32] = (1.0 / self.norms).astype(np.float32)
+        return inverse
+
+    def passes(self, cosine: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which cosines are hits."""
+        return cosine >= self.threshold if self.inclusive else cosine > self.threshold
 
     def unit(self, start: int, side: int) -> NDArray[np.float32]:
         """Some rows at unit length."""
-        block = self.rows[start : start + side] / self.norms[start : start + side, None]
-        return np.ascontiguousarray(block, dtype=np.float32)
+        inverse = (1.0 / self.norms[start : start + side, None]).astype(np.float32)
+        block: NDArray[np.float32] = self.rows[start : start + side] * inverse
+        return block
 
     def all_units(self, side: int) -> NDArray[np.float32]:
         """All rows at unit length."""
@@ -200,7 +279,7 @@ class _Join:
         for start in range(0, len(i), step):
             some_i, some_j = i[start : start + step], j[start : start + step]
             cosine = cosines(self.rows, self.norms, some_i, some_j)
-            kept = cosine >= self.threshold if self.inclusive else cosine > self.threshold
+            kept = self.passes(cosine)
             if kept.any():
                 yield some_i[kept], some_j[kept], cosine[kept]
 
@@ -208,8 +287,9 @@ class _Join:
 def _screen(threshold: float, dimensions: int) -> np.float32:
     """A 32-bit product below this has a cosine that rounds to less than the threshold.
 
-    Half a unit of the last decimal for the rounding; `dimensions * u` for the product, 4 more for
-    the rounding of both factors to float32, of this limit, and the rest; 1 % for the denominator.
+    Half a unit of the last decimal for the rounding; `dimensions * u` for the product, 8 more for
+    the rounding of both factors and their lengths to float32, of this limit, and the rest; 1 % for
+    the denominator.
     """
-    slack = 1.01 * (dimensions + 4) * _UNIT_ROUNDOFF
+    slack = 1.01 * (dimensions + 8) * _UNIT_ROUNDOFF
     return np.float32(threshold - 0.51 * 10.0**-DECIMALS - slack)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from echoless.errors import EncoderError, UsageError
@@ -61,6 +62,7 @@ class UniversalSentenceEncoder:
         require_module(MODULE, "The encoder 'use'", "use")
         self._loaded: _Model | None = None
         self._pace = Pace()
+        self._turn = Lock()  # one call at a time has all the threads, and the model's own memory
 
     @property
     def model(self) -> str:
@@ -113,7 +115,8 @@ class UniversalSentenceEncoder:
             ids = [words.encode(text) for text in texts]
             fit = [at for at, each in enumerate(ids) if len(each) in lengths]
             if fit:
-                with self._pace.measured(sum(len(ids[at]) for at in fit)) as threads, _one_thread():
+                size = sum(len(ids[at]) for at in fit)
+                with self._turn, self._pace.measured(size) as threads, _one_thread():
                     rows[fit] = model.encode([ids[at] for at in fit], threads)
         except _FAILURES as problem:
             raise _failed(f"{len(texts)} texts", problem) from problem
@@ -128,7 +131,7 @@ class UniversalSentenceEncoder:
         loaded = self._load()
         try:
             words, model = Words(getattr(loaded, _TOKENIZER)), BulkModel(getattr(loaded, _BACKEND))
-            with _one_thread():
+            with self._turn, _one_thread():
                 lengths = model.certified()
                 alike = _alike(loaded, words, model)
         except (AttributeError, ImportError, TypeError, *_FAILURES):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from echoless.stores.sidecar import Sidecar
@@ -73,11 +73,16 @@ def _close(told: bytes, read: bytes) -> bool:
     return bool(np.allclose(one, other, rtol=1e-5, atol=1e-6 * scale))
 
 
-def to_bytes(row: NDArray[np.float64] | None) -> bytes | None:
-    """A row as the library gives it, as a vector's bytes."""
+def all_bytes(
+    rows: NDArray[np.float64] | Sequence[NDArray[np.float64] | None],
+) -> list[bytes | None]:
+    """Rows as the library gives them, one array or a list with gaps, as vectors' bytes."""
     import numpy as np  # noqa: PLC0415
 
-    return None if row is None else np.asarray(row, dtype="<f4").tobytes()
+    if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.size:
+        step, data = 4 * rows.shape[1], np.ascontiguousarray(rows, dtype="<f4").tobytes()
+        return [data[at : at + step] for at in range(0, len(data), step)]
+    return [None if row is None else np.asarray(row, dtype="<f4").tobytes() for row in rows]
 
 
 def to_rows(vector: bytes) -> NDArray[np.float32]:

@@ -16,6 +16,7 @@ from echoless.errors import BadRecord, StoreError
 from echoless.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.stores import column_values as values
 from echoless.stores.chroma.layout import FIELDS, OWN, Layout
+from echoless.stores.scope import Head
 from echoless.text import unreadable
 
 _METADATA: Final = f"{OWN}metadata"
@@ -25,6 +26,7 @@ _DOCUMENT: Final = "document"
 _NATIVE: Final = "chroma"
 _INTEGERS: Final = 2**63
 _RESERVED: Final = ("#", "$", "chroma:", OWN)
+_HEAD: Final = ("namespace", "created_at")
 _CLASSES: Final = ("public", "private")
 
 
@@ -93,11 +95,20 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
     )
 
 
-def _fields(raw: Mapping[str, Json], layout: Layout) -> tuple[dict[str, object], set[str]]:
+def head(id_: str, raw: Mapping[str, Json], layout: Layout) -> Head:
+    """What a scope asks of the memory of a record, from its metadata."""
+    read, _ = _fields(raw, layout, _HEAD)
+    time = read.get("created_at")
+    return Head(id_, str(read.get("namespace", "")), None if time is None else str(time))
+
+
+def _fields(
+    raw: Mapping[str, Json], layout: Layout, names: Sequence[str] = FIELDS
+) -> tuple[dict[str, object], set[str]]:
     """Fields by name, and the keys they were read from."""
     read: dict[str, object] = {}
     taken: set[str] = set()
-    for name in FIELDS:
+    for name in names:
         key = layout.key(name)
         if key not in raw:
             continue

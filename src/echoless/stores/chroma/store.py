@@ -22,12 +22,12 @@ from echoless.errors import StoreError, StoreReadOnly, UsageError
 from echoless.ledger import Ledger
 from echoless.model import Json, Memory
 from echoless.stores import files
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
 from echoless.stores.chroma.ego import protection
-from echoless.stores.chroma.exact import ExactVectors, to_bytes
+from echoless.stores.chroma.exact import ExactVectors, all_bytes
 from echoless.stores.chroma.folder import Client, Collection, speaking
 from echoless.stores.chroma.lexical import LexicalIndex
 from echoless.stores.chroma.record import Record
@@ -183,9 +183,9 @@ class ChromaStore(BesideSidecar):
         for start in range(0, len(ids), _BATCH):
             with speaking(self._folder):
                 rows = collection.get(list(ids[start : start + _BATCH]), include=_ALL)
-            told = zip(rows["ids"], rows["documents"], rows["metadatas"], strict=True)
-            for at, (id_, document, metadata) in enumerate(told):
-                vector = to_bytes(rows["embeddings"][at])
+            vectors = all_bytes(rows["embeddings"])
+            told = zip(rows["ids"], rows["documents"], rows["metadatas"], vectors, strict=True)
+            for id_, document, metadata, vector in told:
                 found[id_] = Record(document, dict(metadata or {})), vector
         return found
 
@@ -204,13 +204,19 @@ class ChromaStore(BesideSidecar):
             told = self._scanned
             yield from scope.narrow([told[id_] for id_ in sorted(told)])
             return
-        yield from scope.narrow(self._all())
-
-    def _all(self) -> Iterator[Memory]:
-        ids = self._ids()
+        ids = self._ids() if scope == ALL else [head.id for head in scope.narrow(self._heads())]
         for start in range(0, len(ids), _BATCH):
             batch = self._memories(ids[start : start + _BATCH])
             yield from (batch[id_] for id_ in sorted(batch))
+
+    def _heads(self) -> Iterator[Head]:
+        """What a scope asks of each memory, sorted by id; neither texts nor vectors are read."""
+        layout, collection, ids = self._its_layout(), self._open(), self._ids()
+        for start in range(0, len(ids), _BATCH):
+            with speaking(self._folder):
+                found = collection.get(ids[start : start + _BATCH], include=["metadatas"])
+            told = dict(zip(found["ids"], found["metadatas"], strict=True))
+            yield from (records.head(id_, dict(told[id_] or {}), layout) for id_ in sorted(told))
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Fresh copies by id."""
@@ -218,11 +224,11 @@ class ChromaStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Number of memories in the scope."""
-        return len(self._ids()) if scope == ALL else sum(1 for _ in self.scan(scope))
+        return len(self._ids()) if scope == ALL else sum(1 for _ in scope.narrow(self._heads()))
 
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by namespace."""
-        return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+        return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
 
     def as_read(
         self, id_: str, document: str, metadata: Mapping[str, Json], row: Sequence[float]

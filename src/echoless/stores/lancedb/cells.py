@@ -99,7 +99,7 @@ def read(array: pa.Array) -> list[Cell]:
     """The cells of an Arrow array."""
     kind = array.type
     if is_vector(kind):
-        return [None if row is None else _floats(row) for row in _rows(array)]
+        return _vectors(array)
     if is_moment(kind):
         import pyarrow as pa  # noqa: PLC0415
 
@@ -111,11 +111,22 @@ def read(array: pa.Array) -> list[Cell]:
     return [_packed(array.take([at])) for at in range(len(array))]  # a slice keeps its neighbours
 
 
-def _rows(array: pa.Array) -> list[object]:
-    """Rows of a vector column as numpy arrays, without a detour over Python numbers."""
+def _vectors(array: pa.Array) -> list[Cell]:
+    """Rows of a vector column as float32 bytes, cut from the one buffer they lie in."""
+    import numpy as np  # noqa: PLC0415 - the module is imported to recognise any store
+
+    size = dimensions(array.type)
+    if size is None:
+        bounds = array.offsets.to_numpy().astype(np.int64)
+    else:
+        bounds = np.arange(array.offset, array.offset + len(array) + 1, dtype=np.int64) * size
+    numbers = array.values.to_numpy(zero_copy_only=False)  # all of them, whatever the offset
+    data = np.ascontiguousarray(numbers, dtype="<f4").data.cast("B")
+    ends = (4 * bounds).tolist()
+    there = array.is_valid().to_pylist()
     return [
-        scalar.values.to_numpy(zero_copy_only=False) if scalar.is_valid else None
-        for scalar in array
+        bytes(data[start:end]) if valid else None
+        for start, end, valid in zip(ends, ends[1:], there, strict=False)
     ]
 
 
@@ -124,12 +135,6 @@ def has_nan(row: pa.Scalar) -> bool:
     import numpy as np  # noqa: PLC0415 - the module is imported to recognise any store
 
     return row.is_valid and bool(np.isnan(row.values.to_numpy(zero_copy_only=False)).any())
-
-
-def _floats(row: object) -> bytes:
-    import numpy as np  # noqa: PLC0415 - the module is imported to recognise any store
-
-    return np.asarray(row, dtype="<f4").tobytes()
 
 
 def write(cells: Sequence[Cell], kind: pa.DataType) -> pa.Array:

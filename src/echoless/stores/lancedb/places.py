@@ -286,7 +286,14 @@ def vectors_in_text(column: str) -> Place:
         assert isinstance(value, tuple)
         return codec.vectors_to_json([each for each in value if isinstance(each, Vector)])
 
-    return coded("vectors", column, codec.read_vectors, empty=(), to=to)
+    read = coded("vectors", column, codec.read_vectors, empty=(), to=to).read
+
+    def write(value: Value) -> Sequence[Cell]:
+        told = to(value)
+        assert isinstance(told, dict)
+        return [codec.json_text(dict(sorted(told.items()))) if told else None]
+
+    return Place("vectors", (column,), read, write, ())
 
 
 def defaults() -> Mapping[str, Value]:

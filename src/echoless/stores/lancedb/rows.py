@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from echoless.errors import BadRecord, DuplicateId, StoreError
-from echoless.model import Json, JsonObject, Memory
+from echoless.model import Json, JsonObject, Memory, Provenance
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Layout
 from echoless.stores.lancedb.places import OTHERS, Broken, Misfit, Place, Value, defaults
+from echoless.stores.scope import Head
 from echoless.text import unreadable
 from echoless.times import instant
 
@@ -22,6 +23,13 @@ RAW: Final = "raw"
 """Key of `native`: cells, by column, that the fields alone would not bring back."""
 
 _OLDEST: Final = -(2**63)
+_HEAD: Final = ("id", "namespace", "created_at")
+_FEW: Final = (str, int, bool, type(None))
+"""Types of cells worth knowing again; of floats zero has two forms that are equal."""
+
+_FIXED: Final = (str, int, float, bool, tuple, Provenance, type(None))
+_SHORT: Final = 64
+_MANY: Final = 1_024
 _NO_ID: Final = "no id, cannot be addressed"
 
 
@@ -62,11 +70,64 @@ def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) ->
     Raises:
         DuplicateId: Two rows carry one id.
     """
-    columns = {name: cells.read(table.column(name).combine_chunks()) for name in table.schema.names}
-    found: dict[str, Memory] = {}
-    for at in range(table.num_rows):
-        row = {name: column[at] for name, column in columns.items()}
-        id_ = str(layout.id.read([row[layout.id.key]]))
+    columns = _cells(table)
+    readers = [_Reader(place, [columns[name] for name in place.columns]) for place in layout.places]
+    found = [
+        _memory(id_, at, readers, oddities)
+        for id_, at in _places(columns, layout, where, oddities).items()
+    ]
+    return sorted(found, key=in_order)
+
+
+def heads(table: pa.Table, layout: Layout, where: str, oddities: Oddities) -> dict[Head, int]:
+    """What a scope asks of each memory, in the order of `memories`, and its row.
+
+    Args:
+        table: All rows, with the columns `head_columns` names.
+        layout: Of the table.
+        where: The store, for messages.
+        oddities: Takes rows without an id.
+
+    Raises:
+        DuplicateId: Two rows carry one id.
+    """
+    columns = _cells(table)
+    told = [place for place in layout.places if place.field in _HEAD]
+
+    def head(id_: str, at: int) -> Head:
+        read = {
+            place.field: _told(place, [columns[c][at] for c in place.columns]) for place in told
+        }
+        time = read.get("created_at")
+        return Head(id_, str(read.get("namespace") or ""), None if time is None else str(time))
+
+    found = {head(id_, at): at for id_, at in _places(columns, layout, where, oddities).items()}
+    return dict(sorted(found.items(), key=lambda each: in_order(each[0])))
+
+
+def head_columns(layout: Layout) -> list[str]:
+    """Columns that tell whether a memory is in a scope."""
+    return [name for place in layout.places if place.field in _HEAD for name in place.columns]
+
+
+def _told(place: Place, given: Sequence[Cell]) -> Value:
+    try:
+        return place.read(given)
+    except Broken:
+        return place.empty
+
+
+def _cells(table: pa.Table) -> dict[str, list[Cell]]:
+    return {name: cells.read(table.column(name).combine_chunks()) for name in table.schema.names}
+
+
+def _places(
+    columns: Mapping[str, Sequence[Cell]], layout: Layout, where: str, oddities: Oddities
+) -> dict[str, int]:
+    """Row by id, of the rows that hold a memory."""
+    found: dict[str, int] = {}
+    for at, cell in enumerate(columns[layout.id.key]):
+        id_ = str(layout.id.read([cell]))
         if id_ == layout.placeholder:
             continue
         if not id_:
@@ -76,35 +137,72 @@ def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) ->
                 f"{where} has the id {id_!r} twice. Give each row its own id and try again."
             )
         else:
-            found[id_] = _memory(id_, row, layout, oddities)
-    return sorted(found.values(), key=in_order)
+            found[id_] = at
+    return found
 
 
-def in_order(memory: Memory) -> tuple[int, str]:
+def in_order(memory: Memory | Head) -> tuple[int, str]:
     """A key for the store's own order: LanceDB keeps none, so the oldest come first, ties by id."""
     at = instant(memory.created_at)
     return (_OLDEST if at is None else at, memory.id)
 
 
-def _memory(id_: str, row: Mapping[str, Cell], layout: Layout, oddities: Oddities) -> Memory:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What cells say: the value, and the cells themselves where it would not bring them back."""
+
+    value: Value
+    broken: bool
+    kept: tuple[Cell, ...] | None
+
+
+class _Reader:
+    """Reads one place row by row. Most columns hold few different cells, which are read once."""
+
+    def __init__(self, place: Place, columns: Sequence[Sequence[Cell]]) -> None:
+        self.place = place
+        self._columns = columns
+        self._known: dict[tuple[type, Cell], _Read] = {}
+
+    def read(self, at: int) -> _Read:
+        given = [column[at] for column in self._columns]
+        cell = given[0]
+        long = isinstance(cell, str) and len(cell) > _SHORT
+        if long or len(given) > 1 or not isinstance(cell, _FEW):
+            return self._read(given)
+        known = self._known.get((type(cell), cell))
+        if known is None:
+            known = self._read(given)
+            if len(self._known) < _MANY and (isinstance(known.value, _FIXED) or not known.value):
+                self._known[type(cell), cell] = known
+        return known
+
+    def _read(self, given: Sequence[Cell]) -> _Read:
+        broken = False
+        try:
+            value = self.place.read(given)
+        except Broken:
+            value, broken = self.place.empty, True
+        kept = None if _leads_back(self.place, value, given) else tuple(map(_kept, given))
+        return _Read(value, broken, kept)
+
+
+def _memory(id_: str, at: int, readers: Sequence[_Reader], oddities: Oddities) -> Memory:
     values: dict[str, Value] = {**defaults(), "id": id_}
     extra: dict[str, Json] = {}
     raw: dict[str, Json] = {}
-    for place in layout.places:
-        before = [row[name] for name in place.columns]
-        try:
-            value = place.read(before)
-        except Broken:
+    for reader in readers:
+        place, read = reader.place, reader.read(at)
+        if read.broken:
             oddities.broken.setdefault(place.key, []).append(id_)
-            value = place.empty
-        if not _leads_back(place, value, before):
-            raw.update({name: _kept(row[name]) for name in place.columns})
+        if read.kept is not None:
+            raw.update(zip(place.columns, read.kept, strict=True))
         if place.field == OTHERS:
-            extra.update(cast("JsonObject", value))
+            extra.update(cast("JsonObject", read.value))
         elif place.field != "extra":
-            values[place.field] = value
-        elif value is not None:
-            extra[place.key] = cast("Json", value)
+            values[place.field] = read.value
+        elif read.value is not None:
+            extra[place.key] = cast("Json", read.value)
     native: JsonObject = {RAW: raw} if raw else {}
     return Memory(**values, extra=extra, native=native)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from echoless.errors import StoreError
 from echoless.model import Memory, Vector
 from echoless.stores import files
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import exclusive
 from echoless.stores.lancedb import rows
@@ -42,6 +42,8 @@ NEW_DIMENSIONS: Final = 1536
 """Length of the vectors of a new sliding-context table: that of its default model."""
 
 _BATCH: Final = 500
+_TAKEN: Final = 1_000
+_ROW: Final = "_rowid"
 _SIMPLE: Final = re.compile(r"[0-9A-Za-z_-]{1,64}\Z")
 _VERSION: Final = "lancedb_version_before_last_write"
 
@@ -170,10 +172,42 @@ class LanceStore(BesideSidecar):
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """All memories in the scope, oldest first; LanceDB itself keeps no order."""
+        chosen = None if scope == ALL else self._chosen(scope)
+        yield from scope.narrow(self._everything()) if chosen is None else chosen
+
+    def _everything(self) -> list[Memory]:
         self._oddities = rows.Oddities()
         with self._speaking():
             found = self._table.to_arrow()
-        yield from scope.narrow(self._memories(found))
+        return self._memories(found)
+
+    def _chosen(self, scope: Scope) -> list[Memory] | None:
+        """The memories in the scope, only their rows read; None where the table changed meanwhile.
+
+        Numbers of rows mean something in one version of the table only.
+        """
+        before = self.version
+        heads, numbers = self._heads()
+        places = [numbers[heads[head]] for head in scope.narrow(heads)]
+        found: list[Memory] = []
+        try:
+            for start in range(0, len(places), _TAKEN):
+                with self._speaking():
+                    table = self._table.take_row_ids(places[start : start + _TAKEN]).to_arrow()
+                found += self._memories(table)
+        except StoreError:
+            if self.version == before:
+                raise
+        return found if self.version == before else None
+
+    def _heads(self) -> tuple[dict[Head, int], list[int]]:
+        """What a scope asks of each memory, with its row, and the numbers of all rows."""
+        self._oddities = rows.Oddities()
+        with self._speaking():
+            query = self._table.search().with_row_id(True).select(rows.head_columns(self._layout))
+            found = query.limit(max(1, self._table.count_rows())).to_arrow()
+        heads = rows.heads(found.drop_columns(_ROW), self._layout, self.url, self._oddities)
+        return heads, found.column(_ROW).to_pylist()
 
     def _memories(self, found: pa.Table) -> list[Memory]:
         return rows.memories(found, self._layout, self.url, self._oddities)
@@ -206,11 +240,11 @@ class LanceStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Number of memories in the scope."""
-        return sum(1 for _ in self.scan(scope))
+        return sum(1 for _ in scope.narrow(self._heads()[0]))
 
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by namespace."""
-        return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+        return dict(sorted(Counter(head.namespace for head in self._heads()[0]).items()))
 
     def remarks(self) -> Sequence[str]:
         """What the last reading found odd: cells that cannot be read, rows without an id."""

@@ -18,6 +18,7 @@ from echoless.codec import json_text, read_provenance
 from echoless.errors import BadRecord, StoreError
 from echoless.model import Json, JsonObject, Link, Memory, Provenance, Vector, canonical
 from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
+from echoless.stores.scope import Head
 from echoless.text import unreadable
 
 Raw: TypeAlias = "Mapping[str, Json | bytes]"
@@ -31,6 +32,7 @@ HOME: Final = "echoless"
 
 NAMESPACE: Final = re.compile(r"[a-z0-9_/-]{1,128}")
 TYPES: Final = frozenset({"text", "image", "code", "json", "yaml"})
+_UNSET: Final = '"unset"'
 _NO_TIME: Final = "1970-01-01T00:00:00+00:00"
 
 _PLAIN_EXTRA: Final[Mapping[str, Json]] = {
@@ -85,10 +87,14 @@ def memory_of(
     try:
         return _memory(row, links, vector)
     except (ValueError, TypeError, AttributeError) as problem:
-        raise BadRecord(
-            f"Memory {row['id']!r} in {where} is damaged ({problem}). Mend it with llm-memory or "
-            "restore it from a backup."
-        ) from problem
+        raise _damaged(row, where, problem) from problem
+
+
+def _damaged(row: Raw, where: str, problem: Exception) -> BadRecord:
+    return BadRecord(
+        f"Memory {row['id']!r} in {where} is damaged ({problem}). Mend it with llm-memory or "
+        "restore it from a backup."
+    )
 
 
 def _memory(row: Raw, links: tuple[Link, ...], vector: bytes | None) -> Memory:
@@ -116,6 +122,31 @@ def _memory(row: Raw, links: tuple[Link, ...], vector: bytes | None) -> Memory:
         vectors=() if vector is None else (Vector(MODEL, vector),),
         extra={**_inside(home.get("extra")), **_extra(row)},
     )
+
+
+HEAD: Final = ("id", "namespace", "created_at", "metadata")
+"""Columns of `memories` that tell whether a memory is in a scope."""
+
+
+def head_of(row: Raw, *, where: str = "") -> Head:
+    """What a scope asks of the memory in a row.
+
+    Args:
+        row: The columns of `HEAD` there are.
+        where: The file, for messages.
+
+    Raises:
+        BadRecord: Its JSON cannot be read.
+    """
+    time = _time(row["created_at"])
+    metadata = row.get("metadata")
+    if isinstance(metadata, str) and _UNSET in metadata:
+        try:
+            unset = _inside(_object(metadata).get(HOME)).get("unset")
+        except (ValueError, TypeError) as problem:
+            raise _damaged(row, where, problem) from problem
+        time = None if isinstance(unset, list) and "created_at" in unset else time
+    return Head(str(row["id"]), str(row.get("namespace", DEFAULT_NAMESPACE)), time)
 
 
 def _object(text: object) -> JsonObject:
@@ -187,7 +218,7 @@ def row_of(memory: Memory) -> dict[str, Json]:
 
 def sorted_text(value: JsonObject) -> str:
     """JSON with sorted keys: an object that went through the ledger has lost their order."""
-    return json_text(json.loads(canonical(value)))
+    return json_text(json.loads(canonical(value))) if value else "{}"
 
 
 def _is_column(name: str, value: Json) -> bool:

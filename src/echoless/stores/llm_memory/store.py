@@ -17,7 +17,7 @@ from echoless.database import Database, is_sqlite, open_for_reading
 from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
 from echoless.model import JsonObject, Memory
 from echoless.stores import files
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.llm_memory import connection, layout, links, records, sides, uniting
 from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Layout
@@ -117,10 +117,17 @@ class LlmMemoryStore(BesideSidecar):
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """All memories in the scope, in the order of their rows."""
-        chosen = [scope.namespace] if scope.namespace and self._layout.has_namespaces else []
         with self._database.speaking():
-            found = self._read("WHERE namespace = ?" if chosen else "", chosen, None)
-        yield from scope.narrow(found)
+            ids = [head.id for head in scope.narrow(self._heads())]
+            for start in range(0, len(ids), _BATCH):
+                yield from self._read(ids[start : start + _BATCH], sides_too=False)
+
+    def _heads(self) -> Iterator[Head]:
+        """What a scope asks of each memory, in the order of a scan."""
+        names = [n for n in records.HEAD if n in self._layout.columns[MEMORIES]]
+        found = self._db.execute(f"SELECT {', '.join(names)} FROM {MEMORIES} ORDER BY rowid")
+        for values in found:
+            yield records.head_of(dict(zip(names, values, strict=True)), where=str(self._path))
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Fresh copies by id, with what other tables hold of them."""
@@ -129,15 +136,17 @@ class LlmMemoryStore(BesideSidecar):
         with self._database.speaking():
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
-                places = ",".join("?" * len(some))
-                found |= {m.id: m for m in self._read(f"WHERE id IN ({places})", some, some)}
+                found |= {m.id: m for m in self._read(some, sides_too=True)}
         return found
 
-    def _read(self, where: str, values: Sequence[str], ids: Sequence[str] | None) -> list[Memory]:
-        """Memories by their rows; the side tables are read only for named ids."""
+    def _read(self, ids: Sequence[str], *, sides_too: bool) -> list[Memory]:
+        """Memories by id, in the order of their rows; with what side tables hold, where told."""
         names = self._layout.columns[MEMORIES]
+        places = ",".join("?" * len(ids))
         rows = self._db.execute(
-            f"SELECT rowid, {', '.join(names)} FROM {MEMORIES} {where} ORDER BY rowid", values
+            f"SELECT rowid, {', '.join(names)} FROM {MEMORIES} WHERE id IN ({places})"
+            " ORDER BY rowid",
+            ids,
         ).fetchall()
         pointing = links.read_links(self._db, self._layout, ids)
         vectors = {}
@@ -147,7 +156,7 @@ class LlmMemoryStore(BesideSidecar):
         for rowid, *raw in rows:
             row: Raw = dict(zip(names, raw, strict=True))
             id_ = str(row["id"])
-            side = {} if ids is None else sides.read_sides(self._db, self._layout, id_)
+            side = sides.read_sides(self._db, self._layout, id_) if sides_too else {}
             own = pointing.get(id_, [])
             made.append(self._memory(row, own, vectors.get(id_), {"rowid": rowid, **side}))
         return made
@@ -162,9 +171,9 @@ class LlmMemoryStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Number of memories in the scope."""
-        if scope != ALL:
-            return sum(1 for _ in self.scan(scope))
         with self._database.speaking():
+            if scope != ALL:
+                return sum(1 for _ in scope.narrow(self._heads()))
             (found,) = self._db.execute(f"SELECT count(*) FROM {MEMORIES}").fetchone()
         return int(found)
 

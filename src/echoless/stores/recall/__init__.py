@@ -19,7 +19,7 @@ from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFou
 from echoless.ledger import Kept, Ledger, Mark
 from echoless.model import Memory, digest
 from echoless.stores import files
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.recall import layout, lineage, references, rows, writing
 from echoless.stores.recall.layout import TABLES, Table
@@ -133,7 +133,25 @@ class RecallStore(BesideSidecar):
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """All memories in the scope, table by table, by number."""
-        yield from scope.narrow(m for name in self.tables for m in self._select(TABLES[name]))
+        if scope == ALL:
+            yield from (m for name in self.tables for m in self._select(TABLES[name]))
+            return
+        chosen = [head.id for head in scope.narrow(self._heads())]
+        for start in range(0, len(chosen), _BATCH):
+            some = chosen[start : start + _BATCH]
+            there = self.get(some)
+            yield from (there[id_] for id_ in some if id_ in there)
+
+    def _heads(self) -> Iterator[Head]:
+        """What a scope asks of each memory, in the order of a scan."""
+        with self._database.speaking():
+            for name in self.tables:
+                table = TABLES[name]
+                found = self.connection.execute(
+                    f"SELECT id, project, {table.time} FROM {name} ORDER BY id"
+                )
+                for number, project, time in found:
+                    yield rows.head_of(table, number, {"project": project, table.time: time})
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Fresh copies by id, of any table."""
@@ -177,7 +195,7 @@ class RecallStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Number of memories in the scope."""
-        return sum(1 for _ in self.scan(scope))
+        return sum(1 for _ in scope.narrow(self._heads()))
 
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by project; NULL and the empty one are the same."""

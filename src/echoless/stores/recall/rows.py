@@ -16,6 +16,7 @@ from echoless.codec import read_provenance, read_tags, read_time
 from echoless.errors import BadRecord, StoreError
 from echoless.model import Json, JsonObject, Memory, Provenance, Vector
 from echoless.stores.recall.layout import TABLES, Table
+from echoless.stores.scope import Head
 from echoless.text import unreadable
 
 Value: TypeAlias = "int | float | str | bytes | None"
@@ -184,6 +185,17 @@ def memory_of(table: Table, row: Row, embedding: Row | None) -> Memory:
         },
         **{f.name: f.read(table, row) for f in _FIELDS},  # type: ignore[arg-type]
     )
+
+
+def head_of(table: Table, number: int, row: Row) -> Head:
+    """What a scope asks of the memory in a row.
+
+    Args:
+        table: Its table.
+        number: Its id there.
+        row: Its project and its time.
+    """
+    return Head(id_of(table.name, number), text_of(row["project"]), _time(row[table.time]))
 
 
 def _vectors(embedding: Row | None) -> tuple[tuple[Vector, ...], str | None]:

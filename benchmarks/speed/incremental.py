@@ -1,0 +1,195 @@
+"""What a second audit costs after 1 % of a store changed: `python -m benchmarks.speed incremental`.
+
+An SQLite store with stored vectors is audited, one memory in a hundred is added or edited, and it
+is audited again; then once more with empty caches, which has to say the same. Each run is a process
+of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.data import memories
+from benchmarks.measure import RESULTS, keep, run
+from echoless import Memory, find, open_store, plan
+from echoless.auditing import findings_json
+from echoless.codec import json_text
+from echoless.model import Vector
+from echoless.settings import Choices, resolve
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+NAME: Final = "speed_incremental"
+MODEL: Final = "bag-of-words@1"
+COMMAND: Final = "python -m benchmarks.speed incremental"
+RUNS: Final = (("first", "kept"), ("second", "kept"), ("second, nothing kept", "empty"))
+AT_ONCE: Final = 10_000
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--sizes", default="100000")
+    parser.add_argument("--dims", type=int, default=384)
+    parser.add_argument("--threshold", type=float, default=0.8, help="of the stored vectors")
+    parser.add_argument("--changed", type=float, default=0.01, help="share of the store")
+    parser.add_argument("--json", action="store_true", help="lines only, nothing is stored")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    told = parser.parse_args(argv)
+    if told.child:
+        print(json.dumps(_audit(Path(told.child), told.threshold)))
+        return
+    lines: list[dict[str, object]] = []
+    for size in map(int, told.sizes.split(",")):
+        for line in _measured(size, told.dims, told.threshold, told.changed):
+            print(json.dumps(line), flush=True)
+            lines.append(line)
+    if not told.json:
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (RESULTS / f"{NAME}.jsonl").write_text(text, "utf-8")
+        command = f"{COMMAND} --sizes {told.sizes}"
+        keep(NAME, "A second audit after few changes", command, _body(lines, told.changed))
+
+
+def _measured(size: int, dims: int, threshold: float, share: float) -> Iterator[dict[str, object]]:
+    """One line a run; the last says whether all agree."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "store.db"
+        changed = max(1, round(size * share))
+        _fill(path, memories(size), dims)
+        first, results = 0.0, []
+        for number, (name, folder) in enumerate(RUNS):
+            if number == 1:
+                _fill(path, list(_changes(size, changed)), dims)
+            cost = run(
+                *(sys.executable, "-m", "benchmarks.speed.incremental", "--child", str(path)),
+                *("--threshold", str(threshold)),
+                environment={"ECHOLESS_CACHE_DIR": f"{place}/{folder}"},
+            )
+            told = json.loads(cost.output)
+            first = first or cost.cpu
+            results.append(told.pop("result"))
+            yield {
+                "method": "echoless",
+                "run": name,
+                "n": size,
+                "dims": dims,
+                "threshold": threshold,
+                "changed": changed if number else 0,
+                "wall_s": round(cost.wall, 2),
+                "cpu_s": round(cost.cpu, 2),
+                "peak_mb": round(cost.peak_mb),
+                "recall": None if number < 2 else float(results[1] == results[2]),
+                "share_of_first": round(cost.cpu / first, 4),
+                **told,
+            }
+
+
+def _fill(path: Path, told: Sequence[Memory], dims: int) -> None:
+    with open_store(f"sqlite:///{path}", create=True) as store, store.writing():
+        for start in range(0, len(told), AT_ONCE):
+            store.put([_with_vector(memory, dims) for memory in told[start : start + AT_ONCE]])
+
+
+def _changes(size: int, changed: int) -> Iterator[Memory]:
+    """Half of them are new, half are edits; some repeat what is there, as before."""
+    source = random.Random(7)
+    there = memories(size)
+    fresh = memories(size + changed, seed=20261122)
+    for number in range(changed):
+        text = fresh[size + number].content
+        if number % 2:
+            yield replace(there[source.randrange(size)], content=text)
+        else:
+            yield replace(fresh[size + number], id=f"new-{number:07d}", content=text)
+
+
+def _with_vector(memory: Memory, dims: int) -> Memory:
+    """A vector of its words: what shares words is close, as with any encoder of short texts."""
+    import numpy as np
+
+    total = np.sum([_word(word, dims) for word in memory.content.lower().split()], axis=0)
+    unit = (total / np.linalg.norm(total)).astype("<f4")
+    return replace(memory, vectors=(Vector(MODEL, unit.tobytes()),))
+
+
+@cache
+def _word(word: str, dims: int) -> NDArray[np.float64]:
+    import numpy as np
+
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "little")
+    return np.random.default_rng(seed).standard_normal(dims)
+
+
+def _audit(path: Path, threshold: float) -> dict[str, object]:
+    """One audit in this process: what it found, and seconds by stage."""
+    spent: dict[str, float] = {}
+    last = ("opening", time.process_time())
+
+    def tell(stage: str, _done: int, _all: int) -> None:
+        nonlocal last
+        before, since = last
+        last = (stage, time.process_time())
+        spent[before] = round(spent.get(before, 0.0) + last[1] - since, 3)
+
+    settings = resolve(Choices(encoder="stored", threshold=(f"semantic={threshold}",)))
+    with open_store(path) as store:
+        found = find(store, settings, progress=tell)
+        tell("planning", 0, 0)
+        report = {**findings_json(found), "actions": plan(found).to_json()["actions"]}
+        tell("", 0, 0)
+    text = json_text(report) + repr(found.judged)
+    return {
+        "pairs": len(found.judged),
+        "remembered": found.remembered,
+        "groups": len(found.groups),
+        "stages": spent,
+        "result": hashlib.sha256(text.encode()).hexdigest(),
+    }
+
+
+def _body(lines: Sequence[dict[str, object]], share: float) -> str:
+    rows, stages = [], []
+    for line in lines:
+        same = {None: "", 1.0: "yes", 0.0: "NO"}[line["recall"]]  # type: ignore[index]
+        rows.append(
+            f"| {line['n']:,} | {line['run']} | {line['wall_s']} | {line['cpu_s']} "
+            f"| {line['peak_mb']} | {line['pairs']:,} | {line['remembered']:,} "
+            f"| {line['share_of_first']:.1%} | {same} |"
+        )
+        spent = line["stages"]
+        assert isinstance(spent, dict)
+        parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in spent.items() if name)
+        stages.append(f"- {line['n']:,}, {line['run']}: {parts}")
+    return "\n".join(
+        [
+            f"Memories of about 20 words with stored vectors, SQLite; {share:.0%} of them added or",
+            "edited before the second audit. The third has empty caches and has to say the same:",
+            "report, verdicts with evidence, plan. Whole processes, start-up included.",
+            "`kept`: verdicts taken over from the audit before; `share`: of the first's CPU time.",
+            "",
+            "| memories | audit | wall s | cpu s | peak MB | pairs | kept | share | same |",
+            "|---|---|---|---|---|---|---|---|---|",
+            *rows,
+            "",
+            "CPU seconds by stage, without start-up:",
+            "",
+            *stages,
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

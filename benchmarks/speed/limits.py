@@ -1,0 +1,220 @@
+"""How far the join is from what this machine can do: `python -m benchmarks.speed limits`.
+
+    --sizes 100000     vectors
+    --dims 384         components
+    --threshold 0.95   cosine
+
+A small probe measures what the machine gives: bytes copied, products of float32, bits counted, each
+on all threads. From that and from what the join has to touch follows the least time each part can
+take; beside it stands what it takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.speed.side_by_side import Line, numbers, store, table
+from benchmarks.speed.vectors import write
+from echoless.compiled import workers
+from echoless.vectors.join import Join, row_norms
+from echoless.vectors.selfjoin import Choice, choose, similar_pairs
+from echoless.vectors.work import Work
+
+ROUNDS = 5
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.speed limits",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--sizes", default="100000")
+    parser.add_argument("--dims", type=int, default=384)
+    parser.add_argument("--threshold", type=float, default=0.95)
+    options = parser.parse_args(argv)
+    machine = probe()
+    lines: list[Line] = []
+    for size in numbers(options.sizes):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.npy"
+            write(path, "planted", size, options.dims, options.threshold)
+            rows = np.load(path)
+        for exact in (True, False):
+            lines += _parts(rows, options.threshold, exact, machine)
+    command = shlex.join(["python", "-m", "benchmarks.speed", "limits", *argv])
+    store("limits", "The join and the machine", command, lines, lambda: _report(machine, lines))
+    print(_report(machine, lines))
+
+
+def probe() -> dict[str, float]:
+    """What the machine gives a second: `bytes` copied, `flop` in float32, `words` counted."""
+    return {"bytes": _bytes(), "flop": _flop(), "words": _words()}
+
+
+def _best(work: Callable[[], object]) -> float:
+    taken = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begun)
+    return min(taken)
+
+
+def _bytes() -> float:
+    """Bytes read and written by copies of blocks far larger than any cache."""
+    blocks = [(np.ones(1 << 25), np.empty(1 << 25)) for _ in range(workers())]
+
+    def work() -> None:
+        with ThreadPoolExecutor(workers()) as pool:
+            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), blocks))
+
+    return sum(2 * a.nbytes for a, _ in blocks) / _best(work)
+
+
+def _flop() -> float:
+    side = 3_072
+    a = np.ones((side, side), dtype=np.float32)
+    return 2 * side**3 / _best(lambda: a @ a)
+
+
+def _words() -> float:
+    """64-bit words compared and counted, data in the first-level cache."""
+    from echoless.vectors.bit_kernels import GROUP, LANES, scanner
+
+    words, rows = 6, GROUP * LANES
+    scan, count = scanner(words), 1 << 18
+    random = np.random.default_rng(1)
+    tiles = random.integers(0, 1 << 63, rows * words).astype(np.uint64)
+    queries = random.integers(0, 1 << 63, (count, 2 * words)).astype(np.uint64)
+    queries[:, words:] = (1 << 64) - 1
+    nothing = np.zeros((count, 0), dtype=np.uint64)
+    empty, one = np.zeros((1, 1), dtype=np.float32), np.ones(1, dtype=np.float32)
+
+    def part(first: int, last: int) -> None:
+        # only the first group of tiles is compared: the rows of the span stop there
+        scan(
+            tiles, queries[:last], nothing, empty, one, np.zeros(2, dtype=np.uint64),
+            np.array([2, 2], dtype=np.float32), 0, np.array([first, min(last, rows)]),
+            np.array([0, first]), np.zeros(1, dtype=np.int32), np.empty((2, rows), dtype=np.int64),
+            np.zeros(2, dtype=np.int64),
+        )  # fmt: skip
+
+    repeats = 400
+
+    def work() -> None:
+        with ThreadPoolExecutor(workers()) as pool:
+            list(pool.map(lambda _: [part(0, rows) for _ in range(repeats)], range(workers())))
+
+    compared = workers() * repeats * rows * (rows + LANES) / 2
+    return compared * words / _best(work)
+
+
+def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) -> list[Line]:
+    size, dimensions = rows.shape
+    join = Join(rows, row_norms(rows), threshold)
+    chosen = choose(join, exact=exact)
+    list(similar_pairs(rows[:2_000], threshold, choice=chosen))
+    work = Work()
+    told = {
+        "lengths of the rows": (_best(lambda: row_norms(rows)), rows.nbytes / machine["bytes"] * 2),
+        "choosing a way": (_best(lambda: choose(join, exact=exact)), 0.0),
+        **_of_way(join, chosen, machine),
+        "all of it": (
+            _best(lambda: list(similar_pairs(rows, threshold, exact=exact, work=work))),
+            0.0,
+        ),
+    }
+    compared, verified = work.compared // ROUNDS, work.verified // ROUNDS
+    return [
+        {
+            "n": size,
+            "dims": dimensions,
+            "way": chosen.method,
+            "part": part,
+            "wall_s": round(wall, 4),
+            "limit_s": round(limit, 4),
+            "compared": compared,
+            "verified": verified,
+        }
+        for part, (wall, limit) in told.items()
+    ]
+
+
+def _of_way(
+    join: Join, chosen: Choice, machine: dict[str, float]
+) -> dict[str, tuple[float, float]]:
+    from echoless.vectors import banding, scanning
+
+    size, dimensions = join.rows.shape
+    if chosen.frame is not None and chosen.layout is not None:
+        frame, layout = chosen.frame, chosen.layout
+        flop = 2 * size * dimensions * len(frame.planes)
+        tables = banding.tables_of(join, frame, layout)
+        words = tables.comparisons() * tables.signatures.shape[1]
+        return {
+            "rows into buckets": (
+                _best(lambda: banding.tables_of(join, frame, layout)),
+                flop / machine["flop"] + join.rows.nbytes / machine["bytes"],
+            ),
+            "pairs of buckets": (
+                _best(
+                    lambda: list(banding.bucket_pairs(join, tables, chosen.most_bits, None, Work()))
+                ),
+                words / machine["words"]
+                + layout.tables * 2 * tables.signatures.nbytes / machine["bytes"],
+            ),
+        }
+    if chosen.sieve is None:
+        flop = size * size * dimensions
+        return {"products": (0.0, flop / machine["flop"])}
+    sieve = chosen.sieve
+    flop = 2 * size * dimensions * len(sieve.frame.planes)
+    words = size * size / 2 * len(sieve.frame.planes) / 64
+    return {
+        "rows into bits": (
+            _best(lambda: scanning.signed(join, sieve)),
+            flop / machine["flop"] + join.rows.nbytes / machine["bytes"],
+        ),
+        "pairs by bits (and the rows into bits)": (
+            _best(lambda: list(scanning.scan_pairs(join, sieve, None, Work()))),
+            words / machine["words"] + flop / machine["flop"],
+        ),
+    }
+
+
+def _report(machine: dict[str, float], lines: Sequence[Line]) -> str:
+    rows = [
+        [
+            f"{line['n']:,} x {line['dims']}", line["way"], line["part"], f"{line['wall_s']:.3f}",
+            f"{line['limit_s']:.3f}" if line["limit_s"] else "",
+            f"{line['wall_s'] / line['limit_s']:.1f}" if line["limit_s"] else "",
+        ]
+        for line in lines
+    ]  # fmt: skip
+    head = ("vectors", "way", "part", "takes s", "machine's limit s", "times the limit")
+    counts = "; ".join(
+        f"`{line['way']}` compares {line['compared']:,} pairs by bits, {line['verified']:,} in full"
+        for line in lines
+        if line["part"] == "all of it"
+    )
+    return f"""
+{__doc__.split("    --sizes")[1].split("cosine")[1].strip()}
+
+{workers()} threads: {machine["bytes"] / 1e9:.1f} GB copied a second (read and write counted), \
+{machine["flop"] / 1e9:,.0f} GFLOP/s in float32, {machine["words"] / 1e9:.1f} thousand million \
+64-bit words compared and counted a second.
+
+{table(head, rows)}
+
+{counts}.
+"""

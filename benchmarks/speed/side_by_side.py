@@ -1,0 +1,70 @@
+"""Run each method in a process of its own, one after the other, and keep what it took."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import RESULTS, origin
+
+Line = dict[str, Any]
+
+
+def child(module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Line:
+    """What `python -m MODULE --child ...` prints as its last line, with its peak memory.
+
+    A child that fails gives a line with `failed`, its last words.
+    """
+    command = [sys.executable, "-m", module, "--child", *arguments]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    out, err = process.communicate()
+    if process.returncode != 0:
+        words = (err.strip().splitlines() or ["no word"])[-1]
+        return {"failed": f"ended with {process.returncode}: {words[:200]}"}
+    told: Line = json.loads(out.strip().splitlines()[-1])
+    return told
+
+
+def peak_mb() -> float:
+    """Peak resident memory of this process, in MB of 10^6 bytes."""
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def store(
+    name: str, title: str, command: str, lines: Sequence[Line], body: Callable[[], str]
+) -> None:
+    """Write `results/speed_NAME.jsonl` and `.md`."""
+    RESULTS.mkdir(exist_ok=True)
+    raw = "".join(json.dumps(line) + "\n" for line in lines)
+    (RESULTS / f"speed_{name}.jsonl").write_text(raw, "utf-8")
+    text = f"# {title}\n\n```\n{command}\n```\n\n{origin()}\n\n{body().strip()}\n"
+    (RESULTS / f"speed_{name}.md").write_text(text, "utf-8")
+
+
+def numbers(text: str) -> list[int]:
+    """`1000,100000` as numbers."""
+    return [int(each) for each in text.split(",") if each]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def temporary(folder: str, name: str) -> Path:
+    return Path(folder) / name

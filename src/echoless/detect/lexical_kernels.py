@@ -1,0 +1,195 @@
+"""Compiled loops of the lexical join: rows in order of rarity, postings, partners of a row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from echoless.detect.minhash_kernels import keep_closest
+from echoless.detect.shingling_kernels import sort
+
+Ints = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Counts = NDArray[np.unsignedinteger]
+Floats = NDArray[np.float64]
+Shares = NDArray[np.uint16]
+
+
+@njit(nogil=True, cache=True)
+def arrange(starts: Ints, terms: Numbers) -> None:
+    """Terms of each row in ascending order (Shell sort)."""
+    for row in range(len(starts) - 1):
+        sort(terms[starts[row] : starts[row + 1]])
+
+
+@njit(nogil=True, cache=True)
+def post(
+    starts: Ints,
+    terms: Numbers,
+    worth: Floats,
+    lengths: Floats,
+    begins: Ints,
+    filled: Ints,
+    posts: Numbers,
+    shares: Shares,
+) -> None:
+    """Rows of each term, ascending, as many as there is room for, and what each shares."""
+    for row in range(len(starts) - 1):
+        for place in range(starts[row], starts[row + 1]):
+            term = terms[place]
+            at = begins[term] + filled[term]
+            if at < begins[term + 1]:
+                posts[at] = row
+                shares[at] = np.uint16(np.rint(worth[term] / lengths[row]))
+                filled[term] += 1
+
+
+@njit(nogil=True, cache=True)
+def insert(chosen: Ints, scores: Ints, size: int, row: int, score: int) -> int:
+    """Put a row into its place among the best so far: higher scores first, then lower rows."""
+    if size == len(chosen):
+        last = size - 1
+        if score < scores[last] or (score == scores[last] and row > chosen[last]):
+            return size
+        size = last
+    at = size
+    while at and (scores[at - 1] < score or (scores[at - 1] == score and chosen[at - 1] > row)):
+        chosen[at], scores[at] = chosen[at - 1], scores[at - 1]
+        at -= 1
+    chosen[at], scores[at] = row, score
+    return size + 1
+
+
+@njit(nogil=True, cache=True)
+def gather(
+    clues: tuple[Ints, Numbers, Floats, Floats],
+    index: tuple[Ints, Numbers, Shares],
+    row: int,
+    budget: int,
+    dense: float,
+    sums: Numbers,
+    touched: Numbers,
+    chosen: Ints,
+    scores: Ints,
+) -> int:
+    """Rows before `row` that share most of its rarest clues: `wording_join`."""
+    starts, terms, worth, lengths = clues
+    begins, posts, shares = index
+    own, many, left = 0.0, 0, budget
+    for place in range(starts[row], starts[row + 1]):
+        if left == 0:
+            break
+        term = terms[place]
+        own += np.rint(worth[term] / lengths[row])
+        at = begins[term]
+        last = min(begins[term + 1], at + left)
+        first = at
+        while at < last and posts[at] < row:
+            partner = posts[at]
+            touched[many] = partner
+            many += sums[partner] == 0
+            sums[partner] += shares[at]
+            at += 1
+        left -= at - first
+    ceiling, size = int(own * dense), 0
+    for at in range(many):
+        partner = touched[at]
+        size = insert(chosen, scores, size, partner, min(int(sums[partner]), ceiling))
+        sums[partner] = 0
+    return size
+
+
+@njit(nogil=True, cache=True)
+def partners(
+    clues: tuple[Ints, Numbers, Floats, Floats],
+    rows: tuple[Ints, Numbers, Counts],
+    weights: tuple[Floats, Floats],
+    index: tuple[Ints, Numbers, Shares],
+    span: tuple[int, int],
+    limits: tuple[int, int, int],
+    gate: tuple[float, bool, float],
+    made: tuple[Ints, Ints, Floats],
+    done: Ints,
+) -> None:
+    """Partners of the rows of a span: `wording_join`."""
+    starts, terms, counts = rows
+    idf, lengths = weights
+    budget, looked_at, most = limits
+    threshold, inclusive, dense = gate
+    one, other, similarity = made
+    spread = np.zeros(len(idf))
+    sums, touched = np.zeros(len(lengths), np.int32), np.empty(budget + 1, np.int32)
+    chosen, scores = np.empty(looked_at, np.int64), np.empty(looked_at, np.int64)
+    at = 0
+    for row in range(span[0], span[1]):
+        size = gather(clues, index, row, budget, dense, sums, touched, chosen, scores)
+        for place in range(starts[row], starts[row + 1]):
+            spread[terms[place]] = counts[place] * (idf[terms[place]] * idf[terms[place]])
+        begin = at
+        for near in range(size):
+            partner, total = chosen[near], 0.0
+            for place in range(starts[partner], starts[partner + 1]):
+                total += spread[terms[place]] * counts[place]
+            total /= lengths[row] * lengths[partner]
+            cosine = min(np.rint(total * 1e6) / 1e6, 1.0)  # as `ngram_index.DECIMALS`
+            if cosine > threshold or (inclusive and cosine == threshold):
+                one[at], other[at], similarity[at] = partner, row, cosine
+                at += 1
+        for place in range(starts[row], starts[row + 1]):
+            spread[terms[place]] = 0.0
+        done[1] += size
+        if at - begin > most:
+            at = keep_closest(one, similarity, begin, at, most, dense)
+            done[2] += 1
+    done[0] = at
+
+
+@njit(nogil=True, cache=True)
+def add_rare(
+    left: tuple[Ints, Ints, Ints, Floats], right: tuple[Ints, Ints, Ints, Floats], made: Floats
+) -> None:
+    """Add what rare terms contribute to the cosines of all pairs of two tiles: `ngram_index`."""
+    mine, begins, posts, weights = left
+    theirs, starts, others, worths = right
+    one, other = 0, 0
+    while one < len(mine) and other < len(theirs):
+        if mine[one] < theirs[other]:
+            one += 1
+        elif mine[one] > theirs[other]:
+            other += 1
+        else:
+            for at in range(begins[one], begins[one + 1]):
+                row, weight = posts[at], weights[at]
+                for place in range(starts[other], starts[other + 1]):
+                    made[row, others[place]] += weight * worths[place]
+            one += 1
+            other += 1
+
+
+@njit(nogil=True, cache=True)
+def cosines(
+    rows: tuple[Ints, Numbers, Counts],
+    weights: tuple[Floats, Floats],
+    one: Ints,
+    other: Ints,
+    made: Floats,
+) -> None:
+    """Cosines of pairs that are ordered by `one`: `ngram_index.cosines_of`."""
+    starts, terms, counts = rows
+    idf, lengths = weights
+    spread = np.zeros(len(idf))
+    for pair in range(len(one)):
+        row, partner = one[pair], other[pair]
+        if pair == 0 or row != one[pair - 1]:
+            if pair:
+                last = one[pair - 1]
+                for place in range(starts[last], starts[last + 1]):
+                    spread[terms[place]] = 0.0
+            for place in range(starts[row], starts[row + 1]):
+                spread[terms[place]] = counts[place] * (idf[terms[place]] * idf[terms[place]])
+        total = 0.0
+        for place in range(starts[partner], starts[partner + 1]):
+            total += spread[terms[place]] * counts[place]
+        total /= lengths[row] * lengths[partner]
+        made[pair] = min(np.rint(total * 1e6) / 1e6, 1.0)

@@ -1,0 +1,150 @@
+"""Which partners of a memory are kept where it has more than are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappush, heappushpop
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.detect.base import Proposed
+from echoless.tally import Tally
+from echoless.vectors.crowd import DENSE
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NO_ROWS: Final = np.zeros(0, dtype=np.int64)
+NO_SIMILARITIES: Final = np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of rows as arrays of one length.
+
+    Attributes:
+        one: int64, the row that stands before.
+        other: int64, the row that looks for partners; `one < other`.
+        similarity: float64, 0 to 1.
+        cut: For how many rows partners were left out.
+    """
+
+    one: Ints
+    other: Ints
+    similarity: Floats
+    cut: int = 0
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Floats]:
+        """The three columns."""
+        return self.one, self.other, self.similarity
+
+    def where(self, chosen: NDArray[np.bool_] | Ints | slice, cut: int = 0) -> Pairs:
+        """Some of the pairs."""
+        return Pairs(self.one[chosen], self.other[chosen], self.similarity[chosen], cut)
+
+
+def made_of(columns: tuple[Ints, Ints, Floats], filled: int, cut: int) -> Pairs:
+    """Pairs of the filled part of three columns, copied."""
+    one, other, similarity = columns
+    return Pairs(one[:filled].copy(), other[:filled].copy(), similarity[:filled].copy(), cut)
+
+
+def together(parts: Sequence[Pairs]) -> Pairs:
+    """One after the other."""
+    return Pairs(
+        np.concatenate([NO_ROWS, *(part.one for part in parts)]),
+        np.concatenate([NO_ROWS, *(part.other for part in parts)]),
+        np.concatenate([NO_SIMILARITIES, *(part.similarity for part in parts)]),
+        sum(part.cut for part in parts),
+    )
+
+
+def closest_before(pairs: Pairs, most: int | None) -> Pairs:
+    """For each row the partners wanted of those that stand before it.
+
+    Args:
+        pairs: All pairs of some rows; of none of these rows are there pairs elsewhere.
+        most: Partners for each `other`: the closest, those of `DENSE` and more counting as equally
+            close, then the one that stands first. None: all.
+
+    Returns:
+        Pairs ordered by `other`, then `one`.
+    """
+    if most is None:
+        return pairs.where(np.lexsort((pairs.one, pairs.other)))
+    closeness = np.minimum(pairs.similarity, DENSE)
+    ordered = pairs.where(np.lexsort((pairs.one, -closeness, pairs.other)))
+    rank = ranks(ordered.other)
+    kept = ordered.where(rank < most, int(np.count_nonzero(rank == most)))
+    return kept.where(np.lexsort((kept.one, kept.other)), kept.cut)
+
+
+class Partners:
+    """Pairs that come one by one in any order, and of each row those wanted."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._kept: dict[int, list[tuple[float, int, float]]] = {}
+        self._cut: set[int] = set()
+
+    def wants(self, one: int, other: int, bound: float) -> bool:
+        """Whether a pair of at most this similarity could be among those wanted."""
+        kept = self._kept.get(other)
+        if self._most is None or kept is None or len(kept) < self._most:
+            return True
+        self._cut.add(other)
+        return (min(bound, DENSE), -one) > kept[0][:2]
+
+    def add(self, one: int, other: int, similarity: float) -> None:
+        """Take a pair that passes, if it is wanted: `closest_before`."""
+        kept = self._kept.setdefault(other, [])
+        found = (min(similarity, DENSE), -one, similarity)
+        if self._most is None or len(kept) < self._most:
+            heappush(kept, found)
+        else:
+            heappushpop(kept, found)
+
+    def pairs(self) -> Pairs:
+        """Those wanted."""
+        told = [(-one, other, s) for other, kept in self._kept.items() for _, one, s in kept]
+        one, other, similarity = zip(*told, strict=True) if told else ((), (), ())
+        made = Pairs(np.array(one, np.int64), np.array(other, np.int64), np.array(similarity))
+        return replace(closest_before(made, None), cut=len(self._cut))
+
+
+def ranks(ordered: Ints) -> Ints:
+    """How many equal values stand before each, in an array where equal values stand together."""
+    first = np.ones(len(ordered), dtype=np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    begins = np.flatnonzero(first)
+    places = np.arange(len(ordered))
+    found: Ints = places - np.repeat(begins, np.diff(np.append(begins, len(ordered))))
+    return found
+
+
+def proposed(
+    found: Iterable[Pairs], places: Ints, name: str, tally: Tally, most: int | None
+) -> Iterator[Proposed]:
+    """Pairs of rows as pairs of memories; what was cut is told.
+
+    Args:
+        found: Blocks of pairs.
+        places: Shape (rows,), int64, ascending: the position of each row's memory.
+        name: The detector.
+        tally: Told for how many memories partners were left out.
+        most: As in `closest_before`.
+    """
+    cut = 0
+    for pairs in found:
+        cut += pairs.cut
+        if len(pairs.one):
+            yield Proposed(places[pairs.one], places[pairs.other], pairs.similarity)
+    if cut:
+        tally.note(
+            f"{name}: for {cut:,} memories only the {most:,} closest of those before them were "
+            "kept."
+        )

@@ -1,0 +1,273 @@
+"""Texts to numbers in bulk: words and character n-grams as flat arrays, a batch at a time.
+
+What a word and an n-gram is, `echoless.text` says; these are the same, found over the code points
+of many texts at once, by compiled loops where numba is there (`shingling_kernels.py`), else by
+Python and numpy, with the same numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.compiled import compiled, workers
+from echoless.text import has_unspaced_script, normalise, words
+
+Ints = NDArray[np.int64]
+Counts = NDArray[np.int32]
+Points = NDArray[np.uint32]
+Words = NDArray[np.uint64]
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+BATCH: Final = 4096
+"""Texts read at a time."""
+
+FACTOR: Final = 0x9E3779B97F4A7C15
+"""2^64 divided by the golden ratio, odd."""
+
+LONGEST_PACKED: Final = 3
+"""Code points of 21 bits that fit into 64."""
+
+_WORD, _UNSPACED, _APOSTROPHE, _SEEN = 1, 2, 4, 128
+_CODE_POINTS: Final = 0x110000
+_MASK: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """One run of numbers for each text.
+
+    Attributes:
+        starts: Shape (texts + 1,), int64: where each run begins in `values`.
+        values: Shape (entries,), uint64.
+    """
+
+    starts: Ints
+    values: Words
+
+
+def in_order(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
+    """Results in the order of what is given, worked out by as many threads as there are cores.
+
+    At most twice as many results wait as there are threads.
+    """
+    threads = workers()
+    if threads == 1:
+        yield from map(work, given)
+        return
+    waiting: list[Future[Made]] = []
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for each in given:
+                waiting.append(pool.submit(work, each))
+                if len(waiting) > 2 * threads:
+                    yield waiting.pop(0).result()
+            while waiting:
+                yield waiting.pop(0).result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def batches(texts: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
+    """Lists of up to `size` texts."""
+    source = iter(texts)
+    while batch := list(islice(source, size)):
+        yield batch
+
+
+def word_runs(texts: Sequence[str]) -> Runs:
+    """Hashes of the words of each text, in order, with repeats: `text.words`.
+
+    Two different words share a hash of 64 bits once in 2^64; among ten million different ones,
+    the chance that any two do is 3 in a million.
+    """
+    if not compiled():
+        told = [words(text) for text in texts]
+        hashes = {word: hash_of(word) for word in {word for each in told for word in each}}
+        flat = np.array([hashes[word] for each in told for word in each], dtype=np.uint64)
+        return Runs(_starts(np.array([len(each) for each in told], dtype=np.int64)), flat)
+    from echoless.detect import shingling_kernels as kernels  # noqa: PLC0415 - needs numba
+
+    points, starts = _forms(texts)
+    made, begins = np.empty(len(points), np.uint64), np.empty_like(starts)
+    kernels.words(points, starts, _classes(points), np.uint64(FACTOR), made, begins)
+    return Runs(begins, made[: begins[-1]])
+
+
+def word_shingle_runs(texts: Sequence[str], n: int, found: Runs | None = None) -> Runs:
+    """Hashes of the runs of n words of each text, as `text.word_shingles`, with repeats.
+
+    Args:
+        texts: A batch of them.
+        n: Words in a run.
+        found: Their words, where they are known.
+    """
+    found = word_runs(texts) if found is None else found
+    if n == 1:
+        return found
+    lengths = np.diff(found.starts)
+    counts = np.where(lengths > 0, np.maximum(1, lengths - n + 1), 0)
+    places = ranges(found.starts[:-1], counts)
+    ends = np.repeat(found.starts[1:], counts)
+    made = np.zeros(len(places), dtype=np.uint64)
+    for step in range(n):
+        at = places + step
+        inside = at < ends
+        made[inside] = mixed((made[inside] ^ found.values[at[inside]]) * np.uint64(FACTOR))
+    return Runs(_starts(counts), made)
+
+
+def gram_runs(texts: Sequence[str], n: int) -> Runs:
+    """Character n-grams of each text as numbers, in order, with repeats: `text.char_ngrams`.
+
+    Up to three code points are packed side by side, so different n-grams have different numbers;
+    of longer ones it is a hash of 64 bits.
+    """
+    points, starts = _forms(texts)
+    sizes = _sizes(points, starts, n)
+    lengths = np.diff(starts)
+    counts = np.where(lengths > 0, np.maximum(1, lengths - sizes + 1), 0)
+    long = n > LONGEST_PACKED
+    if not compiled():
+        return Runs(_starts(counts), _packed(points, starts, sizes, counts, long=long))
+    from echoless.detect import shingling_kernels as kernels  # noqa: PLC0415 - needs numba
+
+    made, begins = np.empty(int(counts.sum()), np.uint64), np.empty_like(starts)
+    kernels.grams(points, starts, sizes, long, np.uint64(FACTOR), made, begins)
+    return Runs(begins, made)
+
+
+def _packed(points: Points, starts: Ints, sizes: Ints, counts: Ints, *, long: bool) -> Words:
+    places = ranges(starts[:-1], counts)
+    ends = np.minimum(places + np.repeat(sizes, counts), np.repeat(starts[1:], counts))
+    made = np.zeros(len(places), dtype=np.uint64)
+    for step in range(int(sizes.max(initial=0))):
+        inside = places + step < ends
+        point = points[places[inside] + step].astype(np.uint64) + np.uint64(1)
+        if long:
+            value = (made[inside] ^ point) * np.uint64(FACTOR)
+            made[inside] = value ^ (value >> np.uint64(29))
+        else:
+            made[inside] = (made[inside] << np.uint64(21)) | point
+    return made
+
+
+def distinct(runs: Runs) -> tuple[Runs, Counts]:
+    """Each run in ascending order without repeats, and how often each number came."""
+    if compiled():
+        from echoless.detect import shingling_kernels as kernels  # noqa: PLC0415 - needs numba
+
+        made, counts = np.empty_like(runs.values), np.empty(len(runs.values), np.int32)
+        begins = np.empty_like(runs.starts)
+        kernels.distinct(runs.values, runs.starts, made, counts, begins)
+        return Runs(begins, made[: begins[-1]].copy()), counts[: begins[-1]].copy()
+    owners = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
+    order = np.lexsort((runs.values, owners))
+    values, owners = runs.values[order], owners[order]
+    first = np.ones(len(values), dtype=np.bool_)
+    first[1:] = (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])
+    places = np.flatnonzero(first)
+    lengths = np.bincount(owners[places], minlength=len(runs.starts) - 1)
+    times = np.diff(np.append(places, len(values))).astype(np.int32)
+    return Runs(_starts(lengths), values[places]), times
+
+
+def _forms(texts: Sequence[str]) -> tuple[Points, Ints]:
+    """Code points of the case-folded normal forms, a space at both ends of those not empty."""
+    if not compiled():
+        forms = [normalise(text, fold_case=True) for text in texts]
+        return _points([f" {form} " if form else "" for form in forms])
+    from echoless.detect import shingling_kernels as kernels  # noqa: PLC0415 - needs numba
+
+    points, starts = _points(texts)
+    bare = np.empty(len(texts), dtype=np.bool_)
+    kernels.bare(points, starts, bare)
+    if not bare.all():
+        given = zip(texts, bare.tolist(), strict=True)
+        points, starts = _points([t if b else normalise(t, fold_case=True) for t, b in given])
+    made, begins = np.empty(len(points) + 2 * len(texts), np.uint32), np.empty_like(starts)
+    kernels.padded(points, starts, bare, made, begins)
+    return made[: begins[-1]], begins
+
+
+def _points(texts: Sequence[str]) -> tuple[Points, Ints]:
+    raw = "".join(texts).encode("utf-32-le", "surrogatepass")
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False), _starts(lengths)
+
+
+def _sizes(points: Points, starts: Ints, n: int) -> Ints:
+    """Code points in an n-gram of each text: 2 where scripts without spaces are most of it."""
+    unspaced = np.concatenate([[0], np.cumsum((_classes(points)[points] & _UNSPACED) != 0)])
+    dense = unspaced[starts[1:]] - unspaced[starts[:-1]]
+    return np.where(2 * dense > np.diff(starts) - 2, 2, n).astype(np.int64)
+
+
+def _classes(points: Points) -> NDArray[np.uint8]:
+    """What each code point is, by code point; right for those of `points`."""
+    classes = _table()
+    new = classes[points] == 0
+    if new.any():
+        for point in np.unique(points[new]).tolist():
+            classes[point] = _class(chr(point))
+    return classes
+
+
+@cache
+def _table() -> NDArray[np.uint8]:
+    return np.zeros(_CODE_POINTS, dtype=np.uint8)
+
+
+def _class(character: str) -> int:
+    word = _WORD if re.match(r"\w", character) else 0
+    unspaced = _UNSPACED if has_unspaced_script(character) else 0
+    return _SEEN | word | unspaced | (_APOSTROPHE if character in "'’" else 0)
+
+
+def hash_of(word: str) -> int:
+    """Hash of a word's code points, the same in every process and on every platform."""
+    value = 0
+    for character in word:
+        value = (value ^ (ord(character) + 1)) * FACTOR & _MASK
+        value ^= value >> 29
+    return int(mixed(np.array([value], dtype=np.uint64))[0])
+
+
+def mixed(values: Words) -> Words:
+    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a fixed permutation of 64 bits."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """`start, start + 1, …` for each start, `count` numbers each, one after the other."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    numbers: Ints = np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    return numbers
+
+
+def chunks(costs: Ints, limit: int) -> Iterator[slice]:
+    """Cut positions into runs whose costs sum up to about `limit`, at least one position each."""
+    ends = np.cumsum(costs)
+    start, spent = 0, 0
+    while start < len(costs):
+        stop = max(start + 1, int(np.searchsorted(ends, spent + limit, side="right")))
+        yield slice(start, stop)
+        start, spent = stop, int(ends[stop - 1])
+
+
+def _starts(lengths: Ints) -> Ints:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

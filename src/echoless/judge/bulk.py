@@ -1,0 +1,94 @@
+"""Judging many pairs: batch after batch, in one process or several, with the same verdicts."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple, TypeGuard
+
+from echoless.compiled import workers
+from echoless.judge.base import Judge, Repeatable
+from echoless.judge.decide import FullJudge
+from echoless.model import Pair, Verdict
+from echoless.tally import Tally
+
+PROCESSES_FROM: Final = 20_000
+"""Pairs from which other processes help: each needs a second to start, as long as this process
+needs for some two thousand."""
+
+
+class Ruled(NamedTuple):
+    """What the judge says of one batch.
+
+    Attributes:
+        verdicts: In the order of the pairs.
+        consulted: See `Repeatable`; empty where nobody asked.
+    """
+
+    verdicts: list[Verdict]
+    consulted: list[float | None]
+
+
+def rulings(
+    judge: Judge, batches: Iterable[Sequence[Pair]], *, pairs: int, keeping: bool, tally: Tally
+) -> Generator[Ruled, None, None]:
+    """The verdicts on each batch, in order.
+
+    Args:
+        judge: Decides.
+        batches: Asked for only as they are needed.
+        pairs: How many there are in all: decides whether other processes are worth their start.
+        keeping: Whether what the verdicts depend on will be asked.
+        tally: Told if a process failed.
+
+    Raises:
+        EncoderError: The encoder failed.
+    """
+    if pairs >= PROCESSES_FROM and (count := _free()) > 1 and _divisible(judge):
+        from echoless.judge.processes import rulings_of  # noqa: PLC0415 - only where it pays
+
+        yield from rulings_of(judge, batches, count, keeping=keeping, tally=tally)
+        return
+    for batch in batches:
+        yield ruled(judge, batch, keeping=keeping)
+
+
+def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
+    """What a judge of this process says of one batch."""
+    with _undisturbed():
+        verdicts = judge.judge_all(pairs)
+        asked = judge.consulted(pairs) if keeping and isinstance(judge, Repeatable) else []
+    return Ruled(verdicts, asked)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Without the collector of cycles.
+
+    It would look through the facts of all texts again and again, a tenth of the time, and none of
+    them is ever part of a cycle.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _free() -> int:
+    """Processes that would find a core with nothing else to do, this one's own among them."""
+    if not hasattr(os, "getloadavg"):
+        return workers()
+    idle = (os.cpu_count() or 1) - os.getloadavg()[0]
+    return min(workers(), 1 + max(0, round(idle)))
+
+
+def _divisible(judge: Judge) -> TypeGuard[FullJudge]:
+    """Whether another process can build this judge, and this Python start another."""
+    program = bool(sys.executable) and not getattr(sys, "frozen", False)
+    return program and isinstance(judge, FullJudge) and judge.shipped

@@ -1,0 +1,52 @@
+"""What is known of a text is kept while it is needed, in memory that has a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+MOST: Final = 1_500_000
+"""Characters of the texts in one generation: facts take some 150 bytes a character."""
+
+_T = TypeVar("_T")
+
+
+class ByText(Generic[_T]):
+    """A function of one text that remembers its results.
+
+    Results are kept in two generations. What is asked for again moves into the younger one; when
+    that is full the elder goes. So a text is forgotten only after as much as `MOST` of others, and
+    a few long texts take no more memory than many short ones.
+    """
+
+    def __init__(self, read: Callable[[str], _T], most: int = MOST) -> None:
+        """Put a memory before a function.
+
+        Args:
+            read: Depends on nothing but the text.
+            most: Characters in one generation.
+        """
+        self._read = read
+        self._most = most
+        self._room = most
+        self._young: dict[str, _T] = {}
+        self._elder: dict[str, _T] = {}
+
+    def __call__(self, text: str) -> _T:
+        """The result for a text."""
+        found = self._young.get(text)
+        if found is not None:
+            return found
+        found = self._elder.get(text)
+        if found is None:
+            found = self._read(text)
+        if self._room < 0:
+            self._young, self._elder = {}, self._young
+            self._room = self._most
+        self._room -= len(text)
+        self._young[text] = found
+        return found
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._young, self._elder, self._room = {}, {}, self._most

@@ -1,0 +1,300 @@
+"""Compiled loops over bit signatures. Imported only where `echoless.compiled` allows it.
+
+Each loop leaves when its room for hits is full, and says where to go on, so memory stays bounded
+whatever the data. None of them allocates, so a thread may run them without the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+LANES: Final = 128
+"""Rows of a tile: their first words lie side by side, then their second, as registers want them."""
+
+GROUP: Final = 4
+"""Tiles compared with one row after the other while they stay in the first-level cache."""
+
+
+def _popcount(_context: Any, _word: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        count = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
+        return builder.call(count, arguments)
+
+    return types.uint64(types.uint64), generate
+
+
+popcount: Any = intrinsic(_popcount)
+"""Bits set in a 64-bit word, by the processor's own instruction."""
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+def cosine_of(rows: Any, inverse: Any, i: int, j: int) -> Any:
+    """Cosine of two rows in float32, given the inverse of their lengths."""
+    one, other = rows[i], rows[j]
+    total = np.float32(0.0)
+    for k in range(one.shape[0]):
+        total += one[k] * other[k]
+    return total * inverse[i] * inverse[j]
+
+
+@njit(nogil=True, cache=True)
+def close(strong: Any, i: int, j: int, limit: Any) -> Any:
+    """Whether at most `limit` coordinates of two rows are far out on opposite sides."""
+    words = strong.shape[1] // 2
+    apart = np.uint64(0)
+    for w in range(words):
+        up = strong[i, w] & strong[j, words + w]
+        down = strong[i, words + w] & strong[j, w]
+        apart += popcount(up | down)
+    return apart <= limit
+
+
+@njit(nogil=True, cache=True)
+def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) -> Any:
+    """Whether a pair reaches the floor; a crowd's partner is counted.
+
+    `terms`: the floor, and the cosine from which a partner may be one of a crowd (2 counts none).
+    """
+    cosine = cosine_of(rows, inverse, other, row)
+    if cosine >= terms[1]:
+        seen[row] += 1
+    return cosine >= terms[0]
+
+
+@cache
+def scanner(words: int) -> Callable[..., tuple[int, int, int]]:  # noqa: C901 - three loops in one
+    """The loop that compares rows of `words` words with all rows before them.
+
+    A function of its own for each number of words: only then the compiler lays the words out in
+    registers (measured: five times as fast as a loop over a number it does not know).
+    """
+
+    @njit(nogil=True, cache=True)
+    def least(tiles: Any, at: int, query: Any) -> Any:
+        """Least number of bits any row of a tile differs in, of those that count."""
+        tile = tiles[at * words * LANES : (at + 1) * words * LANES]
+        lowest = np.uint64(1 << 32)
+        for lane in range(LANES):
+            apart = np.uint64(0)
+            for w in range(words):
+                apart += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
+            lowest = min(lowest, apart)
+        return lowest
+
+    @njit(nogil=True, cache=True)
+    def sift(
+        at: int,
+        row: int,
+        tiles: Any,
+        query: Any,
+        strong: Any,
+        rows: Any,
+        inverse: Any,
+        limits: Any,
+        terms: Any,
+        seen: Any,
+        found: Any,
+        hits: int,
+        counts: Any,
+    ) -> Any:
+        """Hits of a row in one tile."""
+        tile = tiles[at * words * LANES : (at + 1) * words * LANES]
+        for lane in range(min(LANES, row - at * LANES)):
+            apart = np.uint64(0)
+            for w in range(words):
+                apart += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
+            if apart > limits[0]:
+                continue
+            counts[0] += 1
+            other = at * LANES + lane
+            if close(strong, row, other, limits[1]):
+                counts[1] += 1
+                if hit(rows, inverse, terms, seen, other, row):
+                    found[0, hits], found[1, hits] = other, row
+                    hits += 1
+        return hits
+
+    @njit(nogil=True, cache=True)
+    def scan(
+        tiles: Any,
+        queries: Any,
+        strong: Any,
+        rows: Any,
+        inverse: Any,
+        limits: Any,
+        terms: Any,
+        enough: int,
+        span: Any,
+        position: Any,
+        seen: Any,
+        found: Any,
+        counts: Any,
+    ) -> Any:
+        """Rows of a span against all before them: hits, and the group and row to go on with."""
+        hits, first, last = 0, span[0], span[1]
+        group, row = position[0], position[1]
+        while group * GROUP * LANES < last:
+            row = max(row, first, group * GROUP * LANES + 1)
+            while row < last:
+                if hits + GROUP * LANES > found.shape[1]:
+                    return hits, group, row
+                stop = min((group + 1) * GROUP, (row + LANES - 1) // LANES)
+                if enough > 0 and seen[row] >= enough:
+                    stop = 0
+                query = queries[row]
+                for tile in range(group * GROUP, stop):
+                    if least(tiles, tile, query) <= limits[0]:
+                        hits = sift(
+                            tile, row, tiles, query, strong, rows, inverse, limits, terms, seen,
+                            found, hits, counts,
+                        )  # fmt: skip
+                row += 1
+            group, row = group + 1, first
+        return hits, -1, -1
+
+    return scan
+
+
+@njit(nogil=True, cache=True)
+def sign(coordinates: Any, weak: Any, strong: Any, queries: Any, far: Any) -> None:
+    """Bits of coordinates: side, far enough to count, far above and far below zero.
+
+    `queries` has shape (rows, 2 * words): sides, then those that count (all of them where `weak` is
+    0); `far` the same for above and below, or no columns.
+    """
+    planes, words, some = coordinates.shape[1], queries.shape[1] // 2, far.shape[1] > 0
+    for row in range(coordinates.shape[0]):
+        for w in range(words):
+            side, counted = np.uint64(0), np.uint64(0)
+            up, down = np.uint64(0), np.uint64(0)
+            for bit in range(min(64, planes - 64 * w)):
+                at = coordinates[row, 64 * w + bit]
+                place = np.uint64(bit)
+                side |= np.uint64(at >= 0) << place
+                counted |= np.uint64(abs(at) >= weak) << place
+                up |= np.uint64(at >= strong) << place
+                down |= np.uint64(at <= -strong) << place
+            queries[row, w], queries[row, words + w] = side, counted
+            if some:
+                far[row, w], far[row, words + w] = up, down
+
+
+@njit(nogil=True, cache=True)
+def pack(coordinates: Any, bits: int, keys: Any, signatures: Any) -> None:
+    """Signs of coordinates as one key a table and as words.
+
+    `coordinates` has shape (rows, planes); the first `tables * bits` planes make the keys, the
+    first `64 * words` the signatures.
+    """
+    tables, words = keys.shape[1], signatures.shape[1]
+    planes = coordinates.shape[1]
+    for row in range(coordinates.shape[0]):
+        for table in range(tables):
+            key = np.uint32(0)
+            for bit in range(bits):
+                key |= np.uint32(coordinates[row, table * bits + bit] >= 0) << np.uint32(bit)
+            keys[row, table] = key
+        for w in range(words):
+            word = np.uint64(0)
+            for bit in range(min(64, planes - 64 * w)):
+                word |= np.uint64(coordinates[row, 64 * w + bit] >= 0) << np.uint64(bit)
+            signatures[row, w] = word
+
+
+@njit(nogil=True, cache=True)
+def sort_by_key(keys: Any, table: int, starts: Any, order: Any) -> Any:
+    """Rows by their key in a table, ascending within a key; returns the pairs that share one.
+
+    `starts` has one entry more than there are keys and comes back with where each begins.
+    """
+    starts[:] = 0
+    for row in range(keys.shape[0]):
+        starts[keys[row, table] + 1] += 1
+    pairs = 0
+    for key in range(1, starts.shape[0]):
+        pairs += starts[key] * (starts[key] - 1) // 2
+        starts[key] += starts[key - 1]
+    for row in range(keys.shape[0]):
+        key = keys[row, table]
+        order[starts[key]] = row
+        starts[key] += 1
+    for key in range(starts.shape[0] - 1, 0, -1):
+        starts[key] = starts[key - 1]
+    starts[0] = 0
+    return pairs
+
+
+@njit(nogil=True, cache=True)
+def gather(signatures: Any, order: Any, into: Any) -> None:
+    """Signatures in the order of a table, so that those of a bucket lie side by side."""
+    for place in range(order.shape[0]):
+        row = order[place]
+        for w in range(signatures.shape[1]):
+            into[place, w] = signatures[row, w]
+
+
+@njit(nogil=True, cache=True)
+def met_before(keys: Any, table: int, i: int, j: int) -> Any:
+    """Whether two rows share a key in an earlier table."""
+    for earlier in range(table):  # noqa: SIM110 - a loop compiles to less than a generator
+        if keys[i, earlier] == keys[j, earlier]:
+            return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def meet(
+    keys: Any,
+    table: int,
+    starts: Any,
+    order: Any,
+    near: Any,
+    rows: Any,
+    inverse: Any,
+    limit: Any,
+    terms: Any,
+    enough: int,
+    position: Any,
+    seen: Any,
+    found: Any,
+    counts: Any,
+) -> Any:
+    """Pairs of a table's buckets: hits, and the bucket and place to go on with."""
+    hits, place = 0, position[1]
+    for bucket in range(position[0], starts.shape[0] - 1):
+        place = max(place, starts[bucket] + 1)
+        while place < starts[bucket + 1]:
+            row = order[place]
+            if hits + place - starts[bucket] > found.shape[1]:
+                return hits, bucket, place
+            for before in range(starts[bucket], place):
+                if enough > 0 and seen[row] >= enough:
+                    break
+                apart = np.uint64(0)
+                for w in range(near.shape[1]):
+                    apart += popcount(near[place, w] ^ near[before, w])
+                if apart <= limit and not met_before(keys, table, order[before], row):
+                    counts[1] += 1
+                    if hit(rows, inverse, terms, seen, order[before], row):
+                        found[0, hits], found[1, hits] = order[before], row
+                        hits += 1
+            place += 1
+    return hits, -1, -1
+
+
+@njit(nogil=True, cache=True)
+def row_hashes(words: Any, into: Any) -> None:
+    """A 64-bit hash of each row of 32-bit words: equal rows have equal hashes."""
+    for row in range(words.shape[0]):
+        told = np.uint64(0x9E3779B97F4A7C15)
+        for k in range(words.shape[1]):
+            told = (told ^ np.uint64(words[row, k])) * np.uint64(0xFF51AFD7ED558CCD)
+            told ^= told >> np.uint64(32)
+        into[row] = told

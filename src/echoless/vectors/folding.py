@@ -1,0 +1,138 @@
+"""Equal rows are one row: found by a hash, compared byte for byte, and put back afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.compiled import compiled
+from echoless.vectors.join import Hits, Join, cosines
+
+_COMPILED_FROM: Final = 20_000
+"""Rows from which loading the kernels costs less than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Classes of equal rows.
+
+    Attributes:
+        first: Shape (classes,), int64, ascending: the first row of each class.
+        of: Shape (rows,), int64: the class of each row.
+    """
+
+    first: NDArray[np.int64]
+    of: NDArray[np.int64]
+
+
+def copies_of(rows: NDArray[np.float32]) -> Copies | None:
+    """Classes of byte-identical rows; None where all differ."""
+    hashes = _hashes(rows)
+    _, first, of = np.unique(hashes, return_index=True, return_inverse=True)
+    if len(first) == len(rows):
+        return None
+    later = np.setdiff1d(np.arange(len(rows)), first)
+    step = 1 << 14
+    for start in range(0, len(later), step):
+        some = later[start : start + step]
+        if not np.array_equal(rows[some], rows[first[of[some]]]):
+            _, first, of = np.unique(_as_bytes(rows), return_index=True, return_inverse=True)
+            break
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return Copies(first[order], rank[of])
+
+
+def _hashes(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
+    words = np.ascontiguousarray(rows).view(np.uint32)
+    told = np.empty(len(rows), dtype=np.uint64)
+    if compiled() and len(rows) >= _COMPILED_FROM:
+        from echoless.vectors.bit_kernels import row_hashes  # noqa: PLC0415 - compiles
+
+        row_hashes(words, told)
+        return told
+    told[:] = 0x9E3779B97F4A7C15
+    for column in range(words.shape[1]):
+        told = (told ^ words[:, column]) * np.uint64(0xFF51AFD7ED558CCD)
+        told ^= told >> np.uint64(32)
+    return told
+
+
+def _as_bytes(rows: NDArray[np.float32]) -> NDArray[np.void]:
+    """Each row as one value."""
+    whole = np.ascontiguousarray(rows)
+    return whole.view(np.dtype((np.void, whole.itemsize * whole.shape[1]))).ravel()
+
+
+def unfolded(copies: Copies, hits: Hits, *, star: bool) -> Hits:
+    """Hits among the first rows of classes, as hits among all rows.
+
+    Args:
+        copies: Classes of rows.
+        hits: Pairs of classes, numbered as in `copies.first`.
+        star: Only the pairs with the first row of a class, which is what a star needs; else all.
+    """
+    sizes = np.bincount(copies.of, minlength=len(copies.first))
+    members = np.argsort(copies.of, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    one, other, cosine = hits
+    parts = _crossed(members, starts, sizes, one, other, cosine, star=star)
+    i = np.minimum(parts[0], parts[1])
+    j = np.maximum(parts[0], parts[1])
+    return i, j, parts[2]
+
+
+def within(join: Join, copies: Copies, *, star: bool) -> Hits:
+    """Pairs of equal rows: with the first of their class, or all of them."""
+    sizes = np.bincount(copies.of, minlength=len(copies.first))
+    members = np.argsort(copies.of, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    pairs_i, pairs_j = [], []
+    for group in np.flatnonzero(sizes > 1).tolist():
+        rows = members[starts[group] : starts[group + 1]]
+        if star:
+            pairs_i.append(np.full(len(rows) - 1, rows[0]))
+            pairs_j.append(rows[1:])
+        else:
+            a, b = np.triu_indices(len(rows), k=1)
+            pairs_i.append(rows[a])
+            pairs_j.append(rows[b])
+    i, j = np.concatenate(pairs_i), np.concatenate(pairs_j)
+    of_first = cosines(join.rows, join.norms, copies.first, copies.first)
+    cosine = of_first[copies.of[i]]
+    kept = join.passes(cosine)
+    return i[kept], j[kept], cosine[kept]
+
+
+def _crossed(
+    members: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    cosine: NDArray[np.float64],
+    *,
+    star: bool,
+) -> Hits:
+    if not star:
+        many = sizes[one] * sizes[other]
+        place = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        width = np.repeat(sizes[other], many)
+        left = members[np.repeat(starts[one], many) + place // width]
+        right = members[np.repeat(starts[other], many) + place % width]
+        return left, right, np.repeat(cosine, many)
+    lefts, rights, told = [], [], []
+    for here, there in ((one, other), (other, one)):
+        many = sizes[there]
+        place = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        left = np.repeat(members[starts[here]], many)
+        right = members[np.repeat(starts[there], many) + place]
+        kept = left < right
+        lefts.append(left[kept])
+        rights.append(right[kept])
+        told.append(np.repeat(cosine, many)[kept])
+    return np.concatenate(lefts), np.concatenate(rights), np.concatenate(told)

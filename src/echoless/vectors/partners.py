@@ -1,0 +1,67 @@
+"""Which pairs of a crowd are worth a look: the closest, and those with the best of it.
+
+A store in which ten thousand memories say one thing has fifty million close pairs. To gather them
+into one group each memory needs its pair with the one that survives; to find its own double among
+ten thousand look-alikes it needs its closest. So of the partners that stand before it, rows being
+in the order of survival, a memory keeps some of both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.vectors.crowd import DENSE
+
+
+def kept_partners(
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    similarity: NDArray[np.float64],
+    most: int,
+) -> NDArray[np.bool_]:
+    """Which pairs to keep so that each row has at most `most` partners before it.
+
+    Half of them, rounded up, are the first rows of similarity `DENSE` or more; the others the
+    closest of the rest, ties to the row that stands first. Rows with fewer partners keep all.
+
+    Args:
+        one: Shape (pairs,), int64: the row that stands before.
+        other: Shape (pairs,), int64: the row whose partner it is.
+        similarity: Shape (pairs,), float64.
+        most: At least 1.
+
+    Returns:
+        Shape (pairs,), True for pairs to keep.
+    """
+    kept = np.ones(len(one), dtype=np.bool_)
+    crowded = np.bincount(other, minlength=1)[other] > most
+    if not crowded.any():
+        return kept
+    inside = np.flatnonzero(crowded)
+    sparse = similarity[inside] < DENSE
+    first = _first(one[inside], other[inside], sparse.astype(np.float64), (most + 1) // 2)
+    first &= ~sparse
+    taken = np.bincount(other[inside][first], minlength=int(other.max()) + 1)
+    rest = inside[~first]
+    close = _first(one[rest], other[rest], -similarity[rest], most - taken[other[rest]])
+    kept[rest[~close]] = False
+    return kept
+
+
+def _first(
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    rank: NDArray[np.float64],
+    most: int | NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """The pairs of lowest rank of each `other`, ties by `one`."""
+    order = np.lexsort((one, rank, other))
+    grouped = other[order]
+    begins = np.flatnonzero(np.concatenate([[True], grouped[1:] != grouped[:-1]]))
+    counts = np.diff(np.append(begins, len(grouped)))
+    place = np.arange(len(grouped)) - np.repeat(begins, counts)
+    limit = most if isinstance(most, int) else most[order]
+    chosen = np.zeros(len(one), dtype=np.bool_)
+    chosen[order[place < limit]] = True
+    return chosen

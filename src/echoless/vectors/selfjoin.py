@@ -1,0 +1,349 @@
+"""The one door to the similarity self-join: it chooses a way, says which, and what to expect.
+
+Four ways lead to the pairs of rows at a threshold. Which one costs least depends on how many rows
+there are, how high the threshold is and how the rows lie, so a sample of them is looked at:
+
+* `product`: every pair in full, by blocked matrix products. Exact.
+* `bound`: every pair by bits that rule out only what cannot reach the threshold, the rest in full.
+  Exact, and at high thresholds some twenty times faster.
+* `odds`: every pair by sign bits that rule out what reaches it with a probability below `MISS`.
+* `bands`: only pairs that share a bucket of one of several tables of sign bits. Near-linear.
+
+Whatever is found has its exact cosine. `bound`, `odds` and the fast form of `bands` need the
+compiled kernels; without them the first two are `product`, and the pairs are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from math import ceil, log1p, pi, sqrt
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.compiled import compiled
+from echoless.vectors.banding import MISS, bucket_pairs, planes_for, signature_bits, tables_of
+from echoless.vectors.folding import Copies, copies_of, unfolded, within
+from echoless.vectors.hyperplanes import Layout
+from echoless.vectors.join import Hits, Join, product_pairs, row_norms
+from echoless.vectors.scanning import Sieve, scan_pairs
+from echoless.vectors.signing import (
+    SAMPLE,
+    WEAK,
+    Bound,
+    Floats,
+    Frame,
+    blocks,
+    bound_for,
+    centre_of,
+    cut,
+    random_planes,
+    widest_angle,
+    widest_planes,
+)
+from echoless.vectors.work import Work
+
+Method = Literal["product", "bound", "odds", "bands"]
+
+RECALL: Final = 0.9999
+"""Expected share of the pairs at the very threshold that are found; closer ones more often."""
+
+FOLD_FROM: Final = 8
+"""Equal rows from which they are compared as one."""
+
+_MOST_TABLES: Final = 256
+_MOST_BITS: Final = 20
+_NEAR: Final = 0.2
+"""Rows nearer to the centre than this see the others at any angle."""
+
+_START: Final = 0.8e9
+"""Nanoseconds the kernels take to be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The way a join goes.
+
+    Attributes:
+        method: See the module.
+        expected_recall: Of pairs at the very threshold, 0 to 1; 1 for an exact way.
+        cost: Nanoseconds expected, for comparing ways with each other.
+        sieve: Of `bound` and `odds`.
+        layout: Of `bands`.
+        frame: Of `bands`.
+        most_bits: Of `bands`: signatures that differ in more are passed over.
+    """
+
+    method: Method
+    expected_recall: float
+    cost: float
+    sieve: Sieve | None = None
+    layout: Layout | None = None
+    frame: Frame | None = None
+    most_bits: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether no pair can be missed."""
+        return self.method in {"product", "bound"}
+
+    def line(self) -> str:
+        """What was chosen, in half a sentence."""
+        match self.method:
+            case "product":
+                return "every pair compared in full"
+            case "bound":
+                return "every pair compared by bits that rule out only what cannot reach it: exact"
+            case "odds":
+                return f"every pair compared by sign bits; one in {1 / MISS:,.0f} may be missed"
+            case "bands":
+                assert self.layout is not None
+                return (
+                    f"{self.layout.tables} tables of {self.layout.bits} sign bits; pairs at the "
+                    f"threshold are found with a probability of {self.expected_recall:.4f}, closer "
+                    "ones more often"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way before it is made ready: its planes cost more to draw than to think of."""
+
+    cost: float
+    ready: Callable[[], Choice]
+
+
+def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice:
+    """The cheapest way to the pairs of a join.
+
+    Costs are nanoseconds of a machine with two cores (`benchmarks/results/speed_join.md`); only
+    their proportions matter. The choice does not depend on whether the kernels are installed.
+
+    Args:
+        join: Rows and threshold.
+        exact: Only ways that cannot miss a pair.
+        recall: Least expected share of pairs at the very threshold, for the others.
+    """
+    count, dimensions = join.rows.shape
+    pairs = count * (count - 1) / 2
+    product = Choice("product", 1.0, pairs * (0.3 + 0.0052 * dimensions))
+    if product.cost < _START or dimensions < 64 or not 0.0 < join.threshold <= 1.0:
+        return product
+    units = _sampled(join)
+    mean = centre_of(units)
+    origin = np.zeros(dimensions, dtype=np.float32)
+    ways = [_Way(product.cost, lambda: product)]
+    ways += _bounds(join, units, origin if mean is None else mean)
+    if not exact:
+        for centre, radius in ((origin, 1.0), *_centred(join, mean)):
+            lie = _lie(units, centre)
+            ways += [_odds(join, lie, radius), *_bands(join, lie, radius, recall)]
+    return min(ways, key=lambda way: way.cost).ready()
+
+
+def _sampled(join: Join) -> Floats:
+    """Unit rows from all over the place, four times `SAMPLE`."""
+    places = np.unique(np.linspace(0, len(join.rows) - 1, 4 * SAMPLE).astype(np.int64))
+    units: Floats = (join.rows[places] / join.norms[places, None]).astype(np.float32)
+    return units
+
+
+def _centred(join: Join, mean: Floats | None) -> Iterator[tuple[Floats, float]]:
+    """The centre of the rows, and how far the nearest row lies: angles are widest there."""
+    if mean is None:
+        return
+    nearest = 2.0
+    for some in blocks(len(join.rows)):
+        moved = join.unit(some.start, some.stop - some.start) - mean
+        nearest = min(nearest, float(np.einsum("ij,ij->i", moved, moved).min()))
+    if nearest > _NEAR**2:
+        yield mean, sqrt(nearest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lie:
+    """How rows lie around a centre: shares of random planes that part sampled pairs, 0 to 1."""
+
+    frame: Frame
+    apart: NDArray[np.float64]
+
+
+def _lie(units: Floats, centre: Floats) -> _Lie:
+    dimensions = units.shape[1]
+    frame = Frame(centre, random_planes(64 * min(6, dimensions // 64), dimensions))
+    signs = np.where(frame.coordinates(units[::4]) >= 0, np.float32(1), np.float32(-1))
+    agree = (signs @ signs.T)[np.triu_indices(len(signs), k=1)]
+    return _Lie(frame, (1.0 - agree.astype(np.float64) / len(frame.planes)) / 2.0)
+
+
+def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
+    count, dimensions = join.rows.shape
+    whole = dimensions // 64
+    for words in sorted({whole, ceil(whole * 2 / 3), ceil(whole / 2)} & set(range(1, 25))):
+        frame = Frame(centre, widest_planes(units, centre, 64 * words))
+        at = frame.coordinates(units[::4])
+        spread = float(np.sqrt((at**2).mean()))
+        for weak in WEAK:
+            bound = bound_for(join.threshold, frame, spread, weak)
+            first, second = _let_through(at, bound)
+            cost = (
+                _START
+                + count * 64 * words * (0.0055 * dimensions + 12.0)
+                + _pairs(count) * (0.021 * words + 8.0 * first + 60.0 * second)
+            )
+            yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=Sieve(frame, bound)))
+
+
+def _pairs(count: int) -> float:
+    return count * (count - 1) / 2
+
+
+def _let_through(at: Floats, bound: Bound) -> tuple[float, float]:
+    """Shares of the pairs of some rows that pass the first test, and both."""
+    signs = np.where(at >= 0, np.float32(1), np.float32(-1))
+    counted = (np.abs(at) >= bound.weak).astype(np.float32)
+    weak = (counted.sum(axis=1)[:, None] - (counted * signs) @ signs.T) / 2.0
+    up, down = (at >= bound.strong).astype(np.float32), (at <= -bound.strong).astype(np.float32)
+    half = up @ down.T
+    passed = weak <= bound.most_weak
+    both = passed & (half + half.T <= bound.most_strong)
+    itself, pairs = len(at), len(at) * (len(at) - 1)
+    return (int(passed.sum()) - itself) / pairs, (int(both.sum()) - itself) / pairs
+
+
+def _odds(join: Join, lie: _Lie, radius: float) -> _Way:
+    count, dimensions = join.rows.shape
+    bits = len(lie.frame.planes)
+    most = cut(bits, widest_angle(join.threshold, radius), MISS)
+    through = float((lie.apart * bits <= most).mean())
+    cost = (
+        _START
+        + count * bits * (0.0055 * dimensions + 6.0)
+        + _pairs(count) * (0.021 * bits / 64 + 60.0 * through)
+    )
+    return _Way(cost, partial(Choice, "odds", 1.0 - MISS, cost, sieve=Sieve(lie.frame, None, most)))
+
+
+def _bands(join: Join, lie: _Lie, radius: float, recall: float) -> Iterator[_Way]:
+    count, dimensions = join.rows.shape
+    stay = 1.0 - widest_angle(join.threshold, radius) / pi
+    for bits in range(8, _MOST_BITS + 1):
+        layout = layout_for(stay, bits, recall)
+        if layout is None:
+            continue
+        shared = float(((1.0 - lie.apart) ** bits).mean())
+        cost = (
+            _START
+            + count * planes_for(layout) * (0.0055 * dimensions + 1.2)
+            + count * layout.tables * 30.0
+            + _pairs(count) * shared * layout.tables * 3.0
+        )
+        yield _Way(cost, partial(_banded, join, lie.frame.centre, layout, radius, cost))
+
+
+def _banded(join: Join, centre: Floats, layout: Layout, radius: float, cost: float) -> Choice:
+    planes = planes_for(layout)
+    return Choice(
+        "bands",
+        layout.expected_recall,
+        cost,
+        layout=layout,
+        frame=Frame(centre, random_planes(planes, join.rows.shape[1])),
+        most_bits=cut(signature_bits(planes), widest_angle(join.threshold, radius), MISS),
+    )
+
+
+def similar_pairs(
+    rows: NDArray[np.float32],
+    threshold: float,
+    *,
+    inclusive: bool = True,
+    exact: bool = False,
+    recall: float = RECALL,
+    most: int | None = None,
+    choice: Choice | None = None,
+    work: Work | None = None,
+    told: Callable[[Choice], None] | None = None,
+) -> Iterator[Hits]:
+    """Pairs i < j with cosine at or above a threshold, each once.
+
+    Args:
+        rows: Shape (n, dimensions), float32, finite, none zero; any length; may be memory-mapped.
+        threshold: -1 to 1.
+        inclusive: False asks for cosines above the threshold.
+        exact: Miss no pair, whatever it costs.
+        recall: Least expected share of the pairs at the very threshold, for the ways that may miss.
+        most: Partners before it (with a lower number) that a row needs, see `kept_partners`; where
+            rows are equal, their pairs with the first of them. None for every pair.
+        choice: The way to go; by default what `choose` says.
+        work: Takes what was done.
+        told: Called with the way before it is gone.
+
+    Yields:
+        Hits in a fixed order; arrays are never empty. Cosines are those of `join.pairs_above`.
+
+    Raises:
+        ValueError: A row is zero or not finite.
+    """
+    work = Work() if work is None else work
+    join = Join(rows, row_norms(rows), threshold, inclusive)
+    if len(rows) < 2:
+        return
+    chosen = choice or choose(join, exact=exact, recall=recall)
+    if told is not None:
+        told(chosen)
+    copies = None if most is None and chosen.method == "product" else _worth_folding(rows)
+    if copies is None:
+        yield from _by(chosen, join, most, work)
+        return
+    star = most is not None
+    yield from _filled(within(join, copies, star=star))
+    once = replace(join, rows=rows[copies.first], norms=join.norms[copies.first])
+    for hits in _by(chosen, once, most, work):
+        yield from _filled(unfolded(copies, hits, star=star))
+
+
+def _filled(hits: Hits) -> Iterator[Hits]:
+    if len(hits[0]):
+        yield hits
+
+
+def _worth_folding(rows: NDArray[np.float32]) -> Copies | None:
+    copies = copies_of(rows)
+    if copies is None or int(np.bincount(copies.of).max()) < FOLD_FROM:
+        return None
+    return copies
+
+
+def _by(chosen: Choice, join: Join, most: int | None, work: Work) -> Iterator[Hits]:
+    if chosen.method == "bands":
+        assert chosen.layout is not None
+        assert chosen.frame is not None
+        tables = tables_of(join, chosen.frame, chosen.layout)
+        if tables.comparisons() < _pairs(len(join.rows)) / 2:
+            yield from bucket_pairs(join, tables, chosen.most_bits, most, work)
+            return
+    elif chosen.sieve is not None and compiled():
+        yield from scan_pairs(join, chosen.sieve, most, work)
+        return
+    yield from product_pairs(join, most, work)
+
+
+def layout_for(stay: float, bits: int, recall: float) -> Layout | None:
+    """Tables of so many bits that find what is to be found; None if it takes too many.
+
+    Args:
+        stay: Probability that a plane does not part two rows at the threshold.
+        bits: Of a table.
+        recall: Expected share of the pairs at the threshold, at least.
+    """
+    together = stay**bits
+    if together >= recall:
+        return Layout(bits, 1, together)
+    tables = ceil(log1p(-recall) / log1p(-together))
+    if tables > _MOST_TABLES:
+        return None
+    return Layout(bits, tables, 1.0 - (1.0 - together) ** tables)

@@ -1,0 +1,211 @@
+"""Rows as bits: the sides of hyperplanes they lie on, and what those tell of their distance.
+
+Two things follow from bits of the coordinates of a row in an orthonormal frame:
+
+*A bound.* Two unit rows of cosine t lie `h = sqrt(2 - 2t)` apart, in any frame at most so far.
+Where a coordinate of one row is at least c from zero and the other row lies on the other side of
+zero, the rows are at least c apart in it alone. So they differ in at most `h²/c²` of such
+coordinates; a pair that differs in more cannot reach t, and is passed over without any risk
+(`Bound`).
+
+*Odds.* A random hyperplane separates two rows at an angle θ with probability θ/π (Charikar, STOC
+2002). So pairs at an angle differ in a binomial number of bits, and what lies far beyond it is
+passed over with a probability of error that can be named (`cut`).
+
+Rows are centred first where they share a direction, as texts of one model do: distances stay what
+they are, and bits tell more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import asin, ceil, erfc, floor, pi, sqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.vectors.join import DECIMALS
+
+Floats = NDArray[np.float32]
+Words = NDArray[np.uint64]
+
+SEED: Final = 20261122
+BLOCK: Final = 4096
+"""Rows turned into bits at a time."""
+
+SAMPLE: Final = 512
+"""Rows compared with each other to see what a filter would let through."""
+
+SHARED: Final = 0.05
+"""Squared length of the mean row from which centring is worth it; 0 for rows in all directions."""
+
+_EVEN: Final = 0.5
+"""Share of the dimensions that have to carry the spread (its participation ratio) for all
+directions to count as alike."""
+
+_ROUNDOFF: Final = 2.0**-24
+
+
+def distance(threshold: float) -> float:
+    """Largest distance of two unit rows whose cosine rounds to the threshold or more."""
+    return sqrt(max(0.0, 2.0 - 2.0 * (threshold - 0.51 * 10.0**-DECIMALS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where coordinates are taken.
+
+    Attributes:
+        centre: Shape (dimensions,), float32; zero where rows share no direction.
+        planes: Shape (planes, dimensions), float32; of unit length, and for a bound orthogonal to
+            each other.
+    """
+
+    centre: Floats
+    planes: Floats
+
+    def coordinates(self, unit: Floats) -> Floats:
+        """Shape (rows, planes), float32, of rows at unit length."""
+        moved: Floats = np.subtract(unit, self.centre) if self.centre.any() else unit
+        made: Floats = moved @ self.planes.T
+        return made
+
+    def slack(self) -> float:
+        """By how much rounding may move two rows apart in these coordinates, at most.
+
+        `n·u` for an inner product of n terms whatever its order (Higham, Accuracy and Stability of
+        Numerical Algorithms, 2nd ed., 3.1) of a row no longer than 2, in each coordinate.
+        """
+        count, dimensions = self.planes.shape
+        length = 2.0
+        return 2.0 * length * 1.01 * (int(dimensions) + 8) * _ROUNDOFF * sqrt(int(count))
+
+
+def centre_of(units: Floats) -> Floats | None:
+    """The mean of some unit rows, or None where it is too short to be worth anything."""
+    mean: Floats = units.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return mean if float((mean * mean).sum()) >= SHARED else None
+
+
+def random_planes(count: int, dimensions: int, seed: int = SEED) -> Floats:
+    """Planes in directions drawn alike and independently, which is what the odds are for."""
+    drawn = np.random.default_rng(seed).standard_normal((count, dimensions), dtype=np.float32)
+    made: Floats = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return made
+
+
+def widest_planes(units: Floats, centre: Floats, count: int) -> Floats:
+    """`count` orthonormal planes that catch much of the distances among some rows.
+
+    The principal directions, where there are any, turned among themselves so that each plane
+    catches as much as the next: a bound counts coordinates, and one in which nothing differs counts
+    for nothing.
+
+    Args:
+        units: Shape (rows, dimensions), float32.
+        centre: Shape (dimensions,), float32.
+        count: At most `dimensions`.
+    """
+    dimensions = units.shape[1]
+    moved = units - centre
+    spread = moved.T @ moved
+    if float(np.trace(spread)) ** 2 > _EVEN * dimensions * float((spread**2).sum()):
+        kept = turned(dimensions)[:count]
+    else:
+        _, directions = np.linalg.eigh(spread.astype(np.float64))
+        kept = turned(count) @ directions[:, ::-1][:, :count].T
+    return np.ascontiguousarray(kept, dtype=np.float32)
+
+
+def turned(count: int) -> NDArray[np.float64]:
+    """An orthogonal matrix with entries of about one size.
+
+    A discrete cosine transform (type II; Ahmed, Natarajan, Rao 1974) after random changes of sign.
+    """
+    row, column = np.arange(count)[:, None], np.arange(count)[None, :]
+    waves = np.cos(np.pi * (2 * column + 1) * row / (2 * count)) * sqrt(2.0 / count)
+    waves[0] /= sqrt(2.0)
+    signs = np.random.default_rng(SEED).integers(0, 2, count) * 2 - 1
+    made: NDArray[np.float64] = waves * signs
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Two tests no pair at the threshold can fail.
+
+    Attributes:
+        weak: Distance from zero from which a coordinate of one row counts.
+        strong: Distance from zero both rows must have, on opposite sides, for the second test.
+        most_weak: More than so many of the first kind rule a pair out.
+        most_strong: More than so many of the second do.
+    """
+
+    weak: float
+    strong: float
+    most_weak: int
+    most_strong: int
+
+
+WEAK: Final = (0.8, 1.0, 1.2)
+STRONG: Final = 0.6
+"""In units of the root mean square coordinate. For 384 normal coordinates 1.0 and 0.6 tell
+strangers from pairs at 0.95 best: they lie 3.2 and 4.5 standard deviations beyond the limits."""
+
+
+def bound_for(threshold: float, frame: Frame, spread: float, weak: float) -> Bound:
+    """The bound at a threshold.
+
+    Args:
+        threshold: Cosine.
+        frame: Its rounding is allowed for.
+        spread: Root mean square coordinate.
+        weak: One of `WEAK`.
+    """
+    apart = distance(threshold) * (1.0 + 1e-4) + frame.slack()
+    spread = max(spread, apart / 1000.0)  # rows that are all alike have none
+    near, far = weak * spread, STRONG * spread
+    return Bound(near, far, floor(apart**2 / near**2), floor(apart**2 / (4.0 * far**2)))
+
+
+def widest_angle(threshold: float, radius: float) -> float:
+    """Largest angle, seen from the centre, of two rows at the threshold, in radians.
+
+    Args:
+        threshold: Cosine.
+        radius: Both rows lie at least so far from the centre.
+    """
+    return 2.0 * asin(min(1.0, distance(threshold) / (2.0 * radius)))
+
+
+def cut(bits: int, angle: float, miss: float) -> int:
+    """Bits two rows at an angle may differ in before they are passed over.
+
+    The normal approximation of the binomial, with a bit for the continuity and one more.
+
+    Args:
+        bits: Of a signature.
+        angle: Radians.
+        miss: Probability that such a pair is passed over, at most; below 0.5.
+    """
+    chance = min(0.5, angle / pi)
+    deviations = _deviations(miss)
+    wide = bits * chance + deviations * sqrt(bits * chance * (1.0 - chance))
+    return min(bits, ceil(wide) + 1)
+
+
+def _deviations(miss: float) -> float:
+    """How many standard deviations a normal variable exceeds with a given probability."""
+    low, high = 0.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if erfc(middle / sqrt(2.0)) / 2.0 > miss else (low, middle)
+    return high
+
+
+def blocks(count: int, size: int = BLOCK) -> Iterator[slice]:
+    """Slices that cover `count` rows."""
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))

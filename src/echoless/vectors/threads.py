@@ -1,0 +1,32 @@
+"""Blocks of work on several threads, their results in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from echoless.compiled import workers
+
+Result = TypeVar("Result")
+
+
+def in_order(tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+    """Run tasks on `workers()` threads and yield what they return, first task first.
+
+    At most two tasks a thread are under way or waiting to be taken, so results do not pile up. An
+    interrupt or a failure ends it at the next task: those not begun are dropped.
+    """
+    threads = workers()
+    waiting: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="echoless")
+    try:
+        for task in tasks:
+            waiting.append(pool.submit(task))
+            if len(waiting) >= 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,172 @@
+"""Judging in several processes: the same verdicts in the same order, whatever happens to one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from echoless.errors import EncoderError
+from echoless.judge import FullJudge, GuardJudge, bulk, meaning, processes
+from echoless.judge.bulk import Ruled, rulings
+from echoless.judge.opening import open_meaning
+from echoless.judge.texts import ByText
+from echoless.model import Pair, Verdict
+from echoless.tally import Tally
+from echoless.vectors.use import UniversalSentenceEncoder
+from tests.judge.test_kept import PAIRS
+from tests.judge.test_meaning import SAME, pair_of
+
+ALL = [*PAIRS, *(pair_of(*texts, ("2026-01-01", "2026-02-01")) for texts in SAME)]
+SIZE = 10
+
+
+def batches() -> Iterator[list[Pair]]:
+    return (ALL[at : at + SIZE] for at in range(0, len(ALL), SIZE))
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """Two processes for any number of pairs; the processes that were started."""
+    monkeypatch.setattr(bulk, "_free", lambda: 2)
+    started: list[subprocess.Popen[bytes]] = []
+    start = processes._started
+
+    def noted() -> subprocess.Popen[bytes]:
+        started.append(start())
+        return started[-1]
+
+    monkeypatch.setattr(processes, "_started", noted)
+    return started
+
+
+def run(judge: FullJudge, tally: Tally | None = None) -> list[Ruled]:
+    many = bulk.PROCESSES_FROM
+    told = tally or Tally()
+    return list(rulings(judge, batches(), pairs=many, keeping=True, tally=told))
+
+
+def verdicts(ruled: list[Ruled]) -> list[Verdict]:
+    return [verdict for each in ruled for verdict in each.verdicts]
+
+
+def test_two_processes_say_what_one_says(two: list[subprocess.Popen[bytes]]) -> None:
+    encoder, tally = UniversalSentenceEncoder(), Tally()
+    ruled = run(FullJudge(open_meaning(encoder)), tally)
+    alone = FullJudge(open_meaning(encoder))
+    assert verdicts(ruled) == alone.judge_all(ALL)
+    assert [one for each in ruled for one in each.consulted] == alone.consulted(ALL)
+    assert not tally.notes
+    assert [process.poll() is not None for process in two] == [True, True]
+
+
+def test_a_process_that_dies_is_replaced_by_this_one(
+    two: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_START", "import sys; sys.exit(3)")
+    tally = Tally()
+    assert verdicts(run(FullJudge(), tally)) == FullJudge().judge_all(ALL)
+    assert len(tally.notes) == 1
+    assert "ended early" in tally.notes[0]
+
+
+class Broken(UniversalSentenceEncoder):
+    def encode(self, texts: object) -> object:  # type: ignore[override]
+        raise EncoderError(f"no vector for {texts!r}")
+
+
+def test_an_encoder_that_fails_is_told_where_the_verdicts_are_read(
+    two: list[subprocess.Popen[bytes]],
+) -> None:
+    with pytest.raises(EncoderError, match="no vector"):
+        run(FullJudge(open_meaning(Broken())))
+    assert all(process.poll() is not None for process in two)
+
+
+def test_who_stops_reading_ends_the_processes(two: list[subprocess.Popen[bytes]]) -> None:
+    ruling = rulings(
+        FullJudge(), batches(), pairs=bulk.PROCESSES_FROM, keeping=False, tally=Tally()
+    )
+    assert next(ruling).verdicts == FullJudge().judge_all(ALL[:SIZE])
+    ruling.close()
+    assert [process.poll() is not None for process in two] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "judge"),
+    [(bulk.PROCESSES_FROM - 1, FullJudge()), (bulk.PROCESSES_FROM, GuardJudge())],
+    ids=["few pairs", "a judge that is quick"],
+)
+def test_no_process_is_started_for(
+    two: list[subprocess.Popen[bytes]], pairs: int, judge: FullJudge
+) -> None:
+    ruled = list(rulings(judge, batches(), pairs=pairs, keeping=False, tally=Tally()))
+    assert verdicts(ruled) == judge.judge_all(ALL)
+    assert not two
+
+
+@pytest.mark.skipif(not hasattr(os, "getloadavg"), reason="nobody tells how busy the machine is")
+@pytest.mark.parametrize(("load", "free"), [(0.2, 4), (2.1, 3), (9.0, 1)])
+def test_cores_that_are_busy_get_no_process(
+    load: float, free: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load))
+    monkeypatch.setattr(bulk, "workers", lambda: 4)
+    assert bulk._free() == free
+
+
+SCRIPT = """
+from echoless.judge import FullJudge, bulk
+from echoless.tally import Tally
+from tests.judge.test_bulk import ALL
+bulk._free = lambda: 2
+with open("{log}", "a") as log:
+    log.write("run\\n")
+told = list(bulk.rulings(FullJudge(), [ALL[:9]] * 3, pairs=10**6, keeping=False, tally=Tally()))
+assert len(told) == 3
+"""
+
+
+def test_the_script_that_asks_is_not_run_again_in_the_processes(tmp_path: Path) -> None:
+    log, script = tmp_path / "log", tmp_path / "script.py"
+    script.write_text(SCRIPT.format(log=log.as_posix()))
+    import sys
+
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    subprocess.run([sys.executable, str(script)], check=True, env=environment, timeout=120)
+    assert log.read_text() == "run\n"
+
+
+# ------------------------------------------------------------------ memory
+
+
+def test_a_text_is_read_once_until_as_much_of_others_was_read() -> None:
+    asked: list[str] = []
+
+    def read(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    short = ByText(read, most=100)
+    for _ in range(3):
+        assert [short(f"{n:010}") for n in range(8)] == [10] * 8
+    assert len(asked) == 8
+    for n in range(1_000):
+        short(f"{n:020}")
+        short("kept in use")
+    assert asked.count("kept in use") == 1
+    assert len(short._young) + len(short._elder) < 30
+
+
+def test_vectors_are_forgotten_when_there_are_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meaning, "_MAX_ROWS", 50)
+    told = open_meaning(UniversalSentenceEncoder())
+    judge = FullJudge(told)
+    found = [verdict for batch in batches() for verdict in judge.judge_all(batch)]
+    assert found == FullJudge(open_meaning(UniversalSentenceEncoder())).judge_all(ALL)
+    assert told is not None
+    assert len(told._index) < 250

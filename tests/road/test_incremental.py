@@ -1,0 +1,260 @@
+"""A second run over a store that changed a little: the same result as a full one, for less."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from echoless import Findings, Memory, apply, deciding, find, open_store, plan
+from echoless.auditing import findings_json
+from echoless.judge import FullJudge
+from echoless.judge.facts import facts_of
+from echoless.judge.texts import ByText
+from echoless.model import Pair, Verdict
+from echoless.settings import Settings
+from echoless.stores.base import Store
+from echoless.testing.stores import fill
+from echoless.testing.strategies import worlds
+from echoless.vectors.cache import FOLDER
+from tests.laws.worlds import folder, safe
+
+TEXTS = [
+    f"{who} keeps the {what} of the {where} team in room {room}"
+    for who in ("Ada", "Ben", "Cleo")
+    for what in ("printer", "scanner", "projector")
+    for where in ("north", "south")
+    for room in (14, 41)
+]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache of the test's own, used for any number of pairs."""
+    monkeypatch.setenv(FOLDER, str(tmp_path / "cache"))
+    monkeypatch.setattr(deciding, "KEPT_FROM", 1)
+    return tmp_path / "cache"
+
+
+@dataclass
+class Asked:
+    """How many pairs were really judged since the last look."""
+
+    pairs: int = 0
+
+    def since(self) -> int:
+        told, self.pairs = self.pairs, 0
+        return told
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    asked, judge_all = Asked(), FullJudge.judge_all
+
+    def counting(self: FullJudge, pairs: Sequence[Pair]) -> list[Verdict]:
+        asked.pairs += len(pairs)
+        return judge_all(self, pairs)
+
+    monkeypatch.setattr(FullJudge, "judge_all", counting)
+    return asked
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    url = f"sqlite:///{tmp_path}/agent.db"
+    fill(url, [Memory(id=f"m-{n:02}", content=text) for n, text in enumerate(TEXTS)])
+    with open_store(url) as opened:
+        yield opened
+
+
+def result(found: Findings) -> object:
+    """All that a run says."""
+    return findings_json(found), found.judged, found.groups, found.held, found.tally.counts
+
+
+# ------------------------------------------------------------------ what is judged again
+
+
+def test_an_unchanged_store_is_not_judged_again(store: Store, judged: Asked) -> None:
+    first = find(store, safe())
+    assert judged.since() == len(first.judged) > 100
+    second = find(store, safe())
+    assert judged.since() == 0
+    assert (first.remembered, second.remembered) == (0, len(first.judged))
+    assert result(second) == result(first)
+
+
+def test_only_the_pairs_of_an_edited_memory_are_judged_again(store: Store, judged: Asked) -> None:
+    find(store, safe())
+    judged.since()
+    edited = replace(store.get(["m-05"])["m-05"], content=TEXTS[5].replace("Ada", "Dana"))
+    with store.writing():
+        store.put([edited])
+    found = find(store, safe())
+    touched = [each for each in found.judged if "m-05" in (each.a, each.b)]
+    assert judged.since() == len(touched) > 0
+    assert found.remembered == len(found.judged) - len(touched)
+
+
+def test_a_memory_that_was_recalled_or_tagged_is_not_judged_again(
+    store: Store, judged: Asked
+) -> None:
+    find(store, safe())
+    judged.since()
+    with store.writing():
+        store.put([replace(m, access_count=7, tags=("seen",)) for m in store.scan()])
+    find(store, safe())
+    assert judged.since() == 0
+
+
+def test_one_store_learns_from_another_with_the_same_texts(
+    store: Store, judged: Asked, tmp_path: Path
+) -> None:
+    find(store, safe())
+    judged.since()
+    fill(f"jsonl:///{tmp_path}/copy.jsonl", list(store.scan()))
+    with open_store(f"jsonl:///{tmp_path}/copy.jsonl") as copy:
+        find(copy, safe())
+    assert judged.since() == 0
+
+
+def test_without_cache_all_is_judged_and_nothing_kept(
+    store: Store, judged: Asked, own_cache: Path
+) -> None:
+    for _ in range(2):
+        found = find(store, replace(safe(), cache=False))
+        assert judged.since() == len(found.judged)
+        assert found.remembered == 0
+    assert not own_cache.exists()
+
+
+def test_few_pairs_leave_no_trace(
+    store: Store, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "KEPT_FROM", 10_000)
+    find(store, safe())
+    assert not own_cache.exists()
+
+
+def test_what_was_judged_before_a_run_broke_off_is_kept(
+    store: Store, judged: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "JUDGED_AT_ONCE", 40)
+
+    def stop(stage: str, done: int, _all: int) -> None:
+        if stage == "judging" and done >= 80:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        find(store, safe(), progress=stop)
+    assert judged.since() == 80
+    found = find(store, safe())
+    assert found.remembered == 80
+    assert judged.since() == len(found.judged) - 80
+
+
+def test_a_damaged_cache_costs_a_note_and_nothing_else(
+    store: Store, judged: Asked, own_cache: Path
+) -> None:
+    whole = find(store, safe())
+    (own_cache / "verdicts.sqlite3").write_bytes(b"no database" * 1_000)
+    judged.since()
+    found = find(store, safe())
+    assert judged.since() == len(found.judged)
+    assert (found.judged, found.groups) == (whole.judged, whole.groups)
+    assert any("verdict cache" in note for note in found.tally.notes)
+
+
+# ------------------------------------------------------------------ the same as a full run
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> list[tuple[str, int, str]]:
+    """What happens to a store: what, to which memory, and with which text."""
+    what = st.sampled_from(["add", "edit", "remove", "move", "later", "apply", "recall"])
+    text = st.sampled_from([*TEXTS, "The demo is tomorrow", "The demo is on 2 May"])
+    return draw(st.lists(st.tuples(what, st.integers(0, 99), text), min_size=1, max_size=6))
+
+
+def change(store: Store, told: Sequence[tuple[str, int, str]]) -> None:
+    for number, (what, at, text) in enumerate(told):
+        there = sorted(store.scan(), key=lambda memory: memory.id)
+        memory = there[at % len(there)] if there else Memory(id="first", content=text)
+        made = {
+            "add": Memory(id=f"new-{number}", content=text, created_at="2026-05-01"),
+            "edit": replace(memory, content=text),
+            "move": replace(memory, namespace="elsewhere"),
+            "later": replace(memory, created_at=f"2026-05-{1 + at % 28:02}T08:00:00Z"),
+            "recall": replace(memory, access_count=at),
+        }
+        if what == "apply":
+            apply(store, plan(find(store, safe())))
+        elif what == "remove":
+            with store.writing():
+                store.remove([memory.id])
+        else:
+            with store.writing():
+                store.put([made[what]])
+
+
+CHOICES = [
+    safe(),
+    safe(threshold=("lexical=0.3",)),
+    safe(grouping="clique"),
+    safe(survivor="newest"),
+]
+
+
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    told=worlds(max_size=8),
+    first=st.sampled_from(CHOICES),
+    second=st.sampled_from(CHOICES),
+    changed=changes(),
+)
+def test_a_run_after_changes_says_what_a_run_from_nothing_says(
+    own_cache: Path,
+    told: list[Memory],
+    first: Settings,
+    second: Settings,
+    changed: list[tuple[str, int, str]],
+) -> None:
+    with folder() as place:
+        url = f"sqlite:///{place}/agent.db"
+        fill(
+            url, [*told, *(Memory(id=f"t-{n}", content=text) for n, text in enumerate(TEXTS[::5]))]
+        )
+        with open_store(url) as store:
+            find(store, first)
+            change(store, changed)
+            after = find(store, second)
+            shutil.rmtree(own_cache, ignore_errors=True)
+            fresh = find(store, second)
+            assert fresh.remembered == 0
+            assert result(after) == result(fresh)
+            assert [*plan(after).to_json()["actions"]] == [*plan(fresh).to_json()["actions"]]
+
+
+def test_each_text_is_read_once_however_its_pairs_lie(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two topics whose ids alternate, and room for the texts of one."""
+    other = [Memory(id=f"m-{n:02}x", content=text[::-1]) for n, text in enumerate(TEXTS)]
+    with store.writing():
+        store.put(other)
+    reads: list[str] = []
+    read = facts_of._read
+    room = sum(map(len, TEXTS)) + 200
+    counted = ByText(lambda text: (reads.append(text), read(text))[1], most=room)
+    for name in ("facts", "case", "decide", "reading", "align"):
+        monkeypatch.setattr(f"echoless.judge.{name}.facts_of", counted, raising=False)
+    monkeypatch.setattr(deciding, "JUDGED_AT_ONCE", 40)
+    find(store, safe())
+    assert len(reads) == len(set(reads)) == 2 * len(TEXTS)

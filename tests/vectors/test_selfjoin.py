@@ -1,0 +1,272 @@
+"""The self-join: whatever way it goes, what it says of itself holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from echoless.compiled import COMPILED, compiled
+from echoless.vectors.banding import planes_for
+from echoless.vectors.crowd import DENSE, LOOKED_AT
+from echoless.vectors.join import Join, pairs_above, row_norms
+from echoless.vectors.partners import kept_partners
+from echoless.vectors.scanning import Sieve
+from echoless.vectors.selfjoin import Choice, Method, choose, layout_for, similar_pairs
+from echoless.vectors.signing import (
+    Frame,
+    bound_for,
+    cut,
+    random_planes,
+    widest_angle,
+    widest_planes,
+)
+from echoless.vectors.work import Work
+
+Pairs = dict[tuple[int, int], float]
+
+WAYS: tuple[Method, ...] = ("product", "bound", "odds", "bands")
+
+
+@pytest.fixture(params=["1", "0"], ids=["compiled", "plain"])
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setenv(COMPILED, request.param)
+    assert compiled() == (request.param == "1")
+    return request.param == "1"
+
+
+def pairs(hits) -> Pairs:  # type: ignore[no-untyped-def]
+    found: Pairs = {}
+    for i, j, cosine in hits:
+        for one, other, value in zip(i.tolist(), j.tolist(), cosine.tolist(), strict=True):
+            assert one < other
+            assert (one, other) not in found
+            found[one, other] = value
+    return found
+
+
+def rows_at(count: int, dimensions: int, cosine: float, seed: int = 1) -> NDArray[np.float32]:
+    """Random rows of odd lengths; each odd one lies at the cosine to the even one before it."""
+    random = np.random.default_rng(seed)
+    rows = random.standard_normal((count, dimensions))
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    base, other = rows[::2], rows[1::2]
+    other = other - np.sum(base * other, axis=1)[:, None] * base
+    other /= np.linalg.norm(other, axis=1)[:, None]
+    rows[1::2] = cosine * base + np.sqrt(1 - cosine**2) * other
+    return (rows * random.uniform(0.5, 2.0, (count, 1))).astype(np.float32)
+
+
+def way(method: Method, rows: NDArray[np.float32], threshold: float) -> Choice:
+    """A way, whether it pays for these rows or not."""
+    dimensions = rows.shape[1]
+    units = (rows / row_norms(rows)[:, None]).astype(np.float32)
+    centre = units.mean(axis=0)
+    origin = np.zeros(dimensions, dtype=np.float32)
+    if method == "bound":
+        frame = Frame(centre, widest_planes(units, centre, min(dimensions, 128)))
+        spread = float(np.sqrt((frame.coordinates(units) ** 2).mean()))
+        return Choice(
+            method, 1.0, 0.0, sieve=Sieve(frame, bound_for(threshold, frame, spread, 1.0))
+        )
+    angle = widest_angle(threshold, 1.0)
+    if method == "odds":
+        frame = Frame(origin, random_planes(128, dimensions))
+        return Choice(method, 1.0, 0.0, sieve=Sieve(frame, None, cut(128, angle, 1e-9)))
+    if method == "bands":
+        layout = layout_for(1.0 - angle / np.pi, 6, 0.9999)
+        assert layout is not None
+        planes = planes_for(layout)
+        frame = Frame(origin, random_planes(planes, dimensions))
+        return Choice(
+            method, layout.expected_recall, 0.0, layout=layout, frame=frame,
+            most_bits=cut(256, angle, 1e-9),
+        )  # fmt: skip
+    return Choice(method, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("method", WAYS)
+@pytest.mark.parametrize(("dimensions", "cosine"), [(64, 0.95), (130, 0.8)])
+def test_every_way_finds_the_pairs_of_the_double_loop(
+    kernels: bool, method: Method, dimensions: int, cosine: float
+) -> None:
+    rows = rows_at(600, dimensions, cosine + 1e-4)
+    found = pairs(similar_pairs(rows, cosine, choice=way(method, rows, cosine)))
+    exact = pairs(pairs_above(rows, cosine))
+    assert len(exact) >= 300
+    if method in {"product", "bound"}:
+        assert found == exact
+    else:
+        assert found.items() <= exact.items()
+        assert len(found) >= 0.995 * len(exact)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 200),
+    st.integers(64, 140),
+    st.floats(0.3, 1.0),
+    st.floats(0.0, 3.0),
+    st.sampled_from([0.0, 1e-3, 0.05, 0.3]),
+)
+def test_the_bound_misses_no_pair_however_the_rows_lie(
+    seed: int, count: int, dimensions: int, threshold: float, shared: float, noise: float
+) -> None:
+    random = np.random.default_rng(seed)
+    base = random.standard_normal((max(1, count // 7), dimensions))
+    rows = base[random.integers(0, len(base), count)]
+    rows = rows + noise * random.standard_normal(rows.shape) + shared * base[0]
+    rows = rows.astype(np.float32)
+    choice = way("bound", rows, threshold)
+    assert pairs(similar_pairs(rows, threshold, choice=choice)) == pairs(
+        pairs_above(rows, threshold)
+    )
+
+
+def test_coordinates_that_are_zero_or_integers_do_not_escape_the_bound() -> None:
+    random = np.random.default_rng(5)
+    rows = random.integers(-1, 2, (400, 96)).astype(np.float32)
+    rows[:, 0] = 1.0
+    rows[200:] = rows[:200]
+    rows[200:, 5] += 1.0
+    found = pairs(similar_pairs(rows, 0.93, choice=way("bound", rows, 0.93)))
+    assert found == pairs(pairs_above(rows, 0.93))
+    assert len(found) >= 200
+
+
+@pytest.mark.parametrize("inclusive", [True, False])
+def test_the_threshold_itself_counts_only_where_it_is_to(kernels: bool, inclusive: bool) -> None:
+    rows = np.zeros((3, 64), dtype=np.float32)
+    rows[0, 0] = 1
+    rows[1, :6] = (19, 6, 1, 1, 1, 0)  # a cosine of 0.95 with the first
+    rows[2, 9] = 1
+    for method in WAYS:
+        choice = way(method, rows, 0.95)
+        found = pairs(similar_pairs(rows, 0.95, inclusive=inclusive, choice=choice))
+        assert found == ({(0, 1): 0.95} if inclusive else {})
+
+
+def test_few_rows_are_compared_in_full_and_many_by_what_costs_less() -> None:
+    few, many = rows_at(2_000, 384, 0.9), rows_at(40_000, 384, 0.9)
+    assert choose(Join(few, row_norms(few), 0.95)).method == "product"
+    join = Join(many, row_norms(many), 0.95)
+    assert choose(join, exact=True).method == "bound"
+    chosen = choose(join)
+    assert chosen.method == "bands"
+    assert chosen.expected_recall >= 0.9999
+    assert "0.9999" in chosen.line()
+
+
+def test_the_exact_way_stays_exact_where_bits_tell_nothing() -> None:
+    rows = rows_at(30_000, 64, 0.9)
+    assert choose(Join(rows, row_norms(rows), 0.2), exact=True).method == "product"
+
+
+def test_the_choice_does_not_hang_on_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_at(40_000, 128, 0.9)
+    join = Join(rows, row_norms(rows), 0.95)
+    first = choose(join)
+    monkeypatch.setenv(COMPILED, "0")
+    again = choose(join)
+    assert (first.method, first.layout) == (again.method, again.layout)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_bits_leave_little_to_be_compared_in_full(exact: bool) -> None:
+    rows = rows_at(20_000, 128, 0.96)
+    join = Join(rows, row_norms(rows), 0.95)
+    choice = choose(join, exact=exact)
+    if choice.method == "product":
+        choice = way("bound" if exact else "bands", rows, 0.95)
+    work = Work()
+    found = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))
+    assert len(found) >= 0.999 * 10_000
+    look_alikes = work.compared / 1_000 if exact else 3 * len(found)
+    assert work.verified <= look_alikes, "more was compared in full than a few look-alikes"
+    assert work.compared <= len(rows) * (len(rows) - 1) // 2
+
+
+# ------------------------------------------------------------------ crowds
+
+
+@pytest.mark.parametrize("method", WAYS)
+def test_equal_rows_are_all_paired_or_as_a_star(kernels: bool, method: Method) -> None:
+    rows = np.repeat(rows_at(6, 64, 0.5), 50, axis=0)
+    choice = way(method, rows, 0.9)
+    assert pairs(similar_pairs(rows, 0.9, choice=choice)) == pairs(pairs_above(rows, 0.9))
+    star = pairs(similar_pairs(rows, 0.9, choice=choice, most=10))
+    assert set(star) >= {(i - i % 50, i) for i in range(300) if i % 50}
+    assert len(star) <= 300 * 10
+
+
+@pytest.mark.parametrize("method", WAYS)
+def test_of_a_crowd_each_row_keeps_the_first_and_the_closest(kernels: bool, method: Method) -> None:
+    random = np.random.default_rng(3)
+    one = random.standard_normal(64)
+    rows = (one + 0.05 * random.standard_normal((3_000, 64))).astype(np.float32)
+    if not kernels:
+        rows = rows[:600]
+    work = Work()
+    found = pairs(similar_pairs(rows, 0.8, choice=way(method, rows, 0.8), most=8, work=work))
+    by_row: dict[int, list[int]] = {}
+    for i, j in found:
+        by_row.setdefault(j, []).append(i)
+    assert all(set(range(4)) <= set(by_row[j]) for j in range(10, len(rows)))
+    assert max(map(len, by_row.values())) <= 8
+    assert work.crowded >= len(rows) - 20
+    if kernels and method != "product":
+        assert work.verified <= 2 * LOOKED_AT * len(rows), "no row looks at a whole crowd"
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 14), st.integers(1, 6))
+def test_partners_are_kept_by_the_rule(seed: int, size: int, most: int) -> None:
+    random = np.random.default_rng(seed)
+    one, other = np.triu_indices(size, k=1)
+    similarity = np.round(random.uniform(0.5, 1.0, len(one)), 1)
+    kept = kept_partners(one, other, similarity, most)
+    for row in range(size):
+        at = np.flatnonzero(other == row)
+        mine = list(zip(one[at].tolist(), similarity[at].tolist(), strict=True))
+        first = [i for i, s in mine if s >= DENSE][: (most + 1) // 2] if len(mine) > most else []
+        rest = sorted((-s, i) for i, s in mine if i not in first)[: most - len(first)]
+        assert set(one[at][kept[at]].tolist()) == {*first, *(i for _, i in rest)}
+
+
+def test_a_zero_row_is_refused() -> None:
+    rows = rows_at(100, 64, 0.9)
+    rows[7] = 0
+    with pytest.raises(ValueError, match="zero or not finite"):
+        list(similar_pairs(rows, 0.9))
+
+
+def test_rows_may_be_mapped_from_a_file(tmp_path, kernels: bool) -> None:  # type: ignore[no-untyped-def]
+    rows = rows_at(500, 64, 0.96)
+    np.save(tmp_path / "rows.npy", rows)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    for method in WAYS:
+        choice = way(method, rows, 0.95)
+        assert pairs(similar_pairs(mapped, 0.95, choice=choice)) == pairs(
+            similar_pairs(rows, 0.95, choice=choice)
+        )
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_the_number_of_threads_changes_nothing(
+    threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_at(5_000, 64, 0.92)
+    choices = {method: way(method, rows, 0.9) for method in WAYS}
+
+    def found() -> dict[str, list[list[int]]]:
+        return {
+            method: [hits[0].tolist() for hits in similar_pairs(rows, 0.9, choice=choice)]
+            for method, choice in choices.items()
+        }
+
+    before = found()
+    monkeypatch.setenv("ECHOLESS_THREADS", threads)
+    assert found() == before
