@@ -64,7 +64,7 @@ def dense(count: int, *, seed: int = 20261122) -> Iterator[Told]:
         memory = Memory(
             id=f"m-{number:07d}",
             content=text,
-            created_at=f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}T08:00:00Z",
+            created_at=f"2026-03-02T08:00:{number % 60:02d}Z",  # of one day: a text may name one
             importance=round(source.random(), 2),
         )
         yield Told(memory, cluster)

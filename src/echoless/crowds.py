@@ -9,7 +9,6 @@ Memories that are not crowded are judged with all their partners.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -132,7 +131,7 @@ def stranded(
     groups: Iterable[Group],
     copies: Mapping[str, Sequence[str]],
 ) -> dict[str, list[str]]:
-    """Crowded memories left visible because what they match stands behind another one.
+    """Memories left visible because what they match stands behind another one.
 
     Args:
         signals: What the detectors measured.
@@ -141,9 +140,9 @@ def stranded(
         copies: Classes of identical texts by the one that stands for them.
 
     Returns:
-        By survivor, memories to be compared with it, sorted: they match one it hides, and nothing
-        is known of the two. Where one says more than a member of a group, all of it is compared
-        with that one, which has to survive it.
+        By survivor, memories to be compared with it, sorted: they, or the survivor they stand
+        behind, match one it hides, and nothing is known of the two. Where one says more than a
+        member of a group, all of it is compared with that one, which has to survive it.
     """
     if signals.crowds is None:
         return {}
@@ -155,22 +154,30 @@ def stranded(
         for group in groups
         for m in group.members
     }
-    visible = {id_ for id_ in crowded if behind.get(id_, id_) == id_}
+    led: dict[str, list[str]] = {}
+    for other, centre in behind.items():
+        led.setdefault(centre, []).append(other)
     known = {(each.a, each.b) for each in judged}
-    joins, says_more = _towards(visible, behind, judged)
+    joins, says_more = _towards(behind, judged)
+    joins |= {(other, to) for one, to in joins for other in led.get(one, ())}
+    joins = {(one, to) for one, to in joins if one in crowded or _pair(one, to) in signals}
     wanted = {(one, says_more.get(centre, centre)) for one, centre in joins}
     for other, centre in behind.items():
         if centre in says_more:
             wanted |= {(other, says_more[centre]), (centre, says_more[centre])}
     found: dict[str, list[str]] = {}
     for one, centre in sorted(wanted):
-        if one != centre and (min(one, centre), max(one, centre)) not in known:
+        if one != centre and _pair(one, centre) not in known:
             found.setdefault(centre, []).append(one)
     return found
 
 
+def _pair(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one < other else (other, one)
+
+
 def _towards(
-    visible: AbstractSet[str], behind: Mapping[str, str], judged: Iterable[Judged]
+    behind: Mapping[str, str], judged: Iterable[Judged]
 ) -> tuple[set[tuple[str, str]], dict[str, str]]:
     """Visible memories with the survivor of what they match; by survivor, one that says more."""
     joins: set[tuple[str, str]] = set()
@@ -178,7 +185,7 @@ def _towards(
     for each in judged:
         for one, other in ((each.a, each.b), (each.b, each.a)):
             centre = behind.get(other, other)
-            if one not in visible or centre == other:
+            if behind.get(one, one) != one or centre == other:
                 continue
             if each.hides(one, other):
                 joins.add((one, centre))

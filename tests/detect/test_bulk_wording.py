@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from echoless.detect import DetectorOptions, lexical, ngram_index, open_detector, shingling
 from echoless.detect.bands import Banding, banding_at, banding_for
-from echoless.detect.base import DENSE, BulkDetector
+from echoless.detect.base import BulkDetector
 from echoless.detect.gate import Gate
 from echoless.detect.jaccard_join import WIDTH, JaccardJoin
 from echoless.detect.shingle_sets import gram_sets, word_sets
@@ -22,6 +22,7 @@ from echoless.model import Memory
 from echoless.tally import Tally
 from echoless.testing.detectors import PLAIN_TEXTS, memories_of
 from echoless.text import char_ngrams, normalise, word_shingles, words
+from echoless.vectors.crowd import DENSE
 
 BULK = ("lexical", "minhash", "sequence")
 WORDS = ["a", "cat", "cats", "sat", "mat", "tracker", "tracking", "決済", "停止", "ß", "it's", "42"]

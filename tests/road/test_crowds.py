@@ -85,6 +85,23 @@ def test_the_stars_are_those_of_all_pairs(data: st.DataObject) -> None:
     assert found == gather("star", Bonds(every(signals), {}), signals.ids, set())
 
 
+@given(st.permutations(range(12)), st.integers(2, 5))
+def test_a_crowd_is_one_group_in_whatever_order_its_survivors_are_chosen(
+    order: list[int], most: int
+) -> None:
+    signals, _ = crowd(12, most)
+    judge = Judge()
+    judged = judge_in_turn(signals, judge, Tally())
+    chosen = [signals.ids[at] for at in order]
+    for _ in range(3):
+        groups = gather("star", Bonds(judged, {}), chosen, set())
+        for centre, others in stranded(signals, judged, groups, {}).items():
+            judged += judge((min(i, centre), max(i, centre)) for i in others)
+    (group,) = groups
+    assert group.survivor == chosen[0]
+    assert len(group.members) == 11
+
+
 @pytest.mark.parametrize("copies", [{}, {"m-0050": ("m-0050", "m-0050-again")}])
 def test_members_left_behind_are_taken_to_the_survivor_theirs_stands_behind(
     copies: Mapping[str, Sequence[str]],

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Final
+from weakref import finalize
 
 from echoless.errors import StoreFull, UsageError
 from echoless.model import Memory, Vector
@@ -50,6 +51,7 @@ class _File:
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(buffering=_BLOCK)  # noqa: SIM115 - lives as long as this
+        finalize(self, self._file.close)
         self._lock = Lock()
         self.size = 0
         self._written = 0

@@ -1,0 +1,108 @@
+"""A narrow scan of the embedded store chooses as `Scope.narrow` would and loads only that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from echoless.model import EMPTY, Link, Memory, Vector
+from echoless.stores.base import Scope
+from echoless.stores.rows import Rows
+from echoless.stores.sqlite import SqliteStore
+
+TIMES = [
+    None,
+    "2026-01-31",
+    "2026-01-31T08:00:00Z",
+    "2026-01-31T10:00:00+02:00",
+    "2026-02-01 00:00:00.5",
+    "1769846400",
+    "1769846400123",
+    "yesterday",
+    "",
+]
+
+told = st.lists(
+    st.builds(
+        Memory,
+        id=st.uuids().map(str),
+        content=st.sampled_from(["one", "two"]),
+        namespace=st.sampled_from(["", "a", "b"]),
+        created_at=st.sampled_from(TIMES),
+        tags=st.sampled_from([(), ("x",), ("x", "y")]),
+        links=st.sampled_from([(), (Link("m", "similar", {"n": 1}),)]),
+        metadata=st.sampled_from([{}, {"k": [1]}]),
+        vectors=st.sampled_from(
+            [(), (Vector("m", b"\0\0\x80?"),), (Vector("m", b"1234"), Vector("n", b"12345678"))]
+        ),
+    ),
+    max_size=12,
+    unique_by=lambda memory: memory.id,
+)
+scopes = st.builds(
+    Scope,
+    st.sampled_from([None, "", "a", "c"]),
+    st.sampled_from([None, "2026-01-31T08:00:00Z", "2026-02-01", "1769846400.5"]),
+    st.sampled_from([None, 1, 3, 100]),
+)
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
+)
+@given(told, scopes)
+def test_a_scope_chooses_as_it_would_among_loaded_memories(
+    tmp_path: Path, memories: list[Memory], scope: Scope
+) -> None:
+    path = tmp_path / "store.db"
+    path.unlink(missing_ok=True)
+    with SqliteStore.create(str(path)) as store:
+        with store.writing():
+            store.put(memories)
+        every = list(store.scan())
+        assert every == memories
+        assert list(store.scan(scope)) == list(scope.narrow(every))
+        assert store.count(scope) == len(list(scope.narrow(every)))
+
+
+def test_only_the_chosen_records_are_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    whole = Rows._memory
+
+    def counted(self: Rows, row: tuple[object, ...], vectors: tuple[Vector, ...]) -> Memory:
+        made = whole(self, row, vectors)
+        read.append(made.id)
+        return made
+
+    with SqliteStore.create(str(tmp_path / "store.db")) as store:
+        with store.writing():
+            store.put([Memory(id=f"m-{n}", content="x", created_at=f"202{n}") for n in range(9)])
+        monkeypatch.setattr(Rows, "_memory", counted)
+        assert store.count(Scope(limit=3)) == 3
+        assert read == []
+        found = [m.id for m in store.scan(Scope(limit=3))]
+    assert len(found) == 3
+    assert read == found
+
+
+def test_what_comes_again_is_held_once(tmp_path: Path) -> None:
+    with SqliteStore.create(str(tmp_path / "store.db")) as store:
+        with store.writing():
+            store.put(
+                [
+                    Memory(id=str(n), content="x", namespace="ops", type="fact", tags=("a", "b"))
+                    for n in range(2)
+                ]
+            )
+        one, other = store.scan()
+    assert one.namespace is other.namespace
+    assert one.tags is other.tags
+    assert one.metadata is other.metadata is one.extra is EMPTY
+    assert dict(one.native) == {"seq": 1}
+    assert len(one.native) == 1
+    assert one.native.get("raw") is None
