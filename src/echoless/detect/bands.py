@@ -29,16 +29,16 @@ MOST_ROWS: Final = 8
 MOST_PERMUTATIONS: Final = 384
 """Where there is nothing to choose by: MinHash values of a set."""
 
-CHOSEN_FROM: Final = 20_000
+CHOSEN_FROM: Final = 5_000
 """Sets from which on the banding is chosen by what it will cost."""
 
 MOST_AFFORDED: Final = 2_048
 SAMPLED: Final = 1 << 15
 """Pairs of sets drawn to see how alike unrelated ones are."""
 
-HASH_COST, KEY_COST, PAIR_COST = 0.3, 15.0, 60.0
-"""Nanoseconds of a MinHash value for one member, of a band key in its sort, of a pair compared:
-measured, and only their proportion matters."""
+HASH_COST, KEY_COST, PAIR_COST = 0.3, 15.0, 4.5
+"""Nanoseconds of a MinHash value for one member, of a band key in its sort, of a pair compared for
+each member of a set: measured, and only their proportion matters."""
 
 SETS_AT_ONCE: Final = 8_192
 
@@ -109,7 +109,8 @@ def banding_at(sets: ShingleSets, threshold: float, recall: float) -> Banding | 
     def cost(made: Banding) -> float:
         hashing = HASH_COST * len(sets.members) * made.bands * made.rows
         meeting = pairs * float(np.mean(alike[alike < threshold] ** made.rows)) * made.bands
-        return hashing + KEY_COST * count * made.bands + PAIR_COST * meeting
+        comparing = PAIR_COST * meeting * len(sets.members) / count
+        return hashing + KEY_COST * count * made.bands + comparing
 
     afforded = [b for b in bandings(threshold, recall) if b.bands * b.rows <= MOST_AFFORDED]
     return min(afforded, key=cost)

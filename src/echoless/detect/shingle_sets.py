@@ -96,7 +96,12 @@ def word_sets(texts: Iterable[str], n: int) -> ShingleSets:
 
 def gram_sets(texts: Iterable[str], n: int) -> ShingleSets:
     """Sets of character n-grams, as `echoless.text.char_ngrams`; empty for an empty normal form."""
-    return _sets(in_order(lambda batch: distinct(gram_runs(batch, n))[0], batches(texts)))
+    return _sets(in_order(lambda batch: distinct(_hashed(gram_runs(batch, n)))[0], batches(texts)))
+
+
+def _hashed(runs: Runs) -> Runs:
+    """Numbers packed of code points as hashes: MinHash reads their upper half."""
+    return Runs(runs.starts, mixed(runs.values))
 
 
 def number_shingles(sets: Sequence[AbstractSet[str]]) -> ShingleSets:

@@ -1,0 +1,1 @@
+"""Speed, side by side with other tools: `python -m benchmarks.speed NAME`."""
