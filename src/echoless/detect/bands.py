@@ -104,11 +104,12 @@ def banding_at(sets: ShingleSets, threshold: float, recall: float) -> Banding | 
         return known
     drawn = np.random.default_rng(PERMUTATIONS_VERSION).integers(0, count, (2, SAMPLED))
     alike = sets.jaccard(*drawn[:, drawn[0] != drawn[1]])
+    unlike = alike[alike < threshold]
     pairs = count * (count - 1) / 2
 
     def cost(made: Banding) -> float:
         hashing = HASH_COST * len(sets.members) * made.bands * made.rows
-        meeting = pairs * float(np.mean(alike[alike < threshold] ** made.rows)) * made.bands
+        meeting = pairs * float(np.sum(unlike**made.rows)) / SAMPLED * made.bands
         comparing = PAIR_COST * meeting * len(sets.members) / count
         return hashing + KEY_COST * count * made.bands + comparing
 
