@@ -60,8 +60,10 @@ def main() -> None:
 | the detector alone | {detector:.3f} | {loop / detector:.0f} times as long |
 
 Pairs above {THRESHOLD}: {len(plain)} by the loop, {len(screened)} by the detector, the same pairs
-with the same ratios: {"yes" if plain == screened else "NO"}. Of {chosen.large:,} memories the detector
-alone takes {large:.1f} s of the processor and finds {found:,} pairs. The audit groups {grouped} memories.
+with the same ratios: {"yes" if plain == screened else "NO"}. The audit groups {grouped} memories.
+
+Of {chosen.large:,} memories the detector alone takes {large:.1f} s of the processor and finds
+{found:,} pairs.
 """
     keep(
         "sequence",
