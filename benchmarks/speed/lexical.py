@@ -187,7 +187,7 @@ def child(argv: Sequence[str]) -> None:
     texts = Path(source).read_text("utf-8").split("\n")
     work = METHODS[method]
     first = time.perf_counter()
-    work(texts[:200], kind, float(least))  # imports, and kernels out of their cache
+    work(texts[:3_000], kind, float(least))  # imports, and kernels out of their cache
     first = time.perf_counter() - first
     before = peak(afresh=True)
     wall, cpu = time.perf_counter(), time.process_time()

@@ -15,9 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled
 from echoless.detect.shingle_sets import ShingleSets
-from echoless.detect.shingling import in_order
+from echoless.detect.shingling import in_order, pays
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint32]
@@ -135,7 +134,7 @@ def band_keys(sets: ShingleSets, banding: Banding, first: int = 0, last: int | N
     seeds = np.array([_seed(at) for at in range(first * rows, last * rows)], dtype=np.uint32)
     count = len(sets.starts) - 1
     made = np.empty((last - first, count), dtype=np.uint32)
-    if not compiled():
+    if not pays(count):
         for band in range(last - first):
             made[band] = _keys(sets, seeds[band * rows : (band + 1) * rows])
         return made

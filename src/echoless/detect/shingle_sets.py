@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled
 from echoless.detect.shingling import (
     Runs,
     batches,
@@ -18,6 +17,7 @@ from echoless.detect.shingling import (
     hash_of,
     in_order,
     mixed,
+    pays,
     ranges,
     word_shingle_runs,
 )
@@ -54,7 +54,7 @@ class ShingleSets:
         Returns:
             Shape (pairs,), float64, 0 to 1.
         """
-        if compiled():
+        if pays(len(self.starts)):
             from echoless.detect import minhash_kernels as kernels  # noqa: PLC0415 - needs numba
 
             made = np.empty(len(one))
