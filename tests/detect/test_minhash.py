@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from echoless.detect import bands, jaccard_join
+from echoless.detect import bands, jaccard_join, shingling
 from echoless.detect.bands import Banding, band_keys, banding_for
 from echoless.detect.base import DetectorOptions
 from echoless.detect.gate import Gate
@@ -147,6 +147,7 @@ def test_pairs_meet_once_when_any_band_agrees(
         patch.setattr(jaccard_join, "PAIRS_AT_ONCE", size)
         patch.setattr(jaccard_join, "BANDS_AT_ONCE", 2)
         patch.setenv("ECHOLESS_COMPILED", str(int(compiled)))
+        patch.setattr(shingling, "WORTH", 0)
         met = [
             pair
             for found in JaccardJoin(numbered, Gate(0.0, inclusive=False), banding).pairs()
@@ -165,6 +166,7 @@ def test_hashes_are_the_same_on_every_machine(
     monkeypatch: pytest.MonkeyPatch, compiled: str
 ) -> None:
     monkeypatch.setenv("ECHOLESS_COMPILED", compiled)
+    monkeypatch.setattr(shingling, "WORTH", 0)
     for numbered in (
         number_shingles([frozenset({"the", "cat", "ада", "決済"})]),
         word_sets(["The cat: Ада 決済"], 1),

@@ -164,6 +164,19 @@ def test_a_thousand_short_texts_take_few_exact_ratios(monkeypatch: pytest.Monkey
     assert len(counted) < 1000
 
 
+def test_many_near_copies_take_few_exact_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    monkeypatch.setattr(
+        sequence, "_ratio_below", lambda a, b, bound: counted.append(bound) or ratio(a, b)
+    )
+    memories = memories_of([f"{A} {B} {n % 97}" for n in range(400)])
+    detector = SequenceDetector(DetectorOptions(threshold=0.9))
+    blocks = list(detector.propose(memories, Tally(), 3))
+    assert sum(len(block.one) for block in blocks) == 3 * 397 + 3
+    assert {int(one) for block in blocks for one in block.one} == {0, 1, 2}
+    assert len(counted) == 3 * 397 + 3
+
+
 @pytest.mark.parametrize("value", [0, "no", None])
 def test_a_screen_that_is_neither_true_nor_false_is_refused(value: int | str | None) -> None:
     with pytest.raises(UsageError, match="screen"):

@@ -15,9 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled
 from echoless.detect.shingle_sets import ShingleSets
-from echoless.detect.shingling import in_order
+from echoless.detect.shingling import in_order, pays
 
 Ints = NDArray[np.int64]
 Keys = NDArray[np.uint32]
@@ -29,16 +28,16 @@ MOST_ROWS: Final = 8
 MOST_PERMUTATIONS: Final = 384
 """Where there is nothing to choose by: MinHash values of a set."""
 
-CHOSEN_FROM: Final = 20_000
+CHOSEN_FROM: Final = 5_000
 """Sets from which on the banding is chosen by what it will cost."""
 
 MOST_AFFORDED: Final = 2_048
 SAMPLED: Final = 1 << 15
 """Pairs of sets drawn to see how alike unrelated ones are."""
 
-HASH_COST, KEY_COST, PAIR_COST = 0.3, 15.0, 60.0
-"""Nanoseconds of a MinHash value for one member, of a band key in its sort, of a pair compared:
-measured, and only their proportion matters."""
+HASH_COST, KEY_COST, PAIR_COST = 0.3, 15.0, 4.5
+"""Nanoseconds of a MinHash value for one member, of a band key in its sort, of a pair compared for
+each member of a set: measured, and only their proportion matters."""
 
 SETS_AT_ONCE: Final = 8_192
 
@@ -104,12 +103,14 @@ def banding_at(sets: ShingleSets, threshold: float, recall: float) -> Banding | 
         return known
     drawn = np.random.default_rng(PERMUTATIONS_VERSION).integers(0, count, (2, SAMPLED))
     alike = sets.jaccard(*drawn[:, drawn[0] != drawn[1]])
+    unlike = alike[alike < threshold]
     pairs = count * (count - 1) / 2
 
     def cost(made: Banding) -> float:
         hashing = HASH_COST * len(sets.members) * made.bands * made.rows
-        meeting = pairs * float(np.mean(alike[alike < threshold] ** made.rows)) * made.bands
-        return hashing + KEY_COST * count * made.bands + PAIR_COST * meeting
+        meeting = pairs * float(np.sum(unlike**made.rows)) / SAMPLED * made.bands
+        comparing = PAIR_COST * meeting * len(sets.members) / count
+        return hashing + KEY_COST * count * made.bands + comparing
 
     afforded = [b for b in bandings(threshold, recall) if b.bands * b.rows <= MOST_AFFORDED]
     return min(afforded, key=cost)
@@ -133,7 +134,7 @@ def band_keys(sets: ShingleSets, banding: Banding, first: int = 0, last: int | N
     seeds = np.array([_seed(at) for at in range(first * rows, last * rows)], dtype=np.uint32)
     count = len(sets.starts) - 1
     made = np.empty((last - first, count), dtype=np.uint32)
-    if not compiled():
+    if not pays(count):
         for band in range(last - first):
             made[band] = _keys(sets, seeds[band * rows : (band + 1) * rows])
         return made

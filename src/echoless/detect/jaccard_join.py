@@ -19,12 +19,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled
 from echoless.detect.bands import Banding, Keys, band_keys
 from echoless.detect.gate import Gate
 from echoless.detect.partners import Pairs, closest_before, made_of, ranks
 from echoless.detect.shingle_sets import ShingleSets
-from echoless.detect.shingling import chunks, in_order, ranges
+from echoless.detect.shingling import chunks, in_order, pays, ranges
 from echoless.vectors.crowd import DENSE
 
 Ints = NDArray[np.int64]
@@ -82,7 +81,7 @@ class JaccardJoin:
         if len(self.sets.starts) < 3:
             return
         buckets = self.buckets()
-        yield from self._compiled(buckets) if compiled() else self._plain(buckets)
+        yield from self._compiled(buckets) if pays(len(buckets.begins)) else self._plain(buckets)
 
     def buckets(self) -> Buckets:
         """The buckets of all bands."""

@@ -24,10 +24,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled
 from echoless.detect.gate import Gate
 from echoless.detect.partners import Pairs, closest_before, together
-from echoless.detect.shingling import chunks, in_order, ranges
+from echoless.detect.shingling import chunks, in_order, pays, ranges
 from echoless.detect.term_rows import TermRows
 from echoless.vectors.crowd import DENSE
 
@@ -119,7 +118,7 @@ class Likeness:
         self, left: _Tile, right: _Tile, floor: float | Floats
     ) -> tuple[Pairs, NDArray[np.bool_]]:
         """Pairs of two tiles that pass, and which rows of the right one were not screened fully."""
-        product = _product(left, right)
+        product = _product(left, right, loops=pays(self.rows.rows))
         if left.first == right.first:
             product = np.triu(product, 1)
         near = product >= floor
@@ -162,10 +161,13 @@ def _tile(rows: TermRows, first: int, columns: Ints) -> _Tile:
     return _Tile(first, dense, rare, starts, own[order], weights[order])
 
 
-def _product(left: _Tile, right: _Tile) -> Floats:
-    """Cosines of all pairs of two tiles up to float32 rounding, shape (rows, other rows)."""
+def _product(left: _Tile, right: _Tile, *, loops: bool) -> Floats:
+    """Cosines of all pairs of two tiles up to float32 rounding, shape (rows, other rows).
+
+    `loops`: compiled ones are used.
+    """
     shape = len(left.dense), len(right.dense)
-    if compiled():
+    if loops:
         from echoless.detect import lexical_kernels as kernels  # noqa: PLC0415 - needs numba
 
         made = (left.dense @ right.dense.T).astype(np.float64)
@@ -194,7 +196,7 @@ def _rare_products(left: _Tile, right: _Tile) -> Iterator[tuple[Ints, Ints, Floa
 def _cosines(rows: TermRows, one: Ints, other: Ints) -> Floats:
     """Exact cosines in float64, summed in the order of the second row's terms."""
     made = np.empty(len(one))
-    if compiled():
+    if pays(rows.rows):
         from echoless.detect import lexical_kernels as kernels  # noqa: PLC0415 - needs numba
 
         told = rows.starts, rows.terms, rows.counts

@@ -87,23 +87,37 @@ class Partners:
     """Pairs that come one by one in any order, and of each row those wanted."""
 
     def __init__(self, most: int | None) -> None:
-        self._most = most
+        self.most = most
         self._kept: dict[int, list[tuple[float, int, float]]] = {}
         self._cut: set[int] = set()
 
     def wants(self, one: int, other: int, bound: float) -> bool:
         """Whether a pair of at most this similarity could be among those wanted."""
         kept = self._kept.get(other)
-        if self._most is None or kept is None or len(kept) < self._most:
+        if self.most is None or kept is None or len(kept) < self.most:
             return True
         self._cut.add(other)
         return (min(bound, DENSE), -one) > kept[0][:2]
+
+    def full(self, other: int, *, more: bool) -> bool:
+        """Whether a row has all it wants, none of them less close than can be told.
+
+        Args:
+            other: The row.
+            more: Whether there are more to look at, which counts as cut then.
+        """
+        kept = self._kept.get(other)
+        if kept is None or len(kept) != self.most or kept[0][0] < DENSE:
+            return False
+        if more:
+            self._cut.add(other)
+        return True
 
     def add(self, one: int, other: int, similarity: float) -> None:
         """Take a pair that passes, if it is wanted: `closest_before`."""
         kept = self._kept.setdefault(other, [])
         found = (min(similarity, DENSE), -one, similarity)
-        if self._most is None or len(kept) < self._most:
+        if self.most is None or len(kept) < self.most:
             heappush(kept, found)
         else:
             heappushpop(kept, found)

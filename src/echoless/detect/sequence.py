@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
@@ -43,6 +44,7 @@ CUTOFF_SLACK: Final = 1e-4
 (measured; none from 5e-8 on)."""
 
 BLOCK_ROWS: Final = 256
+BLOCK_COLUMNS: Final = 1024
 BLOCK_CELLS: Final = 1 << 20
 """Cells of one screening block: 8 MiB of float64."""
 
@@ -129,17 +131,17 @@ class SequenceDetector:
             else:
                 told.append((place, memory.content))
         _tell(tally, told)
-        found = self._kept(sorted(told, key=lambda each: (len(each[1]), each[0])), most)
-        places = np.arange(len(memories))
-        yield from proposed([found], places, NAME, tally, most)
+        found = self._kept(told, most)
+        yield from proposed([found], np.arange(len(memories)), NAME, tally, most)
 
     def _kept(self, told: Sequence[tuple[int, str]], most: int | None) -> Pairs:
-        """Pairs of positions; `told` is ordered by length, then position."""
+        """Pairs of positions."""
         kept = Partners(most)
+        if most is None:
+            told = sorted(told, key=lambda each: (len(each[1]), each[0]))
         places = [place for place, _ in told]
         texts = [text for _, text in told]
-        pairs = bounded_pairs(texts, self._gate, self._pulse) if self._screen else _all(len(texts))
-        for row, column, bound in pairs:
+        for row, column, bound in self._bounded(texts, places, kept):
             one, other = sorted((places[row], places[column]))
             if kept.wants(one, other, bound):
                 self._pulse()
@@ -147,6 +149,16 @@ class SequenceDetector:
                 if self._gate.passes(similarity):
                     kept.add(one, other, similarity)
         return kept.pairs()
+
+    def _bounded(
+        self, texts: Sequence[str], places: Sequence[int], kept: Partners
+    ) -> Iterator[tuple[int, int, float]]:
+        if not self._screen:
+            every = combinations(range(len(texts)), 2)
+            return ((row, column, 1.0) for row, column in every)
+        if kept.most is None:
+            return bounded_pairs(texts, self._gate, self._pulse)
+        return bounded_before(texts, places, kept, self._gate, self._pulse)
 
     def _plain(self, told: Sequence[Memory]) -> Iterator[Candidate]:
         for one, other in combinations(told, 2):
@@ -168,11 +180,6 @@ class SequenceDetector:
 def _tell(tally: Tally, told: Sequence[object]) -> None:
     if not COMPILED and len(told) > 1:
         tally.note("sequence: cydifflib is not installed, difflib is used (slower, same result)")
-
-
-def _all(count: int) -> Iterator[tuple[int, int, float]]:
-    """All pairs, with the bound that rules out none."""
-    return ((row, column, 1.0) for row, column in combinations(range(count), 2))
 
 
 def bounded_pairs(
@@ -202,6 +209,37 @@ def bounded_pairs(
             yield from _block(texts, (start, stop), (left, right), cutoff, threads)
 
 
+def bounded_before(
+    texts: Sequence[str],
+    places: Sequence[int],
+    kept: Partners,
+    gate: Gate,
+    pulse: Callable[[], None],
+) -> Iterator[tuple[int, int, float]]:
+    """As `bounded_pairs`, for each text with those before it, from the first one on.
+
+    A text that has all the partners it wants, as close as can be told, is not compared further.
+    """
+    threads = workers() if len(texts) >= THREADED_FROM else 1
+    cutoff = max(0.0, gate.threshold - SLACK)
+    for start in range(0, len(texts), BLOCK_ROWS):
+        wanting = list(range(start, min(start + BLOCK_ROWS, len(texts))))
+        end = wanting[-1] + 1
+        for left in range(0, end, BLOCK_COLUMNS):
+            pulse()
+            columns = texts[left : min(left + BLOCK_COLUMNS, end)]
+            bounds = _bounds([texts[row] for row in wanting], columns, cutoff, threads)
+            for row, found in zip(wanting, bounds, strict=True):
+                for column in np.flatnonzero(found >= cutoff).tolist():
+                    if left + column >= row or kept.full(places[row], more=True):
+                        break
+                    yield row, left + column, float(found[column])
+            right = left + len(columns)
+            wanting = [r for r in wanting if not kept.full(places[r], more=right < r)]
+            if not wanting:
+                break
+
+
 def _longest_partner(length: int, threshold: float) -> int | None:
     """Longest text that `2 * length / (length + longer) >= threshold` admits; None: any."""
     if threshold <= 0.0:
@@ -216,14 +254,22 @@ def _block(
     cutoff: float,
     threads: int,
 ) -> Iterator[tuple[int, int, float]]:
-    bounds = cdist(
-        texts[slice(*rows)],
-        texts[slice(*columns)],
+    bounds = _bounds(texts[slice(*rows)], texts[slice(*columns)], cutoff, threads)
+    for row, column in zip(*(hits.tolist() for hits in np.nonzero(bounds >= cutoff)), strict=True):
+        if rows[0] + row < columns[0] + column:
+            yield rows[0] + row, columns[0] + column, float(bounds[row, column])
+
+
+def _bounds(
+    rows: Sequence[str], columns: Sequence[str], cutoff: float, threads: int
+) -> NDArray[np.float64]:
+    """Indel similarities, 0 for those below the cutoff, shape (rows, columns)."""
+    found: NDArray[np.float64] = cdist(
+        rows,
+        columns,
         scorer=Indel.normalized_similarity,
         score_cutoff=max(0.0, cutoff - CUTOFF_SLACK),
         dtype=np.float64,
         workers=threads,
     )
-    for row, column in zip(*(hits.tolist() for hits in np.nonzero(bounds >= cutoff)), strict=True):
-        if rows[0] + row < columns[0] + column:
-            yield rows[0] + row, columns[0] + column, float(bounds[row, column])
+    return found

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled
 from echoless.detect.shingling import (
     Runs,
     batches,
@@ -18,6 +17,7 @@ from echoless.detect.shingling import (
     hash_of,
     in_order,
     mixed,
+    pays,
     ranges,
     word_shingle_runs,
 )
@@ -54,7 +54,7 @@ class ShingleSets:
         Returns:
             Shape (pairs,), float64, 0 to 1.
         """
-        if compiled():
+        if pays(len(self.starts)):
             from echoless.detect import minhash_kernels as kernels  # noqa: PLC0415 - needs numba
 
             made = np.empty(len(one))
@@ -96,7 +96,12 @@ def word_sets(texts: Iterable[str], n: int) -> ShingleSets:
 
 def gram_sets(texts: Iterable[str], n: int) -> ShingleSets:
     """Sets of character n-grams, as `echoless.text.char_ngrams`; empty for an empty normal form."""
-    return _sets(in_order(lambda batch: distinct(gram_runs(batch, n))[0], batches(texts)))
+    return _sets(in_order(lambda batch: distinct(_hashed(gram_runs(batch, n)))[0], batches(texts)))
+
+
+def _hashed(runs: Runs) -> Runs:
+    """Numbers packed of code points as hashes: MinHash reads their upper half."""
+    return Runs(runs.starts, mixed(runs.values))
 
 
 def number_shingles(sets: Sequence[AbstractSet[str]]) -> ShingleSets:

@@ -35,6 +35,9 @@ BATCH: Final = 4096
 FACTOR: Final = 0x9E3779B97F4A7C15
 """2^64 divided by the golden ratio, odd."""
 
+WORTH: Final = 2_000
+"""Texts from which on compiled loops are used, where there are any."""
+
 LONGEST_PACKED: Final = 3
 """Code points of 21 bits that fit into 64."""
 
@@ -86,13 +89,18 @@ def batches(texts: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
         yield batch
 
 
+def pays(count: int) -> bool:
+    """Whether so many texts are worth the second that it takes to load compiled loops."""
+    return count >= WORTH and compiled()
+
+
 def word_runs(texts: Sequence[str]) -> Runs:
     """Hashes of the words of each text, in order, with repeats: `text.words`.
 
     Two different words share a hash of 64 bits once in 2^64; among ten million different ones,
     the chance that any two do is 3 in a million.
     """
-    if not compiled():
+    if not pays(len(texts)):
         told = [words(text) for text in texts]
         hashes = {word: hash_of(word) for word in {word for each in told for word in each}}
         flat = np.array([hashes[word] for each in told for word in each], dtype=np.uint64)
@@ -139,7 +147,7 @@ def gram_runs(texts: Sequence[str], n: int) -> Runs:
     lengths = np.diff(starts)
     counts = np.where(lengths > 0, np.maximum(1, lengths - sizes + 1), 0)
     long = n > LONGEST_PACKED
-    if not compiled():
+    if not pays(len(texts)):
         return Runs(_starts(counts), _packed(points, starts, sizes, counts, long=long))
     from echoless.detect import shingling_kernels as kernels  # noqa: PLC0415 - needs numba
 
@@ -165,7 +173,7 @@ def _packed(points: Points, starts: Ints, sizes: Ints, counts: Ints, *, long: bo
 
 def distinct(runs: Runs) -> tuple[Runs, Counts]:
     """Each run in ascending order without repeats, and how often each number came."""
-    if compiled():
+    if pays(len(runs.starts) - 1):
         from echoless.detect import shingling_kernels as kernels  # noqa: PLC0415 - needs numba
 
         made, counts = np.empty_like(runs.values), np.empty(len(runs.values), np.int32)
@@ -185,7 +193,7 @@ def distinct(runs: Runs) -> tuple[Runs, Counts]:
 
 def _forms(texts: Sequence[str]) -> tuple[Points, Ints]:
     """Code points of the case-folded normal forms, a space at both ends of those not empty."""
-    if not compiled():
+    if not pays(len(texts)):
         forms = [normalise(text, fold_case=True) for text in texts]
         return _points([f" {form} " if form else "" for form in forms])
     from echoless.detect import shingling_kernels as kernels  # noqa: PLC0415 - needs numba

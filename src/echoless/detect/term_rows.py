@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled
 from echoless.detect.shingling import (
     Runs,
     batches,
     distinct,
     gram_runs,
     in_order,
+    pays,
     ranges,
     word_runs,
     word_shingle_runs,
@@ -153,10 +153,13 @@ class _Numbering:
         self._slots = np.zeros(1 << 16, dtype=np.uint64)
         self._numbers = np.zeros(1 << 16, dtype=np.int32)
         self._names: dict[int, int] = {}
+        self._loops: bool | None = None
 
-    def numbers(self, values: Words) -> Numbers:
-        """The number of each value."""
-        if not compiled():
+    def numbers(self, values: Words, texts: int) -> Numbers:
+        """The number of each value, of so many texts."""
+        if self._loops is None:
+            self._loops = pays(texts)
+        if not self._loops:
             different, where = np.unique(values, return_inverse=True)
             names = self._names
             told = [names.setdefault(value, len(names)) for value in different.tolist()]
@@ -201,7 +204,7 @@ class _Collector:
 
     def add(self, runs: Runs, counts: NDArray[np.int32]) -> None:
         """Take the rows of a batch."""
-        self.terms.append(self.names.numbers(runs.values))
+        self.terms.append(self.names.numbers(runs.values, len(runs.starts) - 1))
         self.counts.append(counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
         self.sizes.append(np.diff(runs.starts))
 
@@ -227,7 +230,7 @@ class _Collector:
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         terms = rank[terms]
-        if compiled():
+        if pays(len(starts)):
             from echoless.detect import lexical_kernels as kernels  # noqa: PLC0415 - needs numba
 
             kernels.arrange(starts, terms)

@@ -26,11 +26,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled
 from echoless.detect.gate import Gate
 from echoless.detect.ngram_index import cosines_of
 from echoless.detect.partners import Pairs, closest_before, made_of, together
-from echoless.detect.shingling import in_order, ranges
+from echoless.detect.shingling import in_order, pays, ranges
 from echoless.detect.term_rows import Clues, TermRows, lengths_of
 from echoless.vectors.crowd import DENSE
 
@@ -89,7 +88,8 @@ class WordingJoin:
         lengths = lengths_of(self.clues.starts, self.clues.terms, None, idf)
         worth = idf**2 * SCALE
         index = self._index(worth, lengths)
-        yield from (self._compiled if compiled() else self._plain)(index, worth, lengths)
+        join = self._compiled if pays(self.rows.rows) else self._plain
+        yield from join(index, worth, lengths)
 
     @property
     def _looked_at(self) -> int:
@@ -99,7 +99,7 @@ class WordingJoin:
         clues = self.clues
         kept = np.minimum(clues.held, POSTINGS)
         begins = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
-        if compiled():
+        if pays(self.rows.rows):
             from echoless.detect import lexical_kernels as kernels  # noqa: PLC0415 - needs numba
 
             posts, shares = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.uint16)
