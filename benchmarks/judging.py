@@ -69,8 +69,7 @@ def main() -> None:
 
 Best of {ROUNDS} rounds, CPU time of the process. `Judge`: the texts are known, as where each stands
 in several pairs; `remembered`: verdicts taken over from an earlier run. The last two columns: time
-of a pair as a multiple of the time the judge with the encoder takes for it (2.0: twice as long as
-the judge).
+of a pair as a multiple of the time the judge with the encoder takes for it (2.0: twice as long).
 
 First look at a text (facts, words): {_first_look(told):.2f} ms.
 """

@@ -80,10 +80,10 @@ def verified(candidates: Iterator[tuple[int, int]], sets: list[set[str]], least:
 
 
 def echoless(texts: Texts, kind: str, least: float) -> Pairs:
-    from echoless.detect.bands import banding_at  # noqa: PLC0415
-    from echoless.detect.gate import Gate  # noqa: PLC0415
-    from echoless.detect.jaccard_join import JaccardJoin  # noqa: PLC0415
-    from echoless.detect.shingle_sets import gram_sets, word_sets  # noqa: PLC0415
+    from echoless.detect.bands import banding_at
+    from echoless.detect.gate import Gate
+    from echoless.detect.jaccard_join import JaccardJoin
+    from echoless.detect.shingle_sets import gram_sets, word_sets
 
     sets = word_sets(texts, 1) if kind == "word" else gram_sets(texts, 3)
     banding = banding_at(sets, least, 0.999)
@@ -95,7 +95,7 @@ def echoless(texts: Texts, kind: str, least: float) -> Pairs:
 
 def datasketch(texts: Texts, kind: str, least: float) -> Pairs:
     """128 values, the library's own choice of bands."""
-    from datasketch import MinHash, MinHashLSH  # noqa: PLC0415
+    from datasketch import MinHash, MinHashLSH
 
     sets = shingled(texts, kind)
     index = MinHashLSH(threshold=least, num_perm=128)
@@ -109,7 +109,7 @@ def datasketch(texts: Texts, kind: str, least: float) -> Pairs:
 
 def rensa(texts: Texts, kind: str, least: float) -> Pairs:
     """128 values in 32 bands: with 16 it misses 6 % of the pairs."""
-    from rensa import RMinHash, RMinHashLSH  # noqa: PLC0415
+    from rensa import RMinHash, RMinHashLSH
 
     sets = shingled(texts, kind)
     index = RMinHashLSH(threshold=least, num_perm=128, num_bands=32)
@@ -121,7 +121,7 @@ def rensa(texts: Texts, kind: str, least: float) -> Pairs:
 
 def gaoya(texts: Texts, kind: str, least: float) -> Pairs:
     """25 bands of 5; what it estimates well below the threshold is verified too."""
-    from gaoya.minhash import MinHashStringIndex  # noqa: PLC0415
+    from gaoya.minhash import MinHashStringIndex
 
     sets = shingled(texts, kind)
     analyzer, ngrams, form = ("word", (1, 1), "{}") if kind == "word" else ("char", (3, 3), " {} ")
@@ -142,7 +142,7 @@ METHODS: dict[str, Callable[[Texts, str, float], Pairs]] = {
 
 def reference(texts: Texts, kind: str, least: float) -> tuple[NDArray[np.int64], set[int]]:
     """Rows of a sample, and all their similar pairs as `one * texts + other`, by counting."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415
+    from scipy.sparse import csr_matrix
 
     count = len(texts)
     per_text = 1 if kind == "word" else 20
