@@ -149,16 +149,16 @@ class Search:
 
     def _starred(self, detector: BulkDetector, part: _Part) -> tuple[Ints, Floats]:
         size = len(part.memories)
+        seen = 0
         if size <= WHOLE_UP_TO:
             apart = Tally()
             whole = Closest(PAIRS_PER_MEMORY * size)
             for keys, similarity in self._keyed(detector.propose(part.memories, apart), part):
                 whole.add(keys, similarity)
-                if whole.seen > whole.budget:
-                    break
-            else:
+            if whole.seen <= whole.budget:
                 self._tally.join(apart)
                 return whole.kept()
+            seen = whole.seen
         ranked = self._in_order(part)
         counts = np.zeros((2, size), dtype=np.int64)
         some = Closest(PAIRS_PER_MEMORY * size)
@@ -167,7 +167,9 @@ class Search:
         for keys, similarity in self._keyed(proposed, ranked):
             some.add(keys, similarity)
         self._mark_crowds(ranked, counts)
-        return some.kept()
+        kept = some.kept()
+        self.left_out += max(0, seen - len(kept[0]))
+        return kept
 
     def _in_order(self, part: _Part) -> _Part:
         """The partition, best survivor first; every detector sees the same order."""

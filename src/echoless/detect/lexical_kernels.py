@@ -73,7 +73,7 @@ def gather(
     chosen: Ints,
     scores: Ints,
 ) -> int:
-    """Rows before `row` that share most of its rarest clues: `wording_join`."""
+    """Rows before `row` that share most of its rarest clues: `WordingJoin._gathered`."""
     starts, terms, worth, lengths = clues
     begins, posts, shares = index
     own, many, left = 0.0, 0, budget
@@ -92,12 +92,20 @@ def gather(
             sums[partner] += shares[at]
             at += 1
         left -= at - first
-    ceiling, size = int(own * dense), 0
+    crowd, size = int(own * dense), 0
+    half = (len(chosen) + 1) // 2
     for at in range(many):
-        partner = touched[at]
-        size = insert(chosen, scores, size, partner, min(int(sums[partner]), ceiling))
-        sums[partner] = 0
-    return size
+        if sums[touched[at]] >= crowd:
+            size = insert(chosen[:half], scores[:half], size, touched[at], 0)
+    for at in range(size):
+        sums[chosen[at]] = 0
+    others = 0
+    for at in range(many):
+        if sums[touched[at]]:
+            total = int(sums[touched[at]])
+            others = insert(chosen[size:], scores[size:], others, touched[at], total)
+            sums[touched[at]] = 0
+    return size + others
 
 
 @njit(nogil=True, cache=True)

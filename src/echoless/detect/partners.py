@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from echoless.detect.base import Proposed
 from echoless.tally import Tally
 from echoless.vectors.crowd import DENSE
+from echoless.vectors.partners import kept_partners
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -68,23 +69,24 @@ def closest_before(pairs: Pairs, most: int | None) -> Pairs:
 
     Args:
         pairs: All pairs of some rows; of none of these rows are there pairs elsewhere.
-        most: Partners for each `other`: the closest, those of `DENSE` and more counting as equally
-            close, then the one that stands first. None: all.
+        most: Partners for each `other`, see `vectors.partners.kept_partners`. None: all.
 
     Returns:
         Pairs ordered by `other`, then `one`.
     """
     if most is None:
         return pairs.where(np.lexsort((pairs.one, pairs.other)))
-    closeness = np.minimum(pairs.similarity, DENSE)
-    ordered = pairs.where(np.lexsort((pairs.one, -closeness, pairs.other)))
-    rank = ranks(ordered.other)
-    kept = ordered.where(rank < most, int(np.count_nonzero(rank == most)))
+    keep = kept_partners(*pairs.arrays, most)
+    kept = pairs.where(keep, len(np.unique(pairs.other[~keep])))
     return kept.where(np.lexsort((kept.one, kept.other)), kept.cut)
 
 
 class Partners:
-    """Pairs that come one by one in any order, and of each row those wanted."""
+    """Pairs that come one by one in any order, and of each row those wanted.
+
+    Those wanted are the closest, similarities of `DENSE` and more counting as equally close, then
+    the rows that stand first: what can be told before a pair is measured.
+    """
 
     def __init__(self, most: int | None) -> None:
         self.most = most
@@ -114,7 +116,7 @@ class Partners:
         return True
 
     def add(self, one: int, other: int, similarity: float) -> None:
-        """Take a pair that passes, if it is wanted: `closest_before`."""
+        """Take a pair that passes, if it is wanted."""
         kept = self._kept.setdefault(other, [])
         found = (min(similarity, DENSE), -one, similarity)
         if self.most is None or len(kept) < self.most:
@@ -159,6 +161,5 @@ def proposed(
             yield Proposed(places[pairs.one], places[pairs.other], pairs.similarity)
     if cut:
         tally.note(
-            f"{name}: for {cut:,} memories only the {most:,} closest of those before them were "
-            "kept."
+            f"{name}: for {cut:,} memories only {most:,} partners of those before them were kept."
         )

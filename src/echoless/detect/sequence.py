@@ -121,8 +121,9 @@ class SequenceDetector:
     ) -> Iterator[Proposed]:
         """Propose pairs as arrays, see `echoless.detect.base.BulkDetector`.
 
-        Where only some partners are wanted, no ratio is computed of a pair that could not be among
-        them.
+        Where only some partners are wanted, they are the closest, ratios of `DENSE` and more
+        counting as equal, then the better survivors: so no ratio need be computed of a pair that
+        could not be among them.
         """
         told = []
         for place, memory in enumerate(memories):

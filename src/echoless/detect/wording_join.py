@@ -148,7 +148,10 @@ class WordingJoin:
             yield closest_before(together(made), self.most)
 
     def _gathered(self, index: Postings, worth: Floats, lengths: Floats, row: int) -> Ints:
-        """Rows before `row` that share most of its rarest clues."""
+        """Rows before `row` that share most of its rarest clues.
+
+        Half of them, rounded up, are the first rows that share nearly all; see `kept_partners`.
+        """
         starts, left, own = self.clues.starts, POSTINGS, 0.0
         spans = []
         for term in self.clues.terms[starts[row] : starts[row + 1]].tolist():
@@ -163,5 +166,8 @@ class WordingJoin:
         places = np.concatenate([np.zeros(0, np.int64), *(b + np.arange(s) for b, s in spans)])
         partners, where = np.unique(index.posts[places], return_inverse=True)
         sums = np.bincount(where, index.shares[places], minlength=len(partners))
-        scores = np.minimum(sums, int(own * DENSE))
-        return partners[np.lexsort((partners, -scores))[: self._looked_at]].astype(np.int64)
+        first = np.flatnonzero(sums >= int(own * DENSE))[: (self._looked_at + 1) // 2]
+        rest = np.setdiff1d(np.arange(len(partners)), first)
+        close = rest[np.lexsort((partners[rest], -sums[rest]))[: self._looked_at - len(first)]]
+        found: Ints = partners[np.concatenate([first, close])].astype(np.int64)
+        return found
