@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -298,11 +299,16 @@ def test_shingle_sets_tell_equal_ones() -> None:
 def test_among_many_look_alikes_a_memory_finds_its_own_double(exact: bool, compiled: bool) -> None:
     texts = [
         f"The parcel of customer {n} was packed, weighed, labelled, sealed, scanned and handed to "
-        "the driver of the evening tour, who signed for it at the gate."
+        "the driver of the evening tour, who signed for it at the gate; the office was told by "
+        "telephone, the bill went out with the same post, and the warehouse counted what was left "
+        "on the upper shelf before anybody switched off the lights and locked the back door twice. "
+        "Questions go to the manager on duty, who keeps a list of all deliveries in a blue folder."
         for n in range(1000, 1150)
     ]
     double = texts[77].replace("was packed", "has been packed")
-    memories = memories_of([*texts, double])
+    random = Random(7)
+    others = ["".join(random.choices("kivopzux ", k=60)) for _ in range(600)]
+    memories = memories_of([*texts, double, *others])
     found = with_compiler(
         compiled,
         lambda: found_by("lexical", memories, 10, Tally()),
