@@ -89,10 +89,10 @@ def _flop() -> float:
 
 def _words() -> float:
     """64-bit words compared and counted, data in the first-level cache."""
-    from echoless.vectors.bit_kernels import GROUP, LANES, bit_scanner
+    from echoless.vectors.bit_kernels import GROUP, LANES, scan
 
     words, rows = 6, GROUP * LANES
-    scan, count = bit_scanner(words), 1 << 18
+    count = 1 << 18
     random = np.random.default_rng(1)
     tiles = random.integers(0, 1 << 63, rows * words).astype(np.uint64)
     queries = random.integers(0, 1 << 63, (count, 2 * words)).astype(np.uint64)
@@ -103,7 +103,7 @@ def _words() -> float:
     def part(first: int, last: int) -> None:
         # only the first group of tiles is compared: the rows of the span stop there
         scan(
-            tiles, queries[:last], nothing, empty, one, np.zeros(2, dtype=np.uint64),
+            (1,) * words, tiles, queries[:last], nothing, empty, one, np.zeros(2, dtype=np.uint64),
             np.array([2, 2], dtype=np.float32), 0, np.array([first, min(last, rows)]),
             np.array([0, first]), np.zeros(1, dtype=np.int32), np.empty((2, rows), dtype=np.int64),
             np.zeros(2, dtype=np.int64),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -275,3 +279,30 @@ def test_the_number_of_threads_changes_nothing(
     before = found()
     monkeypatch.setenv("ECHOLESS_THREADS", threads)
     assert found() == before
+
+
+def test_a_second_process_finds_the_kernels_compiled(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    code = (
+        "import numpy as np\n"
+        "from echoless.vectors.bit_kernels import scan\n"
+        "from echoless.vectors.sieves import PrefixSieve\n"
+        "from echoless.vectors.signing import Frame, random_planes\n"
+        "from echoless.vectors.selfjoin import Choice, similar_pairs\n"
+        "rows = np.eye(64, dtype=np.float32)\n"
+        "frame = Frame(np.zeros(64, dtype=np.float32), random_planes(13, 64))\n"
+        "choice = Choice('prefix', 1.0, 0.0, sieve=PrefixSieve(frame))\n"
+        "list(similar_pairs(rows, 0.9, choice=choice))\n"
+        "print(sum(scan.stats.cache_misses.values()), sum(scan.stats.cache_hits.values()))\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert told == [["1", "0"], ["0", "1"]]

@@ -6,17 +6,12 @@ whatever the data. None of them allocates, so a thread may run them without the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
-
-Scanner: TypeAlias = Callable[..., tuple[int, int, int]]
-"""Takes what `scan` in `_scanner` takes."""
+from numba.extending import intrinsic, overload
 
 LANES: Final = 128
 """Rows of a tile: their first words lie side by side, then their second, as registers want them."""
@@ -74,147 +69,194 @@ def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) ->
     return cosine >= terms[0]
 
 
-@cache
-def bit_scanner(words: int) -> Scanner:
-    """The loop that compares the bits of rows, `words` words each, with those of all before them.
+# ------------------------------------------------------------------ a tile and a row
+#
+# `cells` says what a row is made of, and how much of it, as a tuple of equal values: its length is
+# known when the loop is compiled, and only a number the compiler knows is laid out in registers
+# (measured: five times as fast). `True` means words of bits laid over each other two by two, `1`
+# words of bits, `1.0` terms of float32.
 
-    A function of its own for each number of words: only then the compiler lays the words out in
-    registers (measured: five times as fast as a loop over a number it does not know).
+
+@njit(nogil=True, cache=True)
+def apart(tile: Any, lane: int, query: Any, cells: Any) -> Any:
+    """Bits a row of a tile differs in, of those that count."""
+    words, bits = len(cells), np.uint64(0)
+    for w in range(words):
+        bits += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
+    return bits
+
+
+@njit(nogil=True, cache=True)
+def apart_laid_over(tile: Any, lane: int, query: Any, cells: Any) -> Any:
+    """The same of every two words laid over each other.
+
+    Never more than there are, nearly as many where few differ, and half as much to count: what a
+    bound rules out by these it rules out by all of them.
     """
+    words, bits = len(cells), np.uint64(0)
+    alone = words % 2
+    for w in range(alone):
+        bits += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
+    for w in range(alone, words, 2):
+        one = (query[w] ^ tile[w * LANES + lane]) & query[words + w]
+        other = (query[w + 1] ^ tile[(w + 1) * LANES + lane]) & query[words + w + 1]
+        bits += popcount(one | other)
+    return bits
 
-    @njit(nogil=True, cache=True)
-    def apart(tile: Any, lane: int, query: Any) -> Any:
-        """Bits a row of a tile differs in, of those that count."""
-        bits = np.uint64(0)
-        for w in range(words):
-            bits += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
-        return bits
 
-    @njit(nogil=True, cache=True)
-    def any_passes(tile: Any, query: Any, limit: Any, _inner: Any) -> Any:
-        least = np.uint64(1 << 32)
+def _any_bits(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    least = np.uint64(1 << 32)
+    for lane in range(LANES):
+        least = min(least, apart(tile, lane, query, cells))
+    return least <= limit
+
+
+def _any_laid_over(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    least = np.uint64(1 << 32)
+    for lane in range(LANES):
+        least = min(least, apart_laid_over(tile, lane, query, cells))
+    return least <= limit
+
+
+def _any_short(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:
+    inner[:] = np.float32(0.0)
+    for k in range(0, len(cells), STEP):
+        part = tile[k * LANES : (k + STEP) * LANES]
+        q0, q1, q2, q3 = query[k], query[k + 1], query[k + 2], query[k + 3]
+        q4, q5, q6, q7 = query[k + 4], query[k + 5], query[k + 6], query[k + 7]
         for lane in range(LANES):
-            least = min(least, apart(tile, lane, query))
-        return least <= limit
-
-    @njit(nogil=True, cache=True)
-    def passes(tile: Any, lane: int, query: Any, limit: Any, _inner: Any) -> Any:
-        return apart(tile, lane, query) <= limit
-
-    return _scanner(words, any_passes, passes)
-
-
-@cache
-def prefix_scanner(terms: int) -> Scanner:
-    """The same for short rows of float32, `terms` each, whose inner products bound cosines.
-
-    `terms` is a multiple of `STEP`: so many terms of all lanes are added up at a time, which keeps
-    the processor multiplying and not storing.
-    """
-
-    @njit(nogil=True, cache=True, fastmath={"contract", "nsz", "nnan"})
-    def any_passes(tile: Any, query: Any, limit: Any, inner: Any) -> Any:
-        inner[:] = np.float32(0.0)
-        for k in range(0, terms, STEP):
-            part = tile[k * LANES : (k + STEP) * LANES]
-            q0, q1, q2, q3 = query[k], query[k + 1], query[k + 2], query[k + 3]
-            q4, q5, q6, q7 = query[k + 4], query[k + 5], query[k + 6], query[k + 7]
-            for lane in range(LANES):
-                inner[lane] += (
-                    q0 * part[lane]
-                    + q1 * part[LANES + lane]
-                    + q2 * part[2 * LANES + lane]
-                    + q3 * part[3 * LANES + lane]
-                    + q4 * part[4 * LANES + lane]
-                    + q5 * part[5 * LANES + lane]
-                    + q6 * part[6 * LANES + lane]
-                    + q7 * part[7 * LANES + lane]
-                )
-        most = np.float32(-3.0e38)
-        for lane in range(LANES):
-            most = max(most, inner[lane])
-        return most >= limit
-
-    @njit(nogil=True, cache=True)
-    def passes(_tile: Any, lane: int, _query: Any, limit: Any, inner: Any) -> Any:
-        return inner[lane] >= limit
-
-    return _scanner(terms, any_passes, passes)
+            inner[lane] += (
+                q0 * part[lane]
+                + q1 * part[LANES + lane]
+                + q2 * part[2 * LANES + lane]
+                + q3 * part[3 * LANES + lane]
+                + q4 * part[4 * LANES + lane]
+                + q5 * part[5 * LANES + lane]
+                + q6 * part[6 * LANES + lane]
+                + q7 * part[7 * LANES + lane]
+            )
+    most = np.float32(-3.0e38)
+    for lane in range(LANES):
+        most = max(most, inner[lane])
+    return most >= limit
 
 
-def _scanner(size: int, any_passes: Any, passes: Any) -> Scanner:  # noqa: C901 - two loops in one
-    """Rows against all rows before them, given what a row and a tile of 128 are asked."""
+def any_passes(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:
+    """Whether a row of a tile passes the first test with a query; `inner` takes what was found."""
+    raise NotImplementedError  # compiled code takes one of the three above
 
-    @njit(nogil=True, cache=True)
-    def sift(
-        tile: Any,
-        before: int,
-        row: int,
-        query: Any,
-        strong: Any,
-        rows: Any,
-        inverse: Any,
-        limits: Any,
-        terms: Any,
-        seen: Any,
-        found: Any,
-        hits: int,
-        counts: Any,
-        inner: Any,
-    ) -> Any:
-        """Hits of a row in one tile, whose first row is `before`."""
-        for lane in range(min(LANES, row - before)):
-            if not passes(tile, lane, query, limits[0], inner):
-                continue
-            counts[0] += 1
-            if close(strong, row, before + lane, limits[1]):
-                counts[1] += 1
-                if hit(rows, inverse, terms, seen, before + lane, row):
-                    found[0, hits], found[1, hits] = before + lane, row
-                    hits += 1
-        return hits
 
-    @njit(nogil=True, cache=True)
-    def scan(
-        tiles: Any,
-        queries: Any,
-        strong: Any,
-        rows: Any,
-        inverse: Any,
-        limits: Any,
-        terms: Any,
-        enough: int,
-        span: Any,
-        position: Any,
-        seen: Any,
-        found: Any,
-        counts: Any,
-    ) -> Any:
-        """Rows of a span against all before them: hits, and the group and row to go on with."""
-        hits, first, last = 0, span[0], span[1]
-        group, row = position[0], position[1]
-        inner = np.empty(LANES, dtype=np.float32)
-        while group * GROUP * LANES < last:
-            row = max(row, first, group * GROUP * LANES + 1)
-            while row < last:
-                if hits + GROUP * LANES > found.shape[1]:
-                    return hits, group, row
-                stop = min((group + 1) * GROUP, (row + LANES - 1) // LANES)
-                if enough > 0 and seen[row] >= enough:
-                    stop = 0
-                query = queries[row]
-                for at in range(group * GROUP, stop):
-                    tile = tiles[at * size * LANES : (at + 1) * size * LANES]
-                    if any_passes(tile, query, limits[0], inner):
-                        hits = sift(
-                            tile, at * LANES, row, query, strong, rows, inverse, limits, terms,
-                            seen, found, hits, counts, inner,
-                        )  # fmt: skip
-                row += 1
-            group, row = group + 1, first
-        return hits, -1, -1
+@overload(any_passes, jit_options={"nogil": True, "fastmath": {"contract", "nsz", "nnan"}})
+def _choose_any(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    return _by_kind(cells, _any_laid_over, _any_bits, _any_short)
 
-    return scan
+
+def _bits_pass(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    return apart(tile, lane, query, cells) <= limit
+
+
+def _laid_over_pass(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    return apart_laid_over(tile, lane, query, cells) <= limit
+
+
+def _short_passes(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    return inner[lane] >= limit
+
+
+def passes(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:
+    """Whether one row of a tile passes, after `any_passes` on the tile."""
+    raise NotImplementedError
+
+
+@overload(passes, jit_options={"nogil": True})
+def _choose_one(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    return _by_kind(cells, _laid_over_pass, _bits_pass, _short_passes)
+
+
+def _by_kind(cells: Any, laid_over: Any, bits: Any, short: Any) -> Any:
+    if isinstance(cells.dtype, types.Boolean):
+        return laid_over
+    return short if isinstance(cells.dtype, types.Float) else bits
+
+
+# ------------------------------------------------------------------ rows against all before them
+
+
+@njit(nogil=True, cache=True)
+def sift(
+    tile: Any,
+    before: int,
+    row: int,
+    query: Any,
+    cells: Any,
+    strong: Any,
+    rows: Any,
+    inverse: Any,
+    limits: Any,
+    terms: Any,
+    seen: Any,
+    found: Any,
+    hits: int,
+    counts: Any,
+    inner: Any,
+) -> Any:
+    """Hits of a row in one tile, whose first row is `before`."""
+    for lane in range(min(LANES, row - before)):
+        if not passes(tile, lane, query, limits[0], inner, cells):
+            continue
+        counts[0] += 1
+        if close(strong, row, before + lane, limits[1]):
+            counts[1] += 1
+            if hit(rows, inverse, terms, seen, before + lane, row):
+                found[0, hits], found[1, hits] = before + lane, row
+                hits += 1
+    return hits
+
+
+@njit(nogil=True, cache=True)
+def scan(
+    cells: Any,
+    tiles: Any,
+    queries: Any,
+    strong: Any,
+    rows: Any,
+    inverse: Any,
+    limits: Any,
+    terms: Any,
+    enough: int,
+    span: Any,
+    position: Any,
+    seen: Any,
+    found: Any,
+    counts: Any,
+) -> Any:
+    """Rows of a span against all before them: hits, and the group and row to go on with."""
+    hits, first, last = 0, span[0], span[1]
+    group, row = position[0], position[1]
+    size = len(cells) * LANES
+    inner = np.empty(LANES, dtype=np.float32)
+    while group * GROUP * LANES < last:
+        row = max(row, first, group * GROUP * LANES + 1)
+        while row < last:
+            if hits + GROUP * LANES > found.shape[1]:
+                return hits, group, row
+            stop = min((group + 1) * GROUP, (row + LANES - 1) // LANES)
+            if enough > 0 and seen[row] >= enough:
+                stop = 0
+            query = queries[row]
+            for at in range(group * GROUP, stop):
+                tile = tiles[at * size : (at + 1) * size]
+                if any_passes(tile, query, limits[0], inner, cells):
+                    hits = sift(
+                        tile, at * LANES, row, query, cells, strong, rows, inverse, limits, terms,
+                        seen, found, hits, counts, inner,
+                    )  # fmt: skip
+            row += 1
+        group, row = group + 1, first
+    return hits, -1, -1
+
+
+# ------------------------------------------------------------------ bits and tables
 
 
 @njit(nogil=True, cache=True)

@@ -82,11 +82,13 @@ class _Run:
     def _found(
         self, first: int, last: int, counts: NDArray[np.int64]
     ) -> Iterator[NDArray[np.int64]]:
-        scan = self.laid.scanner
+        from echoless.vectors.bit_kernels import scan  # noqa: PLC0415 - compiles
+
         found = np.empty((2, ROOM), dtype=np.int64)
         position = (0, first)
         while position[0] >= 0:
             hits, *after = scan(
+                self.laid.cells,
                 self.laid.tiles,
                 self.laid.queries,
                 self.laid.strong,

@@ -207,6 +207,20 @@ def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
             yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=BitSieve(frame, bound)))
 
 
+def _counted_once(signs: Floats, counted: Floats) -> Floats:
+    """Bits of pairs of words laid over each other that fall on each other."""
+    words = signs.shape[1] // 64
+    lay = np.arange(words % 2, words).reshape(-1, 2)
+    bit = np.arange(64)
+    one, other = ((lay[:, side, None] * 64 + bit).ravel() for side in (0, 1))
+    a, b = signs[:, one], signs[:, other]
+    both = counted[:, one] * counted[:, other]
+    told: Floats = (
+        both.sum(axis=1)[:, None] - (both * a) @ a.T - (both * b) @ b.T + (both * a * b) @ (a * b).T
+    ) / 4.0
+    return told
+
+
 def _prefixes(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
     widest = widest_planes(units, centre, min(max(_PREFIXES), dimensions // 2))
@@ -237,6 +251,7 @@ def _let_through(at: Floats, bound: Bound) -> tuple[float, float]:
     signs = np.where(at >= 0, np.float32(1), np.float32(-1))
     counted = (np.abs(at) >= bound.weak).astype(np.float32)
     weak = (counted.sum(axis=1)[:, None] - (counted * signs) @ signs.T) / 2.0
+    weak -= _counted_once(signs, counted)
     up, down = (at >= bound.strong).astype(np.float32), (at <= -bound.strong).astype(np.float32)
     half = up @ down.T
     passed = weak <= bound.most_weak

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -31,14 +30,14 @@ class Laid:
     """All rows as a sieve looks at them.
 
     Attributes:
-        scanner: The loop (`bit_kernels.py`).
+        cells: What a row is made of, see `bit_kernels.py`.
         tiles: Rows before, a tile of them cell by cell, in one dimension.
         queries: Shape (rows, cells): the row they are compared with.
         strong: Shape (rows, 2 * words): bits of a second test; no columns where there is none.
         limits: Of the first test and the second.
     """
 
-    scanner: Callable[..., tuple[int, int, int]]
+    cells: tuple[bool, ...] | tuple[int, ...] | tuple[float, ...]
     tiles: Cells
     queries: Cells
     strong: Words
@@ -61,7 +60,7 @@ class BitSieve:
 
     def laid(self, join: Join) -> Laid:
         """All rows as bits, in blocks on several threads."""
-        from echoless.vectors.bit_kernels import LANES, bit_scanner, sign  # noqa: PLC0415 - compiles
+        from echoless.vectors.bit_kernels import LANES, sign  # noqa: PLC0415 - compiles
 
         count, bound = len(join.rows), self.bound
         words = -(-len(self.frame.planes) // 64)
@@ -79,7 +78,8 @@ class BitSieve:
             pass
         two = (self.most, 0) if bound is None else (bound.most_weak, bound.most_strong)
         limits = np.array(two, dtype=np.uint64)
-        return Laid(bit_scanner(words), tiles.reshape(-1), queries, strong, limits)
+        cells = (1,) * words if bound is None else (True,) * words
+        return Laid(cells, tiles.reshape(-1), queries, strong, limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class PrefixSieve:
 
     def laid(self, join: Join) -> Laid:
         """All rows by their short rows, in blocks on several threads."""
-        from echoless.vectors.bit_kernels import LANES, prefix_scanner  # noqa: PLC0415 - compiles
+        from echoless.vectors.bit_kernels import LANES  # noqa: PLC0415 - compiles
 
         count, terms = len(join.rows), len(self.frame.planes) + 3
         queries = np.empty((count, terms), dtype=np.float32)
@@ -109,7 +109,7 @@ class PrefixSieve:
             pass
         limits = np.array([self.floor(join.threshold), 0.0], dtype=np.float32)
         none = np.zeros((count, 0), dtype=np.uint64)
-        return Laid(prefix_scanner(terms), tiles.reshape(-1), queries, none, limits)
+        return Laid((1.0,) * terms, tiles.reshape(-1), queries, none, limits)
 
     def short(self, units: Floats) -> Floats:
         """Shape (rows, planes + 3), float32: coordinates, length of the rest, -|a|²/2, 1."""
