@@ -20,6 +20,8 @@ from echoless.testing.stores import StoreConformance, contents, fill, simple
 
 
 class TestSqlite(StoreConformance):
+    narrows_first = True
+
     def url(self, folder: Path) -> str:
         return f"sqlite:///{folder}/memories.db"
 
