@@ -32,7 +32,9 @@ def alone(encoder: UniversalSentenceEncoder, of: list[str]) -> NDArray[np.float3
 
 @pytest.fixture(scope="module")
 def encoder() -> UniversalSentenceEncoder:
-    return UniversalSentenceEncoder()
+    made = UniversalSentenceEncoder()
+    made.encode(["loads the model"])  # some tests look into it
+    return made
 
 
 @pytest.fixture
