@@ -160,7 +160,7 @@ def _of_way(
         frame, layout = chosen.frame, chosen.layout
         flop = 2 * size * dimensions * len(frame.planes)
         tables = banding.tables_of(join, frame, layout)
-        words = tables.comparisons() * tables.signatures.shape[1]
+        words = tables.comparisons * tables.signatures.shape[1]
         return {
             "rows into buckets": (
                 _best(lambda: banding.tables_of(join, frame, layout)),

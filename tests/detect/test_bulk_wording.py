@@ -294,9 +294,11 @@ def test_shingle_sets_tell_equal_ones() -> None:
         assert other > one
 
 
-@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(("name", "exact"), [("lexical", True), ("lexical", False)])
 @pytest.mark.parametrize("compiled", [True, False])
-def test_among_many_look_alikes_a_memory_finds_its_own_double(exact: bool, compiled: bool) -> None:
+def test_among_many_look_alikes_a_memory_finds_its_own_double(
+    name: str, exact: bool, compiled: bool
+) -> None:
     texts = [
         f"The parcel of customer {n} was packed, weighed, labelled, sealed, scanned and handed to "
         "the driver of the evening tour, who signed for it at the gate; the office was told by "
@@ -311,10 +313,11 @@ def test_among_many_look_alikes_a_memory_finds_its_own_double(exact: bool, compi
     memories = memories_of([*texts, double, *others])
     found = with_compiler(
         compiled,
-        lambda: found_by("lexical", memories, 10, Tally()),
+        lambda: found_by(name, memories, 10, Tally()),
         lexical__EXACT_UP_TO=20_000 if exact else 1,
+        ngram_index__TILE=16,
     )
-    alike = found_by("lexical", memories, None, Tally())
+    alike = found_by(name, memories, None, Tally())
     assert sum(s >= DENSE for (_, other), s in alike.items() if other == 150) > 100
     assert (77, 150) in found
     assert {(n, 150) for n in range(3)} <= found.keys(), "and those that survive best"

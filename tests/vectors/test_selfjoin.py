@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from echoless.compiled import COMPILED, compiled
 from echoless.vectors.banding import planes_for
 from echoless.vectors.crowd import DENSE, LOOKED_AT
+from echoless.vectors.hyperplanes import layout_for
 from echoless.vectors.join import Join, pairs_above, row_norms
 from echoless.vectors.partners import kept_partners
-from echoless.vectors.selfjoin import Choice, Method, choose, layout_for, similar_pairs
+from echoless.vectors.selfjoin import Choice, Method, choose, similar_pairs
 from echoless.vectors.sieves import BitSieve, PrefixSieve
 from echoless.vectors.signing import (
     Frame,
@@ -84,7 +85,7 @@ def way(method: Method, rows: NDArray[np.float32], threshold: float) -> Choice:
         frame = Frame(origin, random_planes(128, dimensions))
         return Choice(method, 1.0, 0.0, sieve=BitSieve(frame, None, cut(128, angle, 1e-9)))
     if method == "bands":
-        layout = layout_for(1.0 - angle / np.pi, 6, 0.9999)
+        layout = layout_for(1.0 - angle / np.pi, 6, 0.9999, 256)
         assert layout is not None
         planes = planes_for(layout)
         frame = Frame(origin, random_planes(planes, dimensions))

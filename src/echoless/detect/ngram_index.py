@@ -28,7 +28,7 @@ from echoless.detect.gate import Gate
 from echoless.detect.partners import Pairs, closest_before, together
 from echoless.detect.shingling import chunks, in_order, pays, ranges
 from echoless.detect.term_rows import TermRows
-from echoless.vectors.crowd import DENSE
+from echoless.vectors.crowd import DENSE, LOOKED_AT
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -99,6 +99,7 @@ class Likeness:
         """The partners wanted of the rows of one tile."""
         right, most = tiles[at], self.most or 0
         floor = np.full(len(right.dense), self._cutoff)
+        crowd = np.zeros(len(floor), dtype=np.int64)
         cut = np.zeros(len(floor), dtype=np.bool_)
         kept = together([])
         for left in tiles[: at + 1]:
@@ -107,11 +108,13 @@ class Likeness:
             found = np.bincount(met.other - right.first, minlength=len(floor))
             cut |= passed_over | (found > most)
             kept = closest_before(met, most)
+            near = new.other[new.similarity >= DENSE] - right.first
+            crowd += np.bincount(near, minlength=len(floor))
             full = found >= most
             least = np.full(len(floor), 2.0)
             np.minimum.at(least, kept.other - right.first, kept.similarity)
             closer = np.maximum(floor, least * (1.0 - SCREEN_LOSS) - 10.0**-DECIMALS)
-            floor = np.where(full, np.where(least >= DENSE, np.inf, closer), floor)
+            floor = np.where(full, np.where(crowd >= LOOKED_AT, np.inf, closer), floor)
         return replace(kept, cut=int(np.count_nonzero(cut)))
 
     def _near(

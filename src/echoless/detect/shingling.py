@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.compiled import compiled, workers
+from echoless.compiled import compiled
 from echoless.text import has_unspaced_script, normalise, words
+from echoless.vectors.threads import in_order as run_in_order
 
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int32]
@@ -60,26 +60,8 @@ class Runs:
 
 
 def in_order(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
-    """Results in the order of what is given, worked out by as many threads as there are cores.
-
-    At most twice as many results wait as there are threads.
-    """
-    threads = workers()
-    if threads == 1:
-        yield from map(work, given)
-        return
-    waiting: list[Future[Made]] = []
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for each in given:
-                waiting.append(pool.submit(work, each))
-                if len(waiting) > 2 * threads:
-                    yield waiting.pop(0).result()
-            while waiting:
-                yield waiting.pop(0).result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    """Results in the order of what is given, worked out by several threads (`vectors.threads`)."""
+    return run_in_order(partial(work, each) for each in given)
 
 
 def batches(texts: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:

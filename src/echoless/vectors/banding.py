@@ -50,19 +50,13 @@ class Tables:
         layout: Bits and tables.
         keys: Shape (rows, tables), uint32: the bucket of each row in each table.
         signatures: Shape (rows, words), uint64: signs of the first planes.
+        comparisons: Pairs that share a bucket, counted once a table.
     """
 
     layout: Layout
     keys: Keys
     signatures: Words
-
-    def comparisons(self) -> int:
-        """Pairs that share a bucket, counted once a table."""
-        total = 0
-        for table in range(self.layout.tables):
-            held = np.bincount(self.keys[:, table], minlength=1).astype(np.int64)
-            total += int((held * (held - 1) // 2).sum())
-        return total
+    comparisons: int
 
 
 def tables_of(join: Join, frame: Frame, layout: Layout) -> Tables:
@@ -78,7 +72,15 @@ def tables_of(join: Join, frame: Frame, layout: Layout) -> Tables:
 
     for _ in in_order(partial(fill, some) for some in blocks(len(keys))):
         pass
-    return Tables(layout, keys, signatures)
+    return Tables(layout, keys, signatures, _comparisons(keys))
+
+
+def _comparisons(keys: Keys) -> int:
+    total = 0
+    for table in range(keys.shape[1]):
+        held = np.bincount(keys[:, table], minlength=1).astype(np.int64)
+        total += int((held * (held - 1) // 2).sum())
+    return total
 
 
 def _compiled_pack(at: NDArray[np.float32], bits: int, keys: Keys, signatures: Words) -> None:
@@ -109,7 +111,7 @@ def bucket_pairs(
     Yields:
         Hits by rising j, then i.
     """
-    work.compared += tables.comparisons()
+    work.compared += tables.comparisons
     if compiled():
         parts = _met(join, tables, most_bits, most, work)
     else:
@@ -233,7 +235,7 @@ def pairs_sharing(
     planes = planes_for(made)
     origin = np.zeros(rows.shape[1], dtype=np.float32)
     tables = tables_of(join, Frame(origin, random_planes(planes, rows.shape[1])), made)
-    if 4 * tables.comparisons() >= len(rows) ** 2:
+    if 4 * tables.comparisons >= len(rows) ** 2:
         yield from product_pairs(join, None, Work())
         return
     most = cut(signature_bits(planes), widest_angle(threshold, 1.0), MISS)

@@ -306,17 +306,15 @@ def pack(coordinates: Any, bits: int, keys: Any, signatures: Any) -> None:
 
 
 @njit(nogil=True, cache=True)
-def sort_by_key(keys: Any, table: int, starts: Any, order: Any) -> Any:
-    """Rows by their key in a table, ascending within a key; returns the pairs that share one.
+def sort_by_key(keys: Any, table: int, starts: Any, order: Any) -> None:
+    """Rows by their key in a table, ascending within a key.
 
     `starts` has one entry more than there are keys and comes back with where each begins.
     """
     starts[:] = 0
     for row in range(keys.shape[0]):
         starts[keys[row, table] + 1] += 1
-    pairs = 0
     for key in range(1, starts.shape[0]):
-        pairs += starts[key] * (starts[key] - 1) // 2
         starts[key] += starts[key - 1]
     for row in range(keys.shape[0]):
         key = keys[row, table]
@@ -325,7 +323,6 @@ def sort_by_key(keys: Any, table: int, starts: Any, order: Any) -> Any:
     for key in range(starts.shape[0] - 1, 0, -1):
         starts[key] = starts[key - 1]
     starts[0] = 0
-    return pairs
 
 
 @njit(nogil=True, cache=True)

@@ -22,10 +22,19 @@ class Copies:
     Attributes:
         first: Shape (classes,), int64, ascending: the first row of each class.
         of: Shape (rows,), int64: the class of each row.
+        members: Shape (rows,), int64: rows class by class, ascending within each.
+        starts: Shape (classes + 1,), int64: where each class begins in `members`.
     """
 
     first: NDArray[np.int64]
     of: NDArray[np.int64]
+    members: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Shape (classes,), int64: rows of each class."""
+        return np.diff(self.starts)
 
 
 def copies_of(rows: NDArray[np.float32]) -> Copies | None:
@@ -44,7 +53,9 @@ def copies_of(rows: NDArray[np.float32]) -> Copies | None:
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return Copies(first[order], rank[of])
+    classes = rank[of]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(classes, minlength=len(first)))])
+    return Copies(first[order], classes, np.argsort(classes, kind="stable"), starts)
 
 
 def _hashes(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
@@ -76,11 +87,7 @@ def unfolded(copies: Copies, hits: Hits, *, star: bool) -> Hits:
         hits: Pairs of classes, numbered as in `copies.first`.
         star: Only the pairs with the first row of a class, which is what a star needs; else all.
     """
-    sizes = np.bincount(copies.of, minlength=len(copies.first))
-    members = np.argsort(copies.of, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    one, other, cosine = hits
-    parts = _crossed(members, starts, sizes, one, other, cosine, star=star)
+    parts = _crossed(copies, hits, star=star)
     i = np.minimum(parts[0], parts[1])
     j = np.maximum(parts[0], parts[1])
     return i, j, parts[2]
@@ -88,12 +95,9 @@ def unfolded(copies: Copies, hits: Hits, *, star: bool) -> Hits:
 
 def within(join: Join, copies: Copies, *, star: bool) -> Hits:
     """Pairs of equal rows: with the first of their class, or all of them."""
-    sizes = np.bincount(copies.of, minlength=len(copies.first))
-    members = np.argsort(copies.of, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(sizes)])
     pairs_i, pairs_j = [], []
-    for group in np.flatnonzero(sizes > 1).tolist():
-        rows = members[starts[group] : starts[group + 1]]
+    for group in np.flatnonzero(copies.sizes > 1).tolist():
+        rows = copies.members[copies.starts[group] : copies.starts[group + 1]]
         if star:
             pairs_i.append(np.full(len(rows) - 1, rows[0]))
             pairs_j.append(rows[1:])
@@ -108,16 +112,9 @@ def within(join: Join, copies: Copies, *, star: bool) -> Hits:
     return i[kept], j[kept], cosine[kept]
 
 
-def _crossed(
-    members: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    one: NDArray[np.int64],
-    other: NDArray[np.int64],
-    cosine: NDArray[np.float64],
-    *,
-    star: bool,
-) -> Hits:
+def _crossed(copies: Copies, hits: Hits, *, star: bool) -> Hits:
+    one, other, cosine = hits
+    members, starts, sizes = copies.members, copies.starts, copies.sizes
     if not star:
         many = sizes[one] * sizes[other]
         place = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)

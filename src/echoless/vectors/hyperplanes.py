@@ -10,7 +10,7 @@ right, and what may be missed is stated beforehand. `banding.py` does it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import acos, ceil, log, log1p, pi
+from math import acos, ceil, log1p, pi
 from typing import Final
 
 RECALL: Final = 0.999
@@ -62,15 +62,27 @@ def layout(
     return best[2] if best and best[0] < count * count * dimensions / 2 else None
 
 
-def _with_bits(threshold: float, bits: int) -> Layout | None:
-    together = (1 - acos(min(1.0, max(-1.0, threshold))) / pi) ** bits
-    if together >= RECALL:
+def layout_for(stay: float, bits: int, recall: float, most_tables: int) -> Layout | None:
+    """Tables of so many bits that find what is to be found; None if it takes too many.
+
+    Args:
+        stay: Probability that a plane does not part two rows at the threshold.
+        bits: Of a table.
+        recall: Expected share of the pairs at the threshold, at least.
+        most_tables: With more, hashing costs what it saves.
+    """
+    together = stay**bits
+    if together >= recall:
         return Layout(bits, 1, together)
-    apart = log1p(-together)
-    tables = ceil(log(1 - RECALL) / apart)
-    if tables > MOST_TABLES:
+    tables = ceil(log1p(-recall) / log1p(-together))
+    if tables > most_tables:
         return None
-    return Layout(bits, tables, 1 - (1 - together) ** tables)
+    return Layout(bits, tables, 1.0 - (1.0 - together) ** tables)
+
+
+def _with_bits(threshold: float, bits: int) -> Layout | None:
+    stay = 1 - acos(min(1.0, max(-1.0, threshold))) / pi
+    return layout_for(stay, bits, RECALL, MOST_TABLES)
 
 
 def _work(made: Layout, dimensions: int, count: int) -> float:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil, log1p, pi, sqrt
+from math import ceil, pi, sqrt
 from typing import Final, Literal
 
 import numpy as np
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from echoless.compiled import compiled
 from echoless.vectors.banding import MISS, bucket_pairs, planes_for, signature_bits, tables_of
 from echoless.vectors.folding import Copies, copies_of, unfolded, within
-from echoless.vectors.hyperplanes import Layout
+from echoless.vectors.hyperplanes import Layout, layout_for
 from echoless.vectors.join import Hits, Join, product_pairs, row_norms
 from echoless.vectors.scanning import scan_pairs
 from echoless.vectors.sieves import BitSieve, PrefixSieve, Sieve
@@ -279,7 +279,7 @@ def _bands(join: Join, lie: _Lie, radius: float, recall: float) -> Iterator[_Way
     count, dimensions = join.rows.shape
     stay = 1.0 - widest_angle(join.threshold, radius) / pi
     for bits in range(8, _MOST_BITS + 1):
-        layout = layout_for(stay, bits, recall)
+        layout = layout_for(stay, bits, recall, _MOST_TABLES)
         if layout is None:
             continue
         shared = float(((1.0 - lie.apart) ** bits).mean())
@@ -361,7 +361,7 @@ def _filled(hits: Hits) -> Iterator[Hits]:
 
 def _worth_folding(rows: NDArray[np.float32]) -> Copies | None:
     copies = copies_of(rows)
-    if copies is None or int(np.bincount(copies.of).max()) < FOLD_FROM:
+    if copies is None or int(copies.sizes.max()) < FOLD_FROM:
         return None
     return copies
 
@@ -371,27 +371,10 @@ def _by(chosen: Choice, join: Join, most: int | None, work: Work) -> Iterator[Hi
         assert chosen.layout is not None
         assert chosen.frame is not None
         tables = tables_of(join, chosen.frame, chosen.layout)
-        if tables.comparisons() < _pairs(len(join.rows)) / 2:
+        if tables.comparisons < _pairs(len(join.rows)) / 2:
             yield from bucket_pairs(join, tables, chosen.most_bits, most, work)
             return
     elif chosen.sieve is not None and compiled():
         yield from scan_pairs(join, chosen.sieve.laid(join), most, work)
         return
     yield from product_pairs(join, most, work)
-
-
-def layout_for(stay: float, bits: int, recall: float) -> Layout | None:
-    """Tables of so many bits that find what is to be found; None if it takes too many.
-
-    Args:
-        stay: Probability that a plane does not part two rows at the threshold.
-        bits: Of a table.
-        recall: Expected share of the pairs at the threshold, at least.
-    """
-    together = stay**bits
-    if together >= recall:
-        return Layout(bits, 1, together)
-    tables = ceil(log1p(-recall) / log1p(-together))
-    if tables > _MOST_TABLES:
-        return None
-    return Layout(bits, tables, 1.0 - (1.0 - together) ** tables)

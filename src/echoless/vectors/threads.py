@@ -16,9 +16,14 @@ def in_order(tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
     """Run tasks on `workers()` threads and yield what they return, first task first.
 
     At most two tasks a thread are under way or waiting to be taken, so results do not pile up. An
-    interrupt or a failure ends it at the next task: those not begun are dropped.
+    interrupt or a failure ends it at the next task: those not begun are dropped. A single thread is
+    the caller's own.
     """
     threads = workers()
+    if threads == 1:
+        for task in tasks:
+            yield task()
+        return
     waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="echoless")
     try:
