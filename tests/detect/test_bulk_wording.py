@@ -60,14 +60,14 @@ def found_by(
 def cut(found: Found, most: int, name: str = "lexical") -> Found:
     """What `most` leaves of the partners before each.
 
-    Half, rounded up, are the first of DENSE or more, the others the closest; for `sequence`, which
-    stops as soon as it may, the closest with DENSE counting as equal.
+    Half, rounded up, are the first of DENSE or more, the others the closest; for `sequence`
+    and `minhash`, which stop as soon as they may, the closest with DENSE counting as equal.
     """
     kept: Found = {}
     for row in {other for _, other in found}:
         before = sorted((one, s) for (one, other), s in found.items() if other == row)
         first = [each for each in before if each[1] >= DENSE][: (most + 1) // 2]
-        if name == "sequence":
+        if name in {"sequence", "minhash"}:
             first = sorted(before, key=lambda each: (-min(each[1], DENSE), each[0]))[:most]
         rest = sorted(set(before) - set(first), key=lambda each: (-each[1], each[0]))
         wanted = before if len(before) <= most else [*first, *rest[: most - len(first)]]

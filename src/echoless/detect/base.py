@@ -124,7 +124,9 @@ class BulkDetector(Protocol):
                 rounded up, the first of those with a similarity of `DENSE` or more (in a crowd that
                 says one thing the better survivors matter, not the accidentally closest), the
                 others the closest of the rest (among look-alikes a double is what is closest); ties
-                to the lower position. None: every pair that passes.
+                to the lower position. None: every pair that passes. Detectors that stop as soon as
+                they may (`minhash`, `sequence`) take the closest instead, similarities of `DENSE`
+                and more counting as equal, then the lower position.
 
         Yields:
             Each pair once in all blocks together, similarity exact in the detector's measure.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from echoless.detect.bands import Banding, Keys, band_keys
 from echoless.detect.gate import Gate
-from echoless.detect.partners import Pairs, closest_before, made_of, ranks
+from echoless.detect.partners import Pairs, closest_before, first_of_crowd, made_of, ranks
 from echoless.detect.shingle_sets import ShingleSets
 from echoless.detect.shingling import chunks, in_order, pays, ranges
 from echoless.vectors.crowd import DENSE
@@ -66,7 +66,7 @@ class JaccardJoin:
         sets: None of them empty, the better one before.
         gate: Which similarities pass.
         banding: How signatures are cut.
-        most: Partners wanted for each set among those before it, see `closest_before`; None: all.
+        most: Partners wanted for each set among those before it, see `first_of_crowd`; None: all.
         verified: Pairs compared exactly so far.
     """
 
@@ -158,7 +158,7 @@ class JaccardJoin:
             partners = buckets.members[ranges(buckets.first[span], looked_at)].astype(np.int64)
             own = np.repeat(np.arange(rows.start, rows.stop), costs[rows])
             keys = np.unique(own * count + partners)
-            yield closest_before(self._verified(keys % count, keys // count), self.most)
+            yield first_of_crowd(self._verified(keys % count, keys // count), self.most)
 
     def _verified(self, one: Ints, other: Ints) -> Pairs:
         """The pairs that pass, with their exact similarity; sizes rule out most of the others."""

@@ -6,7 +6,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from echoless.detect.minhash_kernels import keep_closest
 from echoless.detect.shingling_kernels import sort
 
 Ints = NDArray[np.int64]
@@ -109,6 +108,31 @@ def gather(
 
 
 @njit(nogil=True, cache=True)
+def keep_partners(
+    one: Ints, similarity: Floats, first: int, last: int, most: int, dense: float
+) -> int:
+    """Move the partners that are wanted to the front: `vectors.partners.kept_partners`."""
+    half = first + (most + 1) // 2
+    crowd = True
+    for wanted in range(first, min(first + most, last)):
+        best = -1
+        if crowd and wanted < half:
+            for place in range(wanted, last):
+                if similarity[place] >= dense and (best < 0 or one[place] < one[best]):
+                    best = place
+        crowd = best >= 0
+        if not crowd:
+            best = wanted
+            for place in range(wanted + 1, last):
+                closer = similarity[place] > similarity[best]
+                if closer or (similarity[place] == similarity[best] and one[place] < one[best]):
+                    best = place
+        one[wanted], one[best] = one[best], one[wanted]
+        similarity[wanted], similarity[best] = similarity[best], similarity[wanted]
+    return min(first + most, last)
+
+
+@njit(nogil=True, cache=True)
 def partners(
     clues: tuple[Ints, Numbers, Floats, Floats],
     rows: tuple[Ints, Numbers, Counts],
@@ -148,7 +172,7 @@ def partners(
             spread[terms[place]] = 0.0
         done[1] += size
         if at - begin > most:
-            at = keep_closest(one, similarity, begin, at, most, dense)
+            at = keep_partners(one, similarity, begin, at, most, dense)
             done[2] += 1
     done[0] = at
 

@@ -79,22 +79,13 @@ def jaccard(starts: Ints, members: Words, one: Ints, other: Ints, made: Floats) 
 def keep_closest(
     one: Ints, similarity: Floats, first: int, last: int, most: int, dense: float
 ) -> int:
-    """Move the partners that are wanted to the front: `vectors.partners.kept_partners`."""
-    half = first + (most + 1) // 2
-    crowd = True
+    """Move the partners that are wanted to the front: `partners.first_of_crowd`."""
     for wanted in range(first, min(first + most, last)):
-        best = -1
-        if crowd and wanted < half:
-            for place in range(wanted, last):
-                if similarity[place] >= dense and (best < 0 or one[place] < one[best]):
-                    best = place
-        crowd = best >= 0
-        if not crowd:
-            best = wanted
-            for place in range(wanted + 1, last):
-                closer = similarity[place] > similarity[best]
-                if closer or (similarity[place] == similarity[best] and one[place] < one[best]):
-                    best = place
+        best = wanted
+        for place in range(wanted + 1, last):
+            mine, theirs = min(similarity[place], dense), min(similarity[best], dense)
+            if mine > theirs or (mine == theirs and one[place] < one[best]):
+                best = place
         one[wanted], one[best] = one[best], one[wanted]
         similarity[wanted], similarity[best] = similarity[best], similarity[wanted]
     return min(first + most, last)

@@ -81,12 +81,23 @@ def closest_before(pairs: Pairs, most: int | None) -> Pairs:
     return kept.where(np.lexsort((kept.one, kept.other)), kept.cut)
 
 
-class Partners:
-    """Pairs that come one by one in any order, and of each row those wanted.
+def first_of_crowd(pairs: Pairs, most: int | None) -> Pairs:
+    """As `closest_before` by the rule of detectors that stop as soon as they may.
 
     Those wanted are the closest, similarities of `DENSE` and more counting as equally close, then
-    the rows that stand first: what can be told before a pair is measured.
+    the rows that stand first: a row that has as many of a crowd need not look at the rest of it.
     """
+    if most is None:
+        return closest_before(pairs, None)
+    closeness = np.minimum(pairs.similarity, DENSE)
+    ordered = pairs.where(np.lexsort((pairs.one, -closeness, pairs.other)))
+    rank = ranks(ordered.other)
+    kept = ordered.where(rank < most, int(np.count_nonzero(rank == most)))
+    return kept.where(np.lexsort((kept.one, kept.other)), kept.cut)
+
+
+class Partners:
+    """Pairs that come one by one in any order, and of each row those wanted: `first_of_crowd`."""
 
     def __init__(self, most: int | None) -> None:
         self.most = most
