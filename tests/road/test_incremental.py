@@ -21,7 +21,7 @@ from echoless.settings import Settings
 from echoless.stores.base import Store
 from echoless.testing.stores import fill
 from echoless.testing.strategies import worlds
-from echoless.vectors.cache import FOLDER
+from echoless.vectors.cache_file import FOLDER
 from tests.laws.worlds import folder, safe
 
 TEXTS = [

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from echoless.tally import Tally
-from echoless.vectors.cache import FOLDER, VectorCache, cache_folder, open_cache
+from echoless.vectors.cache import VectorCache, open_cache
+from echoless.vectors.cache_file import FOLDER, cache_folder
 
 MODEL = "bag@1"
 

@@ -11,20 +11,18 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from echoless.tally import Tally
-from echoless.vectors.cache import FOLDER, cache_folder
+from echoless.vectors.cache_file import CacheFile, cache_folder
 
 FILE_NAME: Final = "verdicts.sqlite3"
 
 MOST_BYTES: Final = 512 * 2**20
 """Bytes of the file beyond which entries leave: some three million verdicts."""
 
-_VERSION: Final = 1
-_BUSY_MILLISECONDS: Final = 10_000
 _AT_ONCE: Final = 500
 """Keys in one query; SQLite took 999 variables at most before 3.32."""
 
@@ -60,12 +58,12 @@ def open_verdicts(enabled: bool = True) -> VerdictCache | None:
     return VerdictCache(cache_folder() / FILE_NAME) if enabled else None
 
 
-class VerdictCache:
-    """Verdicts by key of the pair, in one file.
+class VerdictCache(CacheFile):
+    """Verdicts by key of the pair, in one file."""
 
-    A connection lives for one call. After the first failure the cache rests for as long as the
-    object lives.
-    """
+    schema = (_SCHEMA, _INDEX)
+    name = "verdict cache"
+    instead = "pairs were judged anew"
 
     def __init__(self, path: Path, *, most_bytes: int = MOST_BYTES) -> None:
         """Remember where; the file and its folder are made by the first `put`.
@@ -74,14 +72,8 @@ class VerdictCache:
             path: Of the file.
             most_bytes: Size from which entries leave.
         """
-        self._path = path
+        super().__init__(path)
         self._most = most_bytes
-        self._resting = False
-
-    @property
-    def path(self) -> Path:
-        """Where the file is or will be."""
-        return self._path
 
     def get(self, keys: Sequence[bytes], tally: Tally) -> Mapping[bytes, Kept]:
         """What is known of these keys.
@@ -147,36 +139,10 @@ class VerdictCache:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        if not self._path.exists():
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._path.touch(mode=0o600)
-        with closing(sqlite3.connect(self._path)) as connection:
-            connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-            self._prepare(connection)
+        with super()._open() as connection:
             # A loss of power may cost the last verdicts, which is time and nothing else.
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
-
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == _VERSION:
-            return
-        if version != 0:
-            raise sqlite3.DatabaseError(f"it was written by another version ({version})")
-        with suppress(sqlite3.OperationalError):  # another process may be doing just that
-            connection.execute("PRAGMA journal_mode = WAL")
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(_SCHEMA)
-            connection.execute(_INDEX)
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-
-    def _rest(self, problem: Exception, tally: Tally) -> None:
-        self._resting = True
-        tally.note(
-            f"The verdict cache {self._path} was not used ({problem}); pairs were judged anew. "
-            f"Delete the file, or set {FOLDER} to another folder."
-        )
 
 
 def _today() -> int:

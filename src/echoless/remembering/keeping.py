@@ -27,7 +27,7 @@ from echoless.remembering.shingled import WordingIndex, arrays_of, segments_from
 from echoless.settings import Settings
 from echoless.stores.base import Changes, Store
 from echoless.text import TEXT_VERSION
-from echoless.vectors.cache import cache_folder
+from echoless.vectors.cache_file import cache_folder
 
 if TYPE_CHECKING:
     from echoless.vectors.base import Vectoriser

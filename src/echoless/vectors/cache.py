@@ -7,25 +7,20 @@ locked or unwritable cache costs time and a sentence in the report, nothing else
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from echoless.tally import Tally
 from echoless.text import content_key
+from echoless.vectors.cache_file import CacheFile, cache_folder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-FOLDER: Final = "ECHOLESS_CACHE_DIR"
 FILE_NAME: Final = "vectors.sqlite3"
 
-_VERSION: Final = 1
-_BUSY_MILLISECONDS: Final = 10_000
 _AT_ONCE: Final = 500
 """Keys in one query; SQLite took 999 variables at most before 3.32. More at a time, a table of keys
 or a JSON list of them to join with took as long: 6 microseconds a vector."""
@@ -40,37 +35,17 @@ CREATE TABLE IF NOT EXISTS vectors (
 """
 
 
-def cache_folder() -> Path:
-    """`ECHOLESS_CACHE_DIR` if set, else the user's cache folder for echoless."""
-    chosen = os.environ.get(FOLDER, "").strip()
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    from platformdirs import user_cache_dir  # noqa: PLC0415 - only where no folder is named
-
-    return Path(user_cache_dir("echoless", appauthor=False))
-
-
 def open_cache(enabled: bool = True) -> VectorCache | None:
     """The user's vector cache, or None if it is switched off. Touches nothing yet."""
     return VectorCache(cache_folder() / FILE_NAME) if enabled else None
 
 
-class VectorCache:
-    """Vectors by text and model in one file.
+class VectorCache(CacheFile):
+    """Vectors by text and model in one file."""
 
-    A connection lives for one call, so threads and forked workers may share the object. After the
-    first failure the cache rests for as long as the object lives.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Remember where; the file and its folder are made by the first `put`."""
-        self._path = path
-        self._resting = False
-
-    @property
-    def path(self) -> Path:
-        """Where the file is or will be."""
-        return self._path
+    schema = (_SCHEMA,)
+    name = "vector cache"
+    instead = "vectors were made anew"
 
     def get(
         self, texts: Sequence[str], model: str, tally: Tally
@@ -142,36 +117,6 @@ class VectorCache:
                 connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", entries)
         except (sqlite3.Error, OSError) as problem:
             self._rest(problem, tally)
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        if not self._path.exists():
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._path.touch(mode=0o600)  # vectors tell something of the texts they were made of
-        with closing(sqlite3.connect(self._path)) as connection:
-            connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-            self._prepare(connection)
-            yield connection
-
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == _VERSION:
-            return
-        if version != 0:
-            raise sqlite3.DatabaseError(f"it was written by another version ({version})")
-        with suppress(sqlite3.OperationalError):  # another process may be doing just that
-            connection.execute("PRAGMA journal_mode = WAL")
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(_SCHEMA)
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-
-    def _rest(self, problem: Exception, tally: Tally) -> None:
-        self._resting = True
-        tally.note(
-            f"The vector cache {self._path} was not used ({problem}); vectors were made anew. "
-            f"Delete the file, or set {FOLDER} to another folder."
-        )
 
 
 def _select(
