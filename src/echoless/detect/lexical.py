@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from echoless.compiled import MISSING, compiled
 from echoless.detect.base import Card, DetectorOptions, Proposed
-from echoless.detect.classes import by_id, pairs_between, pairs_within
+from echoless.detect.classes import by_id
 from echoless.detect.gate import count_setting, gate_for, refuse_unknown
 from echoless.detect.ngram_index import DECIMALS, Likeness
-from echoless.detect.partners import proposed
+from echoless.detect.partners import among_classes, proposed
 from echoless.detect.term_rows import TermRows, gram_rows, rows_and_clues
 from echoless.detect.wording_join import LOOKED_AT, WordingJoin
 from echoless.model import Candidate, Memory
@@ -90,14 +90,8 @@ class LexicalDetector:
         classes: dict[int, list[Memory]] = {row: [] for row in kept.tolist()}
         for place in places.tolist():
             classes[int(first[place])].append(told[place])
-        members = list(classes.values())
-        for each in members:
-            yield from pairs_within(each, NAME, 1.0)
-        for pairs in Likeness(rows.chosen(kept), self._gate).pairs():
-            self._pulse()
-            found = zip(*(side.tolist() for side in pairs.arrays), strict=True)
-            for one, other, similarity in found:
-                yield from pairs_between(members[one], members[other], NAME, similarity)
+        found = Likeness(rows.chosen(kept), self._gate).pairs()
+        yield from among_classes(list(classes.values()), found, NAME, self._pulse)
 
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from echoless.compiled import MISSING, compiled
 from echoless.detect.bands import Banding, banding_at, banding_for
 from echoless.detect.base import Card, DetectorOptions, Proposed
-from echoless.detect.classes import by_id, pairs_between, pairs_within
+from echoless.detect.classes import by_id
 from echoless.detect.gate import count_setting, gate_for, refuse_unknown, share_setting
 from echoless.detect.jaccard_join import JaccardJoin
-from echoless.detect.partners import proposed
+from echoless.detect.partners import among_classes, proposed
 from echoless.detect.shingle_sets import ShingleSets, gram_sets, word_sets
 from echoless.errors import UsageError
 from echoless.model import Candidate, Memory
@@ -90,14 +90,8 @@ class MinHashDetector:
         classes: dict[int, list[Memory]] = {row: [] for row in kept.tolist()}
         for row, place in zip(first.tolist(), places.tolist(), strict=True):
             classes[row].append(told[place])
-        members = list(classes.values())
-        for each in members:
-            yield from pairs_within(each, NAME, 1.0)
-        for pairs in self._join(sets.chosen(kept), None).pairs():
-            self._pulse()
-            found = zip(*(side.tolist() for side in pairs.arrays), strict=True)
-            for one, other, similarity in found:
-                yield from pairs_between(members[one], members[other], NAME, similarity)
+        found = self._join(sets.chosen(kept), None).pairs()
+        yield from among_classes(list(classes.values()), found, NAME, self._pulse)
 
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappush, heappushpop
 from typing import Final
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.detect.base import Proposed
+from echoless.detect.classes import pairs_between, pairs_within
+from echoless.model import Candidate, Memory
 from echoless.tally import Tally
 from echoless.vectors.crowd import DENSE
 from echoless.vectors.partners import kept_partners
@@ -151,6 +153,29 @@ def ranks(ordered: Ints) -> Ints:
     places = np.arange(len(ordered))
     found: Ints = places - np.repeat(begins, np.diff(np.append(begins, len(ordered))))
     return found
+
+
+def among_classes(
+    classes: Sequence[Sequence[Memory]],
+    found: Iterable[Pairs],
+    name: str,
+    pulse: Callable[[], None],
+) -> Iterator[Candidate]:
+    """Pairs of rows as candidates, where memories that say the same to a detector share a row.
+
+    Args:
+        classes: Memories of each row; those of one row are candidates of similarity 1.
+        found: Blocks of pairs.
+        name: The detector.
+        pulse: Called before each block.
+    """
+    for members in classes:
+        yield from pairs_within(members, name, 1.0)
+    for pairs in found:
+        pulse()
+        told = zip(*(side.tolist() for side in pairs.arrays), strict=True)
+        for one, other, similarity in told:
+            yield from pairs_between(classes[one], classes[other], name, similarity)
 
 
 def proposed(
