@@ -66,6 +66,15 @@ def test_many_texts_have_the_bits_each_has_alone(
     assert together.tobytes() == alone(encoder, wanted).tobytes()
 
 
+def test_single_words_go_together_with_the_bits_each_has_alone(
+    encoder: UniversalSentenceEncoder, many: list[int]
+) -> None:
+    wanted = [word + ending for word in WORDS for ending in ("", "s", "t", "er", " a", " be", " c")]
+    together = encoder.encode(wanted)
+    assert max(many) == len(wanted)
+    assert together.tobytes() == alone(encoder, wanted).tobytes()
+
+
 def test_neither_order_nor_neighbours_change_a_bit(encoder: UniversalSentenceEncoder) -> None:
     wanted = texts(150)
     backwards = encoder.encode(wanted[::-1])[::-1]

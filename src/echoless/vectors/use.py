@@ -7,8 +7,8 @@ Why this one: `docs/adr/0002-default-encoder.md`.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
@@ -21,6 +21,7 @@ from echoless.vectors.pace import Pace
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from threadpoolctl import ThreadpoolController
 
     from echoless.vectors.use_bulk import BulkModel, Words
 
@@ -77,8 +78,8 @@ class UniversalSentenceEncoder:
 
         The package's own batches are not used: in them the last bits of a vector depend on its
         neighbours (up to 2e-7, measured in the ADR), and with them a similarity in a plan on what
-        happened to be cached. Few texts go one at a time, many through `use_bulk`, which gives the
-        same bits.
+        happened to be cached. Few texts go one at a time, many together, with the same bits
+        (`use_bulk`).
 
         Args:
             texts: Any number of texts, none blank.
@@ -92,51 +93,68 @@ class UniversalSentenceEncoder:
         import numpy as np  # noqa: PLC0415 - numpy loads when vectors are made, not before
 
         rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
-        left: Sequence[int] = range(len(texts))
-        if len(texts) >= BULK and self._bulk is not None:
-            left = self._together(texts, rows)
-        model = self._load()
-        for row in left:
-            try:
-                rows[row] = model.encode(texts[row])
-            except _FAILURES as problem:
-                raise _failed(f"a text of {len(texts[row])} characters", problem) from problem
+        if not texts:
+            return rows
+        with self._turn:
+            if self._inside is None:
+                self._as_packaged(texts, rows)
+            else:
+                with self._one_thread():
+                    self._by_tokens(texts, rows, *self._inside)
         return rows
 
-    def _together(self, texts: Sequence[str], rows: NDArray[np.float32]) -> Sequence[int]:
-        """Fill in the rows of texts that can go together.
+    def _as_packaged(self, texts: Sequence[str], rows: NDArray[np.float32]) -> None:
+        model = self._load()
+        for row, text in enumerate(texts):
+            with _telling(f"a text of {len(text)} characters"):
+                rows[row] = model.encode(text)
 
-        Returns:
-            Places of the texts that are left.
-        """
-        assert self._bulk is not None
-        words, model, lengths = self._bulk
-        try:
+    def _by_tokens(
+        self, texts: Sequence[str], rows: NDArray[np.float32], words: Words, model: BulkModel
+    ) -> None:
+        with _telling(f"{len(texts)} texts"):
             ids = [words.encode(text) for text in texts]
+            lengths = self._together if len(texts) >= BULK else frozenset()
             fit = [at for at, each in enumerate(ids) if len(each) in lengths]
             if fit:
-                size = sum(len(ids[at]) for at in fit)
-                with self._turn, self._pace.measured(size) as threads, _one_thread():
+                with self._pace.measured(sum(len(ids[at]) for at in fit)) as threads:
                     rows[fit] = model.encode([ids[at] for at in fit], threads)
-        except _FAILURES as problem:
-            raise _failed(f"{len(texts)} texts", problem) from problem
-        done = set(fit)
-        return [at for at in range(len(texts)) if at not in done]
+            for at in sorted(set(range(len(texts))).difference(fit)):
+                rows[at] = model.alone(ids[at])
 
     @cached_property
-    def _bulk(self) -> tuple[Words, BulkModel, frozenset[int]] | None:
-        """The way for many texts; None where this version of the package is another inside."""
+    def _together(self) -> frozenset[int]:
+        """Lengths in tokens of the texts that can go with others."""
+        assert self._inside is not None
+        words, model = self._inside
+        ids = [words.encode(text) for text in _PROBES]
+        alone = b"".join(model.alone(each).tobytes() for each in ids)
+        return model.certified() if model.encode(ids, 1).tobytes() == alone else frozenset()
+
+    @cached_property
+    def _inside(self) -> tuple[Words, BulkModel] | None:
+        """The package's tokens and weights; None where this version is another inside."""
         from echoless.vectors.use_bulk import BulkModel, Words  # noqa: PLC0415 - brings in numpy
 
         loaded = self._load()
         try:
             words, model = Words(getattr(loaded, _TOKENIZER)), BulkModel(getattr(loaded, _BACKEND))
-            with self._turn, _one_thread():
-                lengths = model.certified()
+            with self._one_thread():
                 alike = _alike(loaded, words, model)
         except (AttributeError, ImportError, TypeError, *_FAILURES):
             return None
-        return (words, model, lengths) if lengths and alike else None
+        return (words, model) if alike else None
+
+    def _one_thread(self) -> AbstractContextManager[object]:
+        """Products on one thread each: texts, not rows, are what is shared among threads."""
+        limits: AbstractContextManager[object] = self._blas.limit(limits=1, user_api="blas")
+        return limits
+
+    @cached_property
+    def _blas(self) -> ThreadpoolController:
+        from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - comes with the extra
+
+        return ThreadpoolController()
 
     def _load(self) -> _Model:
         if self._loaded is None:
@@ -148,19 +166,15 @@ class UniversalSentenceEncoder:
         return self._loaded
 
 
-def _failed(what: str, problem: Exception) -> EncoderError:
-    return EncoderError(
-        f"The encoder 'use' failed on {what} ({type(problem).__name__}: {problem}). If it fails on "
-        f"every text, reinstall {PACKAGE}."
-    )
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """Products on one thread each: texts, not rows, are what is shared among threads."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with the extra
-
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
-    return limits
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    try:
+        yield
+    except _FAILURES as problem:
+        raise EncoderError(
+            f"The encoder 'use' failed on {what} ({type(problem).__name__}: {problem}). If it "
+            f"fails on every text, reinstall {PACKAGE}."
+        ) from problem
 
 
 _PROBES: Final = (
@@ -171,8 +185,8 @@ _PROBES: Final = (
 
 
 def _alike(loaded: _Model, words: Words, model: BulkModel) -> bool:
-    """Whether some texts together have the vectors they have alone."""
-    together = model.encode([words.encode(text) for text in _PROBES], 1)
+    """Whether texts, none so short that it is filled up, have the package's own vectors."""
     return all(
-        together[at].tobytes() == loaded.encode(text).tobytes() for at, text in enumerate(_PROBES)
+        model.alone(words.encode(text)).tobytes() == loaded.encode(text).tobytes()
+        for text in _PROBES
     )

@@ -4,8 +4,10 @@ A product of few rows streams all weights of the model for one short text, and t
 costs. Here the tokens of many texts go through a layer together, always as blocks of one shape, so
 that a row's bits do not depend on its neighbours; what a single text does with one row (the layers
 after its tokens are summed) is done row by row here too, because BLAS sums one row in another
-order. Whether a row among many is the row alone is not taken on trust: `certified` compares the
-two on this machine's BLAS, for every length of text, and the lengths that differ go one by one.
+order. It has a way of its own for a few rows as well, so a text of few tokens, a single word for
+instance, is filled up with empty rows, alone as among others. Whether a row among many is the row
+alone is not taken on trust: `certified` compares the two on this machine's BLAS, for every length
+of text, and the lengths that differ go one by one.
 
 The arithmetic is that of the package's numpy model (a sum of token embeddings and of convolutions
 over 2, 3 and 5 tokens, then four dense layers); the weights are the package's own.
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 ROWS: Final = 384
 """Token rows in a product, always: the working set stays in the cache, and one shape of product
 means one path through BLAS. 256 and 512 were slower."""
+
+SHORTEST: Final = 8
+"""Rows to which the tokens of a shorter text are filled up. OpenBLAS 0.3.31 multiplies up to 7 rows
+in another way than more."""
 
 LONGEST: Final = 96
 """Tokens up to which a text goes with others. A part of 40 words has 60; certifying costs the
@@ -126,7 +132,7 @@ class Words:
 
 
 class BulkModel:
-    """The model's forward pass over many texts."""
+    """The model's forward pass over one text or many."""
 
     def __init__(self, backend: Backend) -> None:
         """Take the package's weights.
@@ -156,7 +162,20 @@ class BulkModel:
             if not (moved == block[0]).all():
                 return frozenset()
             good = {n for n in good if np.array_equal(rows[:n] @ weights, block[:n])}
-        return frozenset(good)
+        return frozenset(n for n in range(1, LONGEST + 1) if max(n, SHORTEST) in good)
+
+    def alone(self, text: Sequence[int]) -> Rows:
+        """The vector of one text.
+
+        Args:
+            text: Its token ids, any number from 1.
+
+        Returns:
+            Shape (1, 512), float32, of unit length.
+        """
+        flat = np.zeros(max(len(text), SHORTEST), dtype=np.int64)
+        flat[: len(text)] = text
+        return self._vectors_of(flat, self._project(flat), np.array([len(text)], dtype=np.int64))
 
     def encode(self, texts: Sequence[Sequence[int]], threads: int) -> Rows:
         """Vectors of texts.
@@ -190,20 +209,23 @@ class BulkModel:
             self._places, new = {}, tokens.tolist()
             self._first = self._first[:0]
         if new:
-            made = [self._project(new[at : at + ROWS]) for at in range(0, len(new), ROWS)]
+            made = [self._new(new[at : at + ROWS]) for at in range(0, len(new), ROWS)]
             self._places.update((token, len(self._first) + n) for n, token in enumerate(new))
             self._first = np.concatenate([self._first, *made])
         places = np.zeros(len(self._of.table), dtype=np.int64)
         places[tokens] = [self._places[token] for token in tokens.tolist()]
         return places, self._first
 
-    def _project(self, tokens: Sequence[int]) -> Rows:
-        of = self._of
+    def _new(self, tokens: Sequence[int]) -> Rows:
         flat = np.zeros(ROWS, dtype=np.int64)
         flat[: len(tokens)] = tokens
+        return self._project(flat)[: len(tokens)]
+
+    def _project(self, flat: Whole) -> Rows:
+        of = self._of
         x: Rows = self._embedded(flat) @ of.proj_W
         x += of.proj_b
-        return _normed(x, of.ln_g_all, of.ln_b_all, of.eps)[: len(tokens)]
+        return _normed(x, of.ln_g_all, of.ln_b_all, of.eps)
 
     def _embedded(self, flat: Whole) -> Rows:
         of = self._of
@@ -219,8 +241,12 @@ class BulkModel:
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         flat = np.zeros(ROWS, dtype=np.int64)
         flat[: lengths.sum()] = np.concatenate([np.asarray(text) for text in texts])
-        features = self._features(flat, first[places[flat]], _windows(lengths))
-        starts = np.zeros(len(texts), dtype=np.int64)
+        return self._vectors_of(flat, first[places[flat]], lengths)
+
+    def _vectors_of(self, flat: Whole, x: Rows, lengths: Whole) -> Rows:
+        """From the tokens of texts, one after the other, and their first layer to vectors."""
+        features = self._features(flat, x, _windows(lengths, len(flat)))
+        starts = np.zeros(len(lengths), dtype=np.int64)
         np.cumsum(lengths[:-1], out=starts[1:])
         summed = np.add.reduceat(features[: lengths.sum()], starts, axis=0)
         return self._vectors(summed, lengths.astype(np.float32))
@@ -228,7 +254,8 @@ class BulkModel:
     def _features(self, flat: Whole, x: Rows, windows: Whole) -> Rows:
         """Embedding and convolutions of every token, normed together."""
         of = self._of
-        features = np.empty((ROWS, _EMBEDDING + len(_BRANCHES) * _CHANNELS), dtype=np.float32)
+        width = _EMBEDDING + len(_BRANCHES) * _CHANNELS
+        features = np.empty((len(flat), width), dtype=np.float32)
         features[:, :_EMBEDDING] = self._embedded(flat)
         for at, (size, before) in enumerate(_BRANCHES):
             seen = windows[:, _LEFT - before : _LEFT - before + size]
@@ -267,23 +294,23 @@ def _blocks(texts: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
         yield start, len(texts)
 
 
-def _windows(lengths: Whole) -> Whole:
+def _windows(lengths: Whole, rows: int) -> Whole:
     """Around each token the tokens of its own text, others being the row of zeros at the end."""
     ends = np.cumsum(lengths)
-    begin = np.full(ROWS, ends[-1], dtype=np.int64)
-    end = np.full(ROWS, ROWS, dtype=np.int64)
+    begin = np.full(rows, ends[-1], dtype=np.int64)
+    end = np.full(rows, rows, dtype=np.int64)
     begin[: ends[-1]] = np.repeat(ends - lengths, lengths)
     end[: ends[-1]] = np.repeat(ends, lengths)
-    around = np.arange(ROWS)[:, None] + np.arange(-_LEFT, _RIGHT + 1)
+    around = np.arange(rows)[:, None] + np.arange(-_LEFT, _RIGHT + 1)
     inside = (around >= begin[:, None]) & (around < end[:, None])
-    return np.where(inside, around, ROWS)
+    return np.where(inside, around, rows)
 
 
 def _convolved(rows: Rows, seen: Whole, weights: Rows, bias: Rows) -> Rows:
     """The rows, and what their windows add to them."""
-    padded = np.zeros((ROWS + 1, _CHANNELS), dtype=np.float32)
-    padded[:ROWS] = rows
-    made: Rows = padded[seen].reshape(ROWS, -1) @ weights
+    padded = np.zeros((len(rows) + 1, _CHANNELS), dtype=np.float32)
+    padded[:-1] = rows
+    made: Rows = padded[seen].reshape(len(rows), -1) @ weights
     made += bias
     np.maximum(made, 0, out=made)
     made += rows
