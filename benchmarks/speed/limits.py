@@ -27,6 +27,7 @@ from benchmarks.speed.vectors import write
 from echoless.compiled import workers
 from echoless.vectors.join import Join, row_norms
 from echoless.vectors.selfjoin import Choice, choose, similar_pairs
+from echoless.vectors.sieves import PrefixSieve
 from echoless.vectors.work import Work
 
 ROUNDS = 5
@@ -153,7 +154,8 @@ def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) 
 def _of_way(
     join: Join, chosen: Choice, machine: dict[str, float]
 ) -> dict[str, tuple[float, float]]:
-    from echoless.vectors import banding, scanning
+    from echoless.vectors import banding
+    from echoless.vectors.scanning import scan_pairs
 
     size, dimensions = join.rows.shape
     if chosen.frame is not None and chosen.layout is not None:
@@ -177,18 +179,19 @@ def _of_way(
     if chosen.sieve is None:
         flop = size * size * dimensions
         return {"products": (0.0, flop / machine["flop"])}
-    sieve = chosen.sieve
-    flop = 2 * size * dimensions * len(sieve.frame.planes)
-    words = size * size / 2 * len(sieve.frame.planes) / 64
+    sieve, planes = chosen.sieve, len(chosen.sieve.frame.planes)
+    laid = sieve.laid(join)
+    flop = 2 * size * dimensions * planes
+    if isinstance(sieve, PrefixSieve):
+        what, least = "products", size * size * len(laid.cells) / machine["flop"]
+    else:
+        what, least = "bits", size * size / 2 * planes / 64 / machine["words"]
     return {
-        "rows into bits": (
-            _best(lambda: scanning.signed(join, sieve)),
+        "rows laid out": (
+            _best(lambda: sieve.laid(join)),
             flop / machine["flop"] + join.rows.nbytes / machine["bytes"],
         ),
-        "pairs by bits (and the rows into bits)": (
-            _best(lambda: list(scanning.scan_pairs(join, sieve, None, Work()))),
-            words / machine["words"] + flop / machine["flop"],
-        ),
+        f"pairs by {what}": (_best(lambda: list(scan_pairs(join, laid, None, Work()))), least),
     }
 
 

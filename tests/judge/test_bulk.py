@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,14 +110,25 @@ def test_no_process_is_started_for(
 
 
 @pytest.mark.skipif(not hasattr(os, "getloadavg"), reason="nobody tells how busy the machine is")
-@pytest.mark.parametrize(("load", "free"), [(0.2, 4), (2.1, 3), (9.0, 1)])
+@pytest.mark.parametrize(("load", "free"), [(0.2, 4), (2.1, 2), (9.0, 1)])
 def test_cores_that_are_busy_get_no_process(
     load: float, free: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load))
     monkeypatch.setattr(bulk, "workers", lambda: 4)
+    monkeypatch.setattr(time, "process_time", lambda: 0.0)
     assert bulk._free() == free
+
+
+@pytest.mark.skipif(not hasattr(os, "getloadavg"), reason="nobody tells how busy the machine is")
+def test_the_load_this_process_makes_takes_no_core_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "getloadavg", lambda: (3.0, 3.0, 3.0))
+    monkeypatch.setattr(bulk, "workers", lambda: 4)
+    monkeypatch.setattr(time, "perf_counter", lambda: bulk._SINCE + 100.0)
+    monkeypatch.setattr(time, "process_time", lambda: 300.0)
+    assert bulk._free() == 4
 
 
 SCRIPT = """

@@ -17,7 +17,7 @@ The law: no similarity and no score outweighs a veto.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rapidfuzz import fuzz
@@ -90,7 +90,7 @@ class FullJudge:
         Raises:
             EncoderError: The encoder failed.
         """
-        return self._judged([pair])[0]
+        return self.judge_all([pair])[0]
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """The verdicts on many pairs, in their order; vectors are made in bulk.
@@ -100,12 +100,15 @@ class FullJudge:
         """
         if self._meaning is not None:
             self._meaning.make_room()
-            self._meaning.prepare(_asked_about(pairs, self._meaning))
-        return [
-            verdict
-            for start in range(0, len(pairs), _BATCH)
-            for verdict in self._judged(pairs[start : start + _BATCH])
+        cases = [Case(pair, self._meaning) for pair in pairs]
+        said = [_by_words(case) for case in cases]
+        left = [
+            (case, found)
+            for case, found in zip(cases, said, strict=True)
+            if isinstance(found, Comparison)
         ]
+        judged = iter(self._weighed(left))
+        return [next(judged) if isinstance(found, Comparison) else found for found in said]
 
     @property
     def meaning(self) -> Meaning | None:
@@ -133,14 +136,16 @@ class FullJudge:
             return False
         return comparable(reading_of(pair.a.content), reading_of(pair.b.content), self._meaning)
 
-    def _judged(self, pairs: Sequence[Pair]) -> list[Verdict]:
+    def _weighed(self, left: Sequence[tuple[Case, Comparison]]) -> list[Verdict]:
         """What the words do not decide is weighed together, then what stays apart is named."""
-        cases = [Case(pair, self._meaning) for pair in pairs]
-        said = [(case, _by_words(case)) for case in cases]
-        left = [(case, found) for case, found in said if isinstance(found, Comparison)]
-        weighed = weigh_all([_asked(*each) for each in left], self._meaning)
-        judged = iter(settle([case for case, _ in left], weighed, self._card))
-        return [next(judged) if isinstance(found, Comparison) else found for _, found in said]
+        if self._meaning is not None:
+            self._meaning.prepare(_asked_about((case for case, _ in left), self._meaning))
+        verdicts: list[Verdict] = []
+        for start in range(0, len(left), _BATCH):
+            some = left[start : start + _BATCH]
+            weighed = weigh_all([_asked(*each) for each in some], self._meaning)
+            verdicts += settle([case for case, _ in some], weighed, self._card)
+        return verdicts
 
 
 def _asked(case: Case, found: Comparison) -> Asked:
@@ -151,16 +156,16 @@ def _asked(case: Case, found: Comparison) -> Asked:
     return Asked(a, b, found, case.known)
 
 
-def _asked_about(pairs: Sequence[Pair], meaning: Meaning) -> Iterator[str]:
+def _asked_about(cases: Iterable[Case], meaning: Meaning) -> Iterator[str]:
     """Texts and words whose vectors the verdicts will need, as far as they are not known."""
-    for pair in pairs:
-        a, b = pair.a.content, pair.b.content
-        if (meaning.knows(a) and meaning.knows(b)) or a == b:
+    for case in cases:
+        a, b = reading_of(case.a.content), reading_of(case.b.content)
+        if not comparable(a, b, meaning):
             continue
-        if facts_of(a).normal != facts_of(b).normal:
-            yield from (a, b)
-            yield from reading_of(a).spoken
-            yield from reading_of(b).spoken
+        for side in (a, b):
+            if not meaning.knows(side.text):
+                yield side.text
+                yield from side.spoken
 
 
 def _by_words(case: Case) -> Verdict | Comparison:
