@@ -56,7 +56,7 @@ def _measured(
         path = Path(folder) / "store.db"
         fill(path, memories, dims)
         command = (sys.executable, "-m", "benchmarks.speed.stages", f"sqlite:///{path}", "--groups")
-        environment = {"ECHOLESS_ENCODER": "stored", "PYTHONPATH": str(Path.cwd())}
+        environment = {"ECHOLESS_CACHE_DIR": f"{folder}/cache", "PYTHONPATH": str(Path.cwd())}
         cost = run(*command, environment=environment)
     told = json.loads(cost.output)
     return {

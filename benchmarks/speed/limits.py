@@ -90,7 +90,8 @@ def _flop() -> float:
 
 def _words() -> float:
     """64-bit words compared and counted, data in the first-level cache."""
-    from echoless.vectors.bit_kernels import GROUP, LANES, scan
+    from echoless.vectors.bit_kernels import GROUP, scan
+    from echoless.vectors.product_kernel import LANES, QUERIES
 
     words, rows = 6, GROUP * LANES
     count = 1 << 18
@@ -104,9 +105,10 @@ def _words() -> float:
     def part(first: int, last: int) -> None:
         # only the first group of tiles is compared: the rows of the span stop there
         scan(
-            (1,) * words, tiles, queries[:last], nothing, empty, one, np.zeros(2, dtype=np.uint64),
+            (1,) * words, tiles, queries[: last + QUERIES], nothing, empty, one,
+            np.zeros(2, dtype=np.uint64),
             np.array([2, 2], dtype=np.float32), 0, np.array([first, min(last, rows)]),
-            np.array([0, first]), np.zeros(1, dtype=np.int32), np.empty((2, rows), dtype=np.int64),
+            np.array([0, first]), np.zeros(1, dtype=np.int32), np.empty((2, 8 * rows), dtype=np.int64),
             np.zeros(2, dtype=np.int64),
         )  # fmt: skip
 

@@ -54,13 +54,13 @@ def _at(size: int, dims: int) -> list[Row]:
         path = Path(folder) / "store.db"
         fill(path, stream(size), dims)
         options = ("--encoder", "stored")
-        environment = {"ECHOLESS_ENCODER": "stored", "ECHOLESS_CACHE_DIR": f"{folder}/cache"}
-        audit = echoless("audit", str(path), "--json", *options, environment=environment)
-        dedup = echoless("dedup", str(path), "--json", *options, environment=environment)
+        caches = [{"ECHOLESS_CACHE_DIR": f"{folder}/{name}"} for name in ("cache", "stages")]
+        audit = echoless("audit", str(path), "--json", *options, environment=caches[0])
+        dedup = echoless("dedup", str(path), "--json", *options, environment=caches[0])
         return [
             _row("audit", size, dims, audit),
             _row("dedup", size, dims, dedup),
-            _staged(path, size, dims, environment),
+            _staged(path, size, dims, caches[1]),
         ]
 
 

@@ -6,6 +6,7 @@ asked for, the groups.
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import sys
@@ -46,10 +47,14 @@ class Clock:
 
 
 def main() -> None:
-    url, *options = sys.argv[1:]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.stages", description=__doc__)
+    parser.add_argument("store")
+    parser.add_argument("--encoder", default="stored")
+    parser.add_argument("--groups", action="store_true", help="tell the groups")
+    chosen = parser.parse_args()
     clock = Clock()
-    with open_store(url) as store:
-        found = find(store, progress=clock.tell)
+    with open_store(chosen.store) as store:
+        found = find(store, encoder=chosen.encoder, progress=clock.tell)
         clock.tell("report")
         json.dumps(report_json(audit(found)))
         clock.tell("plan")
@@ -63,7 +68,7 @@ def main() -> None:
         "counts": found.counts,
         "notes": list(found.tally.notes),
     }
-    if "--groups" in options:
+    if chosen.groups:
         told["groups"] = [[g.survivor, *(m.id for m in g.members)] for g in found.groups]
     print(json.dumps(told))
 

@@ -149,16 +149,17 @@ def _by_day(same: Sequence[Memory], profile: Profile) -> Iterator[list[str]]:
     if len(same) == 1 or profile.judge != "full" or len(same[0].content) > READ_FOR_DAYS:
         yield ids
         return
-    from echoless.judge.facts import facts_of  # noqa: PLC0415 - brings in the lexicons
-
-    if not facts_of(same[0].content).relative:
-        yield ids
-        return
     days: dict[object, list[str]] = {}
     for memory in same:
         made = instant(memory.created_at)
         days.setdefault(None if made is None else made // DAY, []).append(memory.id)
-    yield from days.values()
+    yield from days.values() if len(days) > 1 and _tells_a_day(same[0].content) else [ids]
+
+
+def _tells_a_day(text: str) -> bool:
+    from echoless.judge.facts import facts_of  # noqa: PLC0415 - brings in the lexicons
+
+    return facts_of(text).relative
 
 
 def candidates(

@@ -246,9 +246,8 @@ _SLIPS: Final = frozenset(
 
 
 def _shouts(body: str) -> bool:
-    cased = [c for c in body if c.isupper() or c.islower()]
-    loud = sum(c.isupper() for c in cased)
-    return bool(_LOUD.search(body)) or (len(cased) >= 12 and 10 * loud >= 9 * len(cased))
+    loud, soft = sum(map(str.isupper, body)), sum(map(str.islower, body))
+    return bool(_LOUD.search(body)) or (loud + soft >= 12 and loud >= 9 * soft)
 
 
 def _is_small(body: str) -> bool:

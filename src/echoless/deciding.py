@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from echoless.candidates import Progress
@@ -87,12 +88,15 @@ def judge_all(
         tally: Told if a process that helped failed.
         kept: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
-    wanted = [pair for pair in sorted(signals) if pair not in apart]
+    found = sorted(
+        ((pair, told) for pair, told in signals.items() if pair not in apart), key=itemgetter(0)
+    )
+    wanted = [pair for pair, _ in found]
     kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
 
     def pairs_at(places: Sequence[int]) -> list[Pair]:
-        some = (wanted[at] for at in places)
-        return [Pair(memories[a], memories[b], signals[a, b]) for a, b in some]
+        some = (found[at] for at in places)
+        return [Pair(memories[a], memories[b], told) for (a, b), told in some]
 
     told: list[Verdict | None] = [None] * len(wanted)
     for places in _batches(range(len(wanted))):

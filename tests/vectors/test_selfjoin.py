@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -170,6 +171,19 @@ def test_few_rows_are_compared_in_full_and_many_by_what_costs_less() -> None:
     assert "0.9999" in chosen.line()
 
 
+def test_where_kernels_are_loaded_fewer_rows_are_worth_them_but_only_an_exact_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = rows_at(13_000, 384, 0.9)
+    join = Join(rows, row_norms(rows), 0.95)
+    monkeypatch.setitem(sys.modules, "echoless.vectors.bit_kernels", ModuleType("loaded"))
+    loaded = choose(join)
+    assert loaded.exact
+    assert loaded.method != "product"
+    monkeypatch.delitem(sys.modules, "echoless.vectors.bit_kernels")
+    assert choose(join).method == "product"
+
+
 def test_the_exact_way_stays_exact_where_bits_tell_nothing() -> None:
     rows = rows_at(30_000, 64, 0.9)
     assert choose(Join(rows, row_norms(rows), 0.2), exact=True).method == "product"
@@ -189,7 +203,7 @@ def test_bits_leave_little_to_be_compared_in_full(exact: bool) -> None:
     rows = rows_at(20_000, 128, 0.96)
     join = Join(rows, row_norms(rows), 0.95)
     choice = choose(join, exact=exact)
-    if choice.method == "product":
+    if choice.method == "product" or choice.exact != exact:
         choice = way("bound" if exact else "bands", rows, 0.95)
     work = Work()
     found = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))

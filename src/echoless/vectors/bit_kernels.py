@@ -13,11 +13,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-LANES: Final = 128
-"""Rows of a tile: their first words lie side by side, then their second, as registers want them."""
-
-STEP: Final = 8
-"""Terms of short rows added up at a time."""
+from echoless.vectors.product_kernel import LANES, QUERIES, products
 
 GROUP: Final = 4
 """Tiles compared with one row after the other while they stay in the first-level cache."""
@@ -104,73 +100,115 @@ def apart_laid_over(tile: Any, lane: int, query: Any, cells: Any) -> Any:
     return bits
 
 
-def _any_bits(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    least = np.uint64(1 << 32)
-    for lane in range(LANES):
-        least = min(least, apart(tile, lane, query, cells))
-    return least <= limit
+@njit(nogil=True, cache=True)
+def two_apart(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
+    """`apart` of two queries: a word of the tile is read once."""
+    words, a, b = len(cells), np.uint64(0), np.uint64(0)
+    for w in range(words):
+        x = tile[w * LANES + lane]
+        a += popcount((one[w] ^ x) & one[words + w])
+        b += popcount((other[w] ^ x) & other[words + w])
+    return a, b
 
 
-def _any_laid_over(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    least = np.uint64(1 << 32)
-    for lane in range(LANES):
-        least = min(least, apart_laid_over(tile, lane, query, cells))
-    return least <= limit
+@njit(nogil=True, cache=True)
+def two_apart_laid_over(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
+    """`apart_laid_over` of two queries."""
+    words, a, b = len(cells), np.uint64(0), np.uint64(0)
+    alone = words % 2
+    for w in range(alone):
+        x = tile[w * LANES + lane]
+        a += popcount((one[w] ^ x) & one[words + w])
+        b += popcount((other[w] ^ x) & other[words + w])
+    for w in range(alone, words, 2):
+        v = w + 1
+        x, y = tile[w * LANES + lane], tile[v * LANES + lane]
+        a += popcount(((one[w] ^ x) & one[words + w]) | ((one[v] ^ y) & one[words + v]))
+        b += popcount(((other[w] ^ x) & other[words + w]) | ((other[v] ^ y) & other[words + v]))
+    return a, b
 
 
-def _any_short(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:
-    inner[:] = np.float32(0.0)
-    for k in range(0, len(cells), STEP):
-        part = tile[k * LANES : (k + STEP) * LANES]
-        q0, q1, q2, q3 = query[k], query[k + 1], query[k + 2], query[k + 3]
-        q4, q5, q6, q7 = query[k + 4], query[k + 5], query[k + 6], query[k + 7]
+def _any_bits(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    passed = 0
+    for q in range(0, QUERIES, 2):
+        one, other = queries[row + q], queries[row + q + 1]
+        least, less = np.uint64(1 << 32), np.uint64(1 << 32)
         for lane in range(LANES):
-            inner[lane] += (
-                q0 * part[lane]
-                + q1 * part[LANES + lane]
-                + q2 * part[2 * LANES + lane]
-                + q3 * part[3 * LANES + lane]
-                + q4 * part[4 * LANES + lane]
-                + q5 * part[5 * LANES + lane]
-                + q6 * part[6 * LANES + lane]
-                + q7 * part[7 * LANES + lane]
-            )
-    most = np.float32(-3.0e38)
-    for lane in range(LANES):
-        most = max(most, inner[lane])
-    return most >= limit
+            a, b = two_apart(tile, lane, one, other, cells)
+            least, less = min(least, a), min(less, b)
+        passed |= (int(least <= limit) | int(less <= limit) << 1) << q
+    return passed
 
 
-def any_passes(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:
-    """Whether a row of a tile passes the first test with a query; `inner` takes what was found."""
+def _any_laid_over(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    passed = 0
+    for q in range(0, QUERIES, 2):
+        one, other = queries[row + q], queries[row + q + 1]
+        least, less = np.uint64(1 << 32), np.uint64(1 << 32)
+        for lane in range(LANES):
+            a, b = two_apart_laid_over(tile, lane, one, other, cells)
+            least, less = min(least, a), min(less, b)
+        passed |= (int(least <= limit) | int(less <= limit) << 1) << q
+    return passed
+
+
+def _any_short(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    return products(tile, queries, row, limit, inner)
+
+
+def any_passes(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:
+    """Which of `QUERIES` queries from `row` on some row of a tile passes the first test with.
+
+    A bit each, the first query's lowest. `inner` takes the products of short rows.
+    """
     raise NotImplementedError  # compiled code takes one of the three above
 
 
-@overload(any_passes, jit_options={"nogil": True, "fastmath": {"contract", "nsz", "nnan"}})
-def _choose_any(tile: Any, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+@overload(any_passes, jit_options={"nogil": True})
+def _choose_any(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
     return _by_kind(cells, _any_laid_over, _any_bits, _any_short)
 
 
-def _bits_pass(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    return apart(tile, lane, query, cells) <= limit
+def _bits_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
+    for lane in range(LANES):
+        told[lane] = apart(tile, lane, query, cells)
 
 
-def _laid_over_pass(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    return apart_laid_over(tile, lane, query, cells) <= limit
+def _laid_over_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
+    for lane in range(LANES):
+        told[lane] = apart_laid_over(tile, lane, query, cells)
 
 
-def _short_passes(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    return inner[lane] >= limit
+def _short_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
+    """`any_passes` has told them."""
 
 
-def passes(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:
-    """Whether one row of a tile passes, after `any_passes` on the tile."""
+def tell(tile: Any, query: Any, told: Any, cells: Any) -> None:
+    """What the first test sees of one query, for each row of a tile."""
+    raise NotImplementedError
+
+
+@overload(tell, jit_options={"nogil": True})
+def _choose_tell(tile: Any, query: Any, told: Any, cells: Any) -> Any:  # noqa: ARG001
+    return _by_kind(cells, _laid_over_told, _bits_told, _short_told)
+
+
+def _few_bits(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
+    return told <= np.float32(limit)
+
+
+def _long_product(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
+    return told >= limit
+
+
+def passes(told: Any, limit: Any, cells: Any) -> Any:
+    """Whether one row passes, by what `tell` says of it."""
     raise NotImplementedError
 
 
 @overload(passes, jit_options={"nogil": True})
-def _choose_one(tile: Any, lane: int, query: Any, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    return _by_kind(cells, _laid_over_pass, _bits_pass, _short_passes)
+def _choose_one(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
+    return _by_kind(cells, _few_bits, _few_bits, _long_product)
 
 
 def _by_kind(cells: Any, laid_over: Any, bits: Any, short: Any) -> Any:
@@ -184,10 +222,9 @@ def _by_kind(cells: Any, laid_over: Any, bits: Any, short: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def sift(
-    tile: Any,
+    told: Any,
     before: int,
     row: int,
-    query: Any,
     cells: Any,
     strong: Any,
     rows: Any,
@@ -198,11 +235,10 @@ def sift(
     found: Any,
     hits: int,
     counts: Any,
-    inner: Any,
 ) -> Any:
     """Hits of a row in one tile, whose first row is `before`."""
     for lane in range(min(LANES, row - before)):
-        if not passes(tile, lane, query, limits[0], inner, cells):
+        if not passes(told[lane], limits[0], cells):
             continue
         counts[0] += 1
         if close(strong, row, before + lane, limits[1]):
@@ -234,24 +270,28 @@ def scan(
     hits, first, last = 0, span[0], span[1]
     group, row = position[0], position[1]
     size = len(cells) * LANES
-    inner = np.empty(LANES, dtype=np.float32)
+    inner = np.empty(QUERIES * LANES, dtype=np.float32)
     while group * GROUP * LANES < last:
         row = max(row, first, group * GROUP * LANES + 1)
         while row < last:
-            if hits + GROUP * LANES > found.shape[1]:
+            if hits + QUERIES * GROUP * LANES > found.shape[1]:
                 return hits, group, row
-            stop = min((group + 1) * GROUP, (row + LANES - 1) // LANES)
-            if enough > 0 and seen[row] >= enough:
-                stop = 0
-            query = queries[row]
-            for at in range(group * GROUP, stop):
+            wanted = 0
+            for q in range(min(QUERIES, last - row)):
+                wanted |= int(enough == 0 or seen[row + q] < enough) << q
+            stop = min((group + 1) * GROUP, (min(row + QUERIES, last) + LANES - 2) // LANES)
+            for at in range(group * GROUP, stop if wanted else 0):
                 tile = tiles[at * size : (at + 1) * size]
-                if any_passes(tile, query, limits[0], inner, cells):
-                    hits = sift(
-                        tile, at * LANES, row, query, cells, strong, rows, inverse, limits, terms,
-                        seen, found, hits, counts, inner,
-                    )  # fmt: skip
-            row += 1
+                passed = wanted & any_passes(tile, queries, row, limits[0], inner, cells)
+                for q in range(QUERIES):
+                    if passed >> q & 1:
+                        told = inner[q * LANES : (q + 1) * LANES]
+                        tell(tile, queries[row + q], told, cells)
+                        hits = sift(
+                            told, at * LANES, row + q, cells, strong, rows, inverse, limits, terms,
+                            seen, found, hits, counts,
+                        )  # fmt: skip
+            row += QUERIES
         group, row = group + 1, first
     return hits, -1, -1
 

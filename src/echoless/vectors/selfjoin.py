@@ -17,6 +17,7 @@ the compiled kernels; without them the first three are `product`, and the pairs 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -61,13 +62,16 @@ FOLD_FROM: Final = 8
 _MOST_TABLES: Final = 256
 _MOST_BITS: Final = 20
 _PREFIXES: Final = (21, 45, 93)
-"""Numbers of coordinates tried; with three more terms they are multiples of `bit_kernels.STEP`."""
+"""Numbers of coordinates tried."""
 
 _NEAR: Final = 0.2
 """Rows nearer to the centre than this see the others at any angle."""
 
 _START: Final = 0.8e9
 """Nanoseconds the kernels take to be loaded."""
+
+_THINKING: Final = 0.3e9
+"""Nanoseconds below which a product is over before another way is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,8 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     """The cheapest way to the pairs of a join.
 
     Costs are nanoseconds of a machine with two cores (`benchmarks/results/speed_join.md`); only
-    their proportions matter. The choice does not depend on whether the kernels are installed.
+    their proportions matter. The choice does not depend on whether the kernels are installed; where
+    it depends on whether they are loaded already, it is between exact ways.
 
     Args:
         join: Rows and threshold.
@@ -138,16 +143,19 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     """
     count, dimensions = join.rows.shape
     pairs = count * (count - 1) / 2
-    product = Choice("product", 1.0, pairs * (0.3 + 0.0052 * dimensions))
-    if product.cost < _START or dimensions < 64 or not 0.0 < join.threshold <= 1.0:
+    product = Choice("product", 1.0, pairs * (0.3 + 0.02 * dimensions))
+    few = product.cost < _START
+    if few and (product.cost < _THINKING or "echoless.vectors.bit_kernels" not in sys.modules):
+        return product
+    if dimensions < 64 or not 0.0 < join.threshold <= 1.0:
         return product
     units = _sampled(join)
     mean = centre_of(units)
     origin = np.zeros(dimensions, dtype=np.float32)
-    ways = [_Way(product.cost, lambda: product)]
+    ways = [_Way(product.cost + (_START if few else 0.0), lambda: product)]
     centre = origin if mean is None else mean
     ways += [*_bounds(join, units, centre), *_prefixes(join, units, centre)]
-    if not exact:
+    if not exact and not few:
         for centre, radius in ((origin, 1.0), *_centred(join, mean)):
             lie = _lie(units, centre)
             ways += [_odds(join, lie, radius), *_bands(join, lie, radius, recall)]
@@ -201,8 +209,8 @@ def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
             first, second = _let_through(at, bound)
             cost = (
                 _START
-                + count * 64 * words * (0.0055 * dimensions + 12.0)
-                + _pairs(count) * (0.021 * words + 8.0 * first + 60.0 * second)
+                + count * 64 * words * (0.01 * dimensions + 2.0)
+                + _pairs(count) * (0.045 * words + 40.0 * first + 150.0 * second)
             )
             yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=BitSieve(frame, bound)))
 
@@ -229,8 +237,8 @@ def _prefixes(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
         through = _let_through_prefix(sieve, units[::4], join.threshold)
         cost = (
             _START
-            + count * (0.0055 * dimensions * planes + 3.0 * dimensions)
-            + _pairs(count) * (0.08 + 0.013 * (planes + 3) + 60.0 * through)
+            + count * (0.01 * dimensions * planes + 3.0 * dimensions)
+            + _pairs(count) * (0.02 + 0.0135 * (planes + 3) + 150.0 * through)
         )
         yield _Way(cost, partial(Choice, "prefix", 1.0, cost, sieve=sieve))
 
@@ -267,8 +275,8 @@ def _odds(join: Join, lie: _Lie, radius: float) -> _Way:
     through = float((lie.apart * bits <= most).mean())
     cost = (
         _START
-        + count * bits * (0.0055 * dimensions + 6.0)
-        + _pairs(count) * (0.021 * bits / 64 + 60.0 * through)
+        + count * bits * (0.01 * dimensions + 2.0)
+        + _pairs(count) * (0.045 * bits / 64 + 150.0 * through)
     )
     return _Way(
         cost, partial(Choice, "odds", 1.0 - MISS, cost, sieve=BitSieve(lie.frame, None, most))
@@ -285,7 +293,7 @@ def _bands(join: Join, lie: _Lie, radius: float, recall: float) -> Iterator[_Way
         shared = float(((1.0 - lie.apart) ** bits).mean())
         cost = (
             _START
-            + count * planes_for(layout) * (0.0055 * dimensions + 1.2)
+            + count * planes_for(layout) * (0.01 * dimensions + 1.2)
             + count * layout.tables * 30.0
             + _pairs(count) * shared * layout.tables * 3.0
         )

@@ -32,7 +32,8 @@ class Laid:
     Attributes:
         cells: What a row is made of, see `bit_kernels.py`.
         tiles: Rows before, a tile of them cell by cell, in one dimension.
-        queries: Shape (rows, cells): the row they are compared with.
+        queries: Shape (rows + `QUERIES`, cells): the row they are compared with; zero beyond the
+            rows.
         strong: Shape (rows, 2 * words): bits of a second test; no columns where there is none.
         limits: Of the first test and the second.
     """
@@ -60,11 +61,12 @@ class BitSieve:
 
     def laid(self, join: Join) -> Laid:
         """All rows as bits, in blocks on several threads."""
-        from echoless.vectors.bit_kernels import LANES, sign  # noqa: PLC0415 - compiles
+        from echoless.vectors.bit_kernels import sign  # noqa: PLC0415 - compiles
+        from echoless.vectors.product_kernel import LANES, QUERIES  # noqa: PLC0415
 
         count, bound = len(join.rows), self.bound
         words = -(-len(self.frame.planes) // 64)
-        queries = np.empty((count, 2 * words), dtype=np.uint64)
+        queries = np.zeros((count + QUERIES, 2 * words), dtype=np.uint64)
         strong = np.zeros((count, 0 if bound is None else 2 * words), dtype=np.uint64)
         tiles = np.zeros((-(-count // LANES), words, LANES), dtype=np.uint64)
         weak, far = (0.0, 0.0) if bound is None else (bound.weak, bound.strong)
@@ -94,10 +96,10 @@ class PrefixSieve:
 
     def laid(self, join: Join) -> Laid:
         """All rows by their short rows, in blocks on several threads."""
-        from echoless.vectors.bit_kernels import LANES  # noqa: PLC0415 - compiles
+        from echoless.vectors.product_kernel import LANES, QUERIES  # noqa: PLC0415 - brings in numba
 
         count, terms = len(join.rows), len(self.frame.planes) + 3
-        queries = np.empty((count, terms), dtype=np.float32)
+        queries = np.zeros((count + QUERIES, terms), dtype=np.float32)
         tiles = np.zeros((-(-count // LANES), terms, LANES), dtype=np.float32)
 
         def fill(some: slice) -> None:
