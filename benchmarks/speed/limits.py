@@ -108,7 +108,8 @@ def _words() -> float:
             (1,) * words, tiles, queries[: last + QUERIES], nothing, empty, one,
             np.zeros(2, dtype=np.uint64),
             np.array([2, 2], dtype=np.float32), 0, np.array([first, min(last, rows)]),
-            np.array([0, first]), np.zeros(1, dtype=np.int32), np.empty((2, 8 * rows), dtype=np.int64),
+            np.array([0, first]), np.zeros(1, dtype=np.int32),
+            np.empty((2, 8 * rows), dtype=np.int64),
             np.zeros(2, dtype=np.int64),
         )  # fmt: skip
 
