@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from echoless.compiled import COMPILED, compiled
 from echoless.vectors.banding import planes_for
-from echoless.vectors.crowd import DENSE, LOOKED_AT
+from echoless.vectors.crowd import DENSE, SEEN_ENOUGH
 from echoless.vectors.hyperplanes import layout_for
 from echoless.vectors.join import Join, pairs_above, row_norms
 from echoless.vectors.partners import kept_partners
@@ -242,7 +242,7 @@ def test_of_a_crowd_each_row_keeps_the_first_and_the_closest(kernels: bool, meth
     assert max(map(len, by_row.values())) <= 8
     assert work.crowded >= len(rows) - 20
     if kernels and method != "product":
-        assert work.verified <= 2 * LOOKED_AT * len(rows), "no row looks at a whole crowd"
+        assert work.verified <= 2 * SEEN_ENOUGH * len(rows), "no row looks at a whole crowd"
 
 
 @settings(max_examples=80, deadline=None)
