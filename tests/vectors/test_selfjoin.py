@@ -66,14 +66,16 @@ def rows_at(count: int, dimensions: int, cosine: float, seed: int = 1) -> NDArra
     return (rows * random.uniform(0.5, 2.0, (count, 1))).astype(np.float32)
 
 
-def way(method: Method, rows: NDArray[np.float32], threshold: float) -> Choice:
+def way(
+    method: Method, rows: NDArray[np.float32], threshold: float, *, planes: int = 128
+) -> Choice:
     """A way, whether it pays for these rows or not."""
     dimensions = rows.shape[1]
     units = (rows / row_norms(rows)[:, None]).astype(np.float32)
     centre = units.mean(axis=0)
     origin = np.zeros(dimensions, dtype=np.float32)
     if method == "bound":
-        frame = Frame(centre, even_planes(units, centre, min(dimensions, 128)))
+        frame = Frame(centre, even_planes(units, centre, min(dimensions, planes)))
         spread = float(np.sqrt((frame.coordinates(units) ** 2).mean()))
         return Choice(
             method, 1.0, 0.0, sieve=BitSieve(frame, bound_for(threshold, frame, spread, 1.0))
@@ -158,6 +160,17 @@ def test_the_threshold_itself_counts_only_where_it_is_to(kernels: bool, inclusiv
         choice = way(method, rows, 0.95)
         found = pairs(similar_pairs(rows, 0.95, inclusive=inclusive, choice=choice))
         assert found == ({(0, 1): 0.95} if inclusive else {})
+
+
+@pytest.mark.parametrize("words", [5, 6, 8, 12, 16])
+def test_however_many_bits_there_are_no_pair_is_lost(words: int) -> None:
+    rows = rows_at(1_500, 64 * words, 0.96)
+    choice = way("bound", rows, 0.95, planes=64 * words)
+    work = Work()
+    found = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))
+    assert len(found) >= 700
+    assert found == pairs(pairs_above(rows, 0.95))
+    assert work.verified <= work.compared / 100
 
 
 def test_few_rows_are_compared_in_full_and_many_by_what_costs_less() -> None:
