@@ -29,7 +29,7 @@ layers: $(READY) ## Top may import down, never up.
 check: lint types layers test ## Everything that must hold.
 
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
-	$(BIN)/python -m benchmarks.road
+	$(BIN)/python -m benchmarks.speed road --sizes 1000,10000
 	$(BIN)/python -m benchmarks.sequence
 
 clean: ## Remove what was made.

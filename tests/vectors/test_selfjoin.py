@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from echoless.compiled import COMPILED, compiled
 from echoless.vectors.banding import planes_for
-from echoless.vectors.crowd import DENSE, LOOKED_AT
+from echoless.vectors.crowd import DENSE, SEEN_ENOUGH
 from echoless.vectors.hyperplanes import layout_for
 from echoless.vectors.join import Join, pairs_above, row_norms
 from echoless.vectors.partners import kept_partners
@@ -66,14 +66,16 @@ def rows_at(count: int, dimensions: int, cosine: float, seed: int = 1) -> NDArra
     return (rows * random.uniform(0.5, 2.0, (count, 1))).astype(np.float32)
 
 
-def way(method: Method, rows: NDArray[np.float32], threshold: float) -> Choice:
+def way(
+    method: Method, rows: NDArray[np.float32], threshold: float, *, planes: int = 128
+) -> Choice:
     """A way, whether it pays for these rows or not."""
     dimensions = rows.shape[1]
     units = (rows / row_norms(rows)[:, None]).astype(np.float32)
     centre = units.mean(axis=0)
     origin = np.zeros(dimensions, dtype=np.float32)
     if method == "bound":
-        frame = Frame(centre, even_planes(units, centre, min(dimensions, 128)))
+        frame = Frame(centre, even_planes(units, centre, min(dimensions, planes)))
         spread = float(np.sqrt((frame.coordinates(units) ** 2).mean()))
         return Choice(
             method, 1.0, 0.0, sieve=BitSieve(frame, bound_for(threshold, frame, spread, 1.0))
@@ -160,6 +162,17 @@ def test_the_threshold_itself_counts_only_where_it_is_to(kernels: bool, inclusiv
         assert found == ({(0, 1): 0.95} if inclusive else {})
 
 
+@pytest.mark.parametrize("words", [5, 6, 8, 12, 16])
+def test_however_many_bits_there_are_no_pair_is_lost(words: int) -> None:
+    rows = rows_at(1_500, 64 * words, 0.96)
+    choice = way("bound", rows, 0.95, planes=64 * words)
+    work = Work()
+    found = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))
+    assert len(found) >= 700
+    assert found == pairs(pairs_above(rows, 0.95))
+    assert work.verified <= work.compared / 100
+
+
 def test_few_rows_are_compared_in_full_and_many_by_what_costs_less() -> None:
     few, many = rows_at(2_000, 384, 0.9), rows_at(40_000, 384, 0.9)
     assert choose(Join(few, row_norms(few), 0.95)).method == "product"
@@ -242,7 +255,7 @@ def test_of_a_crowd_each_row_keeps_the_first_and_the_closest(kernels: bool, meth
     assert max(map(len, by_row.values())) <= 8
     assert work.crowded >= len(rows) - 20
     if kernels and method != "product":
-        assert work.verified <= 2 * LOOKED_AT * len(rows), "no row looks at a whole crowd"
+        assert work.verified <= 2 * SEEN_ENOUGH * len(rows), "no row looks at a whole crowd"
 
 
 @settings(max_examples=80, deadline=None)

@@ -28,7 +28,7 @@ from echoless.detect.gate import Gate
 from echoless.detect.partners import Pairs, closest_before, together
 from echoless.detect.shingling import chunks, in_order, pays, ranges
 from echoless.detect.term_rows import TermRows
-from echoless.vectors.crowd import DENSE, LOOKED_AT
+from echoless.vectors.crowd import DENSE, SEEN_ENOUGH
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -114,7 +114,7 @@ class Likeness:
             least = np.full(len(floor), 2.0)
             np.minimum.at(least, kept.other - right.first, kept.similarity)
             closer = np.maximum(floor, least * (1.0 - SCREEN_LOSS) - 10.0**-DECIMALS)
-            floor = np.where(full, np.where(crowd >= LOOKED_AT, np.inf, closer), floor)
+            floor = np.where(full, np.where(crowd >= SEEN_ENOUGH, np.inf, closer), floor)
         return replace(kept, cut=int(np.count_nonzero(cut)))
 
     def _near(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.compiled import compiled
-from echoless.vectors.crowd import LOOKED_AT
+from echoless.vectors.crowd import SEEN_ENOUGH
 from echoless.vectors.hyperplanes import Layout
 from echoless.vectors.join import (
     Hits,
@@ -190,7 +190,7 @@ def _table_hits(
             inverse,
             np.uint64(most_bits),
             crowd_terms(join, most),
-            0 if most is None else LOOKED_AT,
+            0 if most is None else SEEN_ENOUGH,
             np.array(position),
             seen,
             found,

@@ -14,6 +14,7 @@ from numba import njit, types
 from numba.extending import intrinsic, overload
 
 from echoless.vectors.product_kernel import LANES, QUERIES, products
+from echoless.vectors.signing import IN_REGISTERS, STRETCH
 
 GROUP: Final = 4
 """Tiles compared with one row after the other while they stay in the first-level cache."""
@@ -152,6 +153,36 @@ def _any_laid_over(tile: Any, queries: Any, row: int, limit: Any, inner: Any, ce
     return passed
 
 
+def _any_of_many(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:
+    """`_any_laid_over` of more words than registers hold: four at a time, sums in between kept."""
+    passed, words = 0, len(cells)
+    for q in range(0, QUERIES, 2):
+        one, other = queries[row + q], queries[row + q + 1]
+        first, second = inner[q * LANES : (q + 1) * LANES], inner[(q + 1) * LANES : (q + 2) * LANES]
+        first[:], second[:] = np.uint64(0), np.uint64(0)
+        for w in range(0, words, STRETCH):
+            part = tile[w * LANES : (w + STRETCH) * LANES]
+            a0, a1, a2, a3 = one[w], one[w + 1], one[w + 2], one[w + 3]
+            b0, b1, b2, b3 = other[w], other[w + 1], other[w + 2], other[w + 3]
+            m = words + w
+            c0, c1, c2, c3 = one[m], one[m + 1], one[m + 2], one[m + 3]
+            d0, d1, d2, d3 = other[m], other[m + 1], other[m + 2], other[m + 3]
+            for lane in range(LANES):
+                x0, x1 = part[lane], part[LANES + lane]
+                x2, x3 = part[2 * LANES + lane], part[3 * LANES + lane]
+                first[lane] += popcount(((a0 ^ x0) & c0) | ((a1 ^ x1) & c1)) + popcount(
+                    ((a2 ^ x2) & c2) | ((a3 ^ x3) & c3)
+                )
+                second[lane] += popcount(((b0 ^ x0) & d0) | ((b1 ^ x1) & d1)) + popcount(
+                    ((b2 ^ x2) & d2) | ((b3 ^ x3) & d3)
+                )
+        least, less = np.uint64(1 << 32), np.uint64(1 << 32)
+        for lane in range(LANES):
+            least, less = min(least, first[lane]), min(less, second[lane])
+        passed |= (int(least <= limit) | int(less <= limit) << 1) << q
+    return passed
+
+
 def _any_short(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
     return products(tile, queries, row, limit, inner)
 
@@ -159,14 +190,15 @@ def _any_short(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells:
 def any_passes(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:
     """Which of `QUERIES` queries from `row` on some row of a tile passes the first test with.
 
-    A bit each, the first query's lowest. `inner` takes the products of short rows.
+    A bit each, the first query's lowest. `inner` takes what was found where it has to be kept.
     """
-    raise NotImplementedError  # compiled code takes one of the three above
+    raise NotImplementedError  # compiled code takes one of those above
 
 
 @overload(any_passes, jit_options={"nogil": True})
 def _choose_any(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    return _by_kind(cells, _any_laid_over, _any_bits, _any_short)
+    laid_over = _any_of_many if len(cells) > IN_REGISTERS else _any_laid_over
+    return _by_kind(cells, laid_over, _any_bits, _any_short)
 
 
 def _bits_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
@@ -180,7 +212,7 @@ def _laid_over_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
 
 
 def _short_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
-    """`any_passes` has told them."""
+    """`any_passes` has told them, and of many words too."""
 
 
 def tell(tile: Any, query: Any, told: Any, cells: Any) -> None:
@@ -190,11 +222,12 @@ def tell(tile: Any, query: Any, told: Any, cells: Any) -> None:
 
 @overload(tell, jit_options={"nogil": True})
 def _choose_tell(tile: Any, query: Any, told: Any, cells: Any) -> Any:  # noqa: ARG001
-    return _by_kind(cells, _laid_over_told, _bits_told, _short_told)
+    laid_over = _short_told if len(cells) > IN_REGISTERS else _laid_over_told
+    return _by_kind(cells, laid_over, _bits_told, _short_told)
 
 
 def _few_bits(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
-    return told <= np.float32(limit)
+    return told <= limit
 
 
 def _long_product(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
@@ -270,7 +303,7 @@ def scan(
     hits, first, last = 0, span[0], span[1]
     group, row = position[0], position[1]
     size = len(cells) * LANES
-    inner = np.empty(QUERIES * LANES, dtype=np.float32)
+    inner = np.empty(QUERIES * LANES, dtype=tiles.dtype)
     while group * GROUP * LANES < last:
         row = max(row, first, group * GROUP * LANES + 1)
         while row < last:

@@ -7,6 +7,6 @@ from typing import Final
 DENSE: Final = 0.9
 """Similarity from which a partner may be one of a crowd that says the same."""
 
-LOOKED_AT: Final = 1_000
+SEEN_ENOUGH: Final = 1_000
 """Partners in a crowd a memory is compared with, in the order of survival, before the search for
 closer ones ends: enough to see that it is a crowd, and what keeps the work linear."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from echoless.compiled import compiled
 from echoless.vectors.join import Hits, Join, cosines
+from echoless.vectors.signing import blocks
+from echoless.vectors.threads import in_order
 
 _COMPILED_FROM: Final = 20_000
 """Rows from which loading the kernels costs less than it saves."""
@@ -64,7 +67,10 @@ def _hashes(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
     if compiled() and len(rows) >= _COMPILED_FROM:
         from echoless.vectors.bit_kernels import row_hashes  # noqa: PLC0415 - compiles
 
-        row_hashes(words, told)
+        for _ in in_order(
+            partial(row_hashes, words[some], told[some]) for some in blocks(len(rows))
+        ):
+            pass
         return told
     told[:] = 0x9E3779B97F4A7C15
     for column in range(words.shape[1]):

@@ -23,7 +23,15 @@ LANES: Final = 128
 QUERIES: Final = 4
 """Rows compared with a tile at a time: what is read of it serves all of them."""
 
-_WIDE: Final = 16 if binding.get_host_cpu_features().get("avx512f") else 8
+
+def _wide() -> int:
+    try:
+        return 16 if binding.get_host_cpu_features().get("avx512f") else 8
+    except RuntimeError:  # nobody tells on this system
+        return 8
+
+
+_WIDE: Final = _wide()
 """Lanes of one register."""
 
 _REGISTERS: Final = 2

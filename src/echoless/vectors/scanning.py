@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.vectors.crowd import DENSE, LOOKED_AT
+from echoless.vectors.crowd import DENSE, SEEN_ENOUGH
 from echoless.vectors.join import Hits, Join, in_order_of_rows
 from echoless.vectors.partners import kept_partners
 from echoless.vectors.sieves import Laid
@@ -96,7 +96,7 @@ class _Run:
                 self.inverse,
                 self.laid.limits,
                 crowd_terms(self.join, self.most),
-                0 if self.most is None else LOOKED_AT,
+                0 if self.most is None else SEEN_ENOUGH,
                 np.array([first, last]),
                 np.array(position),
                 self.seen,

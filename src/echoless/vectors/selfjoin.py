@@ -35,7 +35,9 @@ from echoless.vectors.join import Hits, Join, product_pairs, row_norms
 from echoless.vectors.scanning import scan_pairs
 from echoless.vectors.sieves import BitSieve, PrefixSieve, Sieve
 from echoless.vectors.signing import (
+    IN_REGISTERS,
     SAMPLE,
+    STRETCH,
     WEAK,
     Bound,
     Floats,
@@ -200,7 +202,7 @@ def _lie(units: Floats, centre: Floats) -> _Lie:
 def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
     whole = dimensions // 64
-    for words in sorted({whole, ceil(whole * 2 / 3)} & set(range(1, 25))):
+    for words in sorted({_countable(whole), _countable(ceil(whole * 2 / 3))} & set(range(1, 25))):
         frame = Frame(centre, even_planes(units, centre, 64 * words))
         at = frame.coordinates(units[::4])
         spread = float(np.sqrt((at**2).mean()))
@@ -213,6 +215,11 @@ def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
                 + _pairs(count) * (0.045 * words + 40.0 * first + 150.0 * second)
             )
             yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=BitSieve(frame, bound)))
+
+
+def _countable(words: int) -> int:
+    """As many words as the kernels count well."""
+    return words if words <= IN_REGISTERS else max(IN_REGISTERS, words // STRETCH * STRETCH)
 
 
 def _counted_once(signs: Floats, counted: Floats) -> Floats:
@@ -291,11 +298,13 @@ def _bands(join: Join, lie: _Lie, radius: float, recall: float) -> Iterator[_Way
         if layout is None:
             continue
         shared = float(((1.0 - lie.apart) ** bits).mean())
+        most = cut(signature_bits(planes_for(layout)), widest_angle(join.threshold, radius), MISS)
+        through = float((lie.apart * signature_bits(planes_for(layout)) <= most).mean())
         cost = (
             _START
             + count * planes_for(layout) * (0.01 * dimensions + 1.2)
             + count * layout.tables * 30.0
-            + _pairs(count) * shared * layout.tables * 3.0
+            + _pairs(count) * (shared * layout.tables * 3.0 + 60.0 * through)
         )
         yield _Way(cost, partial(_banded, join, lie.frame.centre, layout, radius, cost))
 
