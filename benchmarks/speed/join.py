@@ -152,9 +152,13 @@ def _measured(options: Any) -> Line:
 
 
 def _load_kernels(rows: Any, threshold: float, *, exact: bool) -> None:
-    """What other processes of a machine find compiled: the kernels of the way that will be gone."""
+    """What others have imported: the kernels, and those of the way that will be gone compiled."""
+    from echoless.compiled import compiled
     from echoless.vectors.join import Join, row_norms
     from echoless.vectors.selfjoin import choose, similar_pairs
+
+    if compiled():
+        import echoless.vectors.bit_kernels  # noqa: F401
 
     chosen = choose(Join(rows, row_norms(rows), threshold), exact=exact)
     list(similar_pairs(rows[:2_000], threshold, choice=chosen))

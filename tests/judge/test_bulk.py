@@ -115,15 +115,30 @@ def test_cores_that_are_busy_get_no_process(
     load: float, free: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(bulk, "_LOAD", Path("/nowhere"))
     monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load))
     monkeypatch.setattr(bulk, "workers", lambda: 4)
     monkeypatch.setattr(time, "process_time", lambda: 0.0)
     assert bulk._free() == free
 
 
+@pytest.mark.parametrize(("running", "free"), [("1", 4), ("3", 2), ("9", 1), ("x", 4)])
+def test_what_runs_now_counts_more_than_the_last_minute(
+    running: str, free: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = tmp_path / "loadavg"
+    told.write_text(f"0.00 8.00 8.00 {running}/85 22591\n", "ascii")
+    monkeypatch.setattr(bulk, "_LOAD", told)
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 8.0, 8.0), raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(bulk, "workers", lambda: 4)
+    assert bulk._free() == free
+
+
 @pytest.mark.skipif(not hasattr(os, "getloadavg"), reason="nobody tells how busy the machine is")
 def test_the_load_this_process_makes_takes_no_core_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(bulk, "_LOAD", Path("/nowhere"))
     monkeypatch.setattr(os, "getloadavg", lambda: (3.0, 3.0, 3.0))
     monkeypatch.setattr(bulk, "workers", lambda: 4)
     monkeypatch.setattr(time, "perf_counter", lambda: bulk._SINCE + 100.0)

@@ -8,6 +8,7 @@ Python and numpy, with the same numbers.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -37,6 +38,8 @@ FACTOR: Final = 0x9E3779B97F4A7C15
 
 WORTH: Final = 2_000
 """Texts from which on compiled loops are used, where there are any."""
+
+_LOOPS: Final = "echoless.detect.shingling_kernels"
 
 LONGEST_PACKED: Final = 3
 """Code points of 21 bits that fit into 64."""
@@ -72,8 +75,11 @@ def batches(texts: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
 
 
 def pays(count: int) -> bool:
-    """Whether so many texts are worth the second that it takes to load compiled loops."""
-    return count >= WORTH and compiled()
+    """Whether so many texts are worth the second that it takes to load compiled loops.
+
+    Where they are loaded any number is: the last texts of many are few.
+    """
+    return (count >= WORTH or _LOOPS in sys.modules) and compiled()
 
 
 def word_runs(texts: Sequence[str]) -> Runs:

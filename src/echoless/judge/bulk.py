@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
 from echoless.compiled import workers
@@ -25,6 +26,8 @@ _LOAD_OF: Final = 60.0
 """Seconds of which the load of the machine is told."""
 
 _SINCE: Final = time.perf_counter()
+
+_LOAD: Final = Path("/proc/loadavg")
 
 
 class Ruled(NamedTuple):
@@ -89,11 +92,27 @@ def _undisturbed() -> Iterator[None]:
 
 def _free() -> int:
     """Processes that would find a core with nothing else to do, this one's own among them."""
+    busy = _others()
+    return max(1, min(workers(), round((os.cpu_count() or 1) - busy)))
+
+
+def _others() -> float:
+    """Cores others use: now, where the system tells, or on average over the last minute."""
+    counted = _running()
+    if counted is not None:
+        return counted - 1
     if not hasattr(os, "getloadavg"):
-        return workers()
+        return 0.0
     age = max(time.perf_counter() - _SINCE, _LOAD_OF)
-    others = max(0.0, os.getloadavg()[0] - time.process_time() / age)
-    return max(1, min(workers(), round((os.cpu_count() or 1) - others)))
+    return max(0.0, os.getloadavg()[0] - time.process_time() / age)
+
+
+def _running() -> int | None:
+    """Threads of all programs that are running at this moment, this one among them; Linux tells."""
+    try:
+        return max(1, int(_LOAD.read_text("ascii").split()[3].partition("/")[0]))
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _divisible(judge: Judge) -> TypeGuard[FullJudge]:
