@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -309,7 +310,7 @@ def test_the_number_of_threads_changes_nothing(
     assert found() == before
 
 
-def test_a_second_process_finds_the_kernels_compiled(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_second_process_finds_the_kernels_compiled(tmp_path: Path) -> None:
     code = (
         "import numpy as np\n"
         "from echoless.vectors.bit_kernels import scan\n"

@@ -74,7 +74,6 @@ def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) ->
 # words of bits, `1.0` terms of float32.
 
 
-@njit(nogil=True, cache=True)
 def apart(tile: Any, lane: int, query: Any, cells: Any) -> Any:
     """Bits a row of a tile differs in, of those that count."""
     words, bits = len(cells), np.uint64(0)
@@ -83,7 +82,6 @@ def apart(tile: Any, lane: int, query: Any, cells: Any) -> Any:
     return bits
 
 
-@njit(nogil=True, cache=True)
 def apart_laid_over(tile: Any, lane: int, query: Any, cells: Any) -> Any:
     """The same of every two words laid over each other.
 
@@ -101,7 +99,16 @@ def apart_laid_over(tile: Any, lane: int, query: Any, cells: Any) -> Any:
     return bits
 
 
-@njit(nogil=True, cache=True)
+def seen(tile: Any, lane: int, query: Any, cells: Any) -> Any:
+    """What the first test sees of a query and one row of a tile of bits."""
+    raise NotImplementedError
+
+
+@overload(seen, jit_options={"nogil": True})
+def _choose_seen(tile: Any, lane: int, query: Any, cells: Any) -> Any:  # noqa: ARG001
+    return apart_laid_over if isinstance(cells.dtype, types.Boolean) else apart
+
+
 def two_apart(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
     """`apart` of two queries: a word of the tile is read once."""
     words, a, b = len(cells), np.uint64(0), np.uint64(0)
@@ -112,7 +119,6 @@ def two_apart(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
     return a, b
 
 
-@njit(nogil=True, cache=True)
 def two_apart_laid_over(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
     """`apart_laid_over` of two queries."""
     words, a, b = len(cells), np.uint64(0), np.uint64(0)
@@ -129,32 +135,31 @@ def two_apart_laid_over(tile: Any, lane: int, one: Any, other: Any, cells: Any) 
     return a, b
 
 
+def seen_by_two(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
+    """`seen` of two queries."""
+    raise NotImplementedError
+
+
+@overload(seen_by_two, jit_options={"nogil": True})
+def _choose_two(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:  # noqa: ARG001
+    return two_apart_laid_over if isinstance(cells.dtype, types.Boolean) else two_apart
+
+
 def _any_bits(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
+    """Two queries at a time: a word of the tile is read once for both."""
     passed = 0
     for q in range(0, QUERIES, 2):
         one, other = queries[row + q], queries[row + q + 1]
         least, less = np.uint64(1 << 32), np.uint64(1 << 32)
         for lane in range(LANES):
-            a, b = two_apart(tile, lane, one, other, cells)
-            least, less = min(least, a), min(less, b)
-        passed |= (int(least <= limit) | int(less <= limit) << 1) << q
-    return passed
-
-
-def _any_laid_over(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    passed = 0
-    for q in range(0, QUERIES, 2):
-        one, other = queries[row + q], queries[row + q + 1]
-        least, less = np.uint64(1 << 32), np.uint64(1 << 32)
-        for lane in range(LANES):
-            a, b = two_apart_laid_over(tile, lane, one, other, cells)
+            a, b = seen_by_two(tile, lane, one, other, cells)
             least, less = min(least, a), min(less, b)
         passed |= (int(least <= limit) | int(less <= limit) << 1) << q
     return passed
 
 
 def _any_of_many(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:
-    """`_any_laid_over` of more words than registers hold: four at a time, sums in between kept."""
+    """The same of more words than registers hold, laid over: four at a time, sums kept."""
     passed, words = 0, len(cells)
     for q in range(0, QUERIES, 2):
         one, other = queries[row + q], queries[row + q + 1]
@@ -197,22 +202,18 @@ def any_passes(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells:
 
 @overload(any_passes, jit_options={"nogil": True})
 def _choose_any(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    laid_over = _any_of_many if len(cells) > IN_REGISTERS else _any_laid_over
-    return _by_kind(cells, laid_over, _any_bits, _any_short)
+    if _is_short(cells):
+        return _any_short
+    return _any_of_many if _is_kept(cells) else _any_bits
 
 
 def _bits_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
     for lane in range(LANES):
-        told[lane] = apart(tile, lane, query, cells)
+        told[lane] = seen(tile, lane, query, cells)
 
 
-def _laid_over_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
-    for lane in range(LANES):
-        told[lane] = apart_laid_over(tile, lane, query, cells)
-
-
-def _short_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
-    """`any_passes` has told them, and of many words too."""
+def _told_already(tile: Any, query: Any, told: Any, cells: Any) -> None:
+    """`any_passes` has kept it."""
 
 
 def tell(tile: Any, query: Any, told: Any, cells: Any) -> None:
@@ -222,8 +223,7 @@ def tell(tile: Any, query: Any, told: Any, cells: Any) -> None:
 
 @overload(tell, jit_options={"nogil": True})
 def _choose_tell(tile: Any, query: Any, told: Any, cells: Any) -> Any:  # noqa: ARG001
-    laid_over = _short_told if len(cells) > IN_REGISTERS else _laid_over_told
-    return _by_kind(cells, laid_over, _bits_told, _short_told)
+    return _told_already if _is_kept(cells) else _bits_told
 
 
 def _few_bits(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
@@ -241,13 +241,17 @@ def passes(told: Any, limit: Any, cells: Any) -> Any:
 
 @overload(passes, jit_options={"nogil": True})
 def _choose_one(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
-    return _by_kind(cells, _few_bits, _few_bits, _long_product)
+    return _long_product if _is_short(cells) else _few_bits
 
 
-def _by_kind(cells: Any, laid_over: Any, bits: Any, short: Any) -> Any:
-    if isinstance(cells.dtype, types.Boolean):
-        return laid_over
-    return short if isinstance(cells.dtype, types.Float) else bits
+def _is_short(cells: Any) -> bool:
+    return isinstance(cells.dtype, types.Float)
+
+
+def _is_kept(cells: Any) -> bool:
+    """Whether `any_passes` keeps what it found of every row."""
+    many = isinstance(cells.dtype, types.Boolean) and len(cells) > IN_REGISTERS
+    return _is_short(cells) or many
 
 
 # ------------------------------------------------------------------ rows against all before them

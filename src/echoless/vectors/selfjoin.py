@@ -298,8 +298,8 @@ def _bands(join: Join, lie: _Lie, radius: float, recall: float) -> Iterator[_Way
         if layout is None:
             continue
         shared = float(((1.0 - lie.apart) ** bits).mean())
-        most = cut(signature_bits(planes_for(layout)), widest_angle(join.threshold, radius), MISS)
-        through = float((lie.apart * signature_bits(planes_for(layout)) <= most).mean())
+        held, most = _signed(join, layout, radius)
+        through = float((lie.apart * held <= most).mean())
         cost = (
             _START
             + count * planes_for(layout) * (0.01 * dimensions + 1.2)
@@ -307,6 +307,12 @@ def _bands(join: Join, lie: _Lie, radius: float, recall: float) -> Iterator[_Way
             + _pairs(count) * (shared * layout.tables * 3.0 + 60.0 * through)
         )
         yield _Way(cost, partial(_banded, join, lie.frame.centre, layout, radius, cost))
+
+
+def _signed(join: Join, layout: Layout, radius: float) -> tuple[int, int]:
+    """Bits of a signature, and in how many of them a pair at the threshold may differ."""
+    bits = signature_bits(planes_for(layout))
+    return bits, cut(bits, widest_angle(join.threshold, radius), MISS)
 
 
 def _banded(join: Join, centre: Floats, layout: Layout, radius: float, cost: float) -> Choice:
@@ -317,7 +323,7 @@ def _banded(join: Join, centre: Floats, layout: Layout, radius: float, cost: flo
         cost,
         layout=layout,
         frame=Frame(centre, random_planes(planes, join.rows.shape[1])),
-        most_bits=cut(signature_bits(planes), widest_angle(join.threshold, radius), MISS),
+        most_bits=_signed(join, layout, radius)[1],
     )
 
 

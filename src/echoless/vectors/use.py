@@ -112,7 +112,8 @@ class UniversalSentenceEncoder:
     def _by_tokens(
         self, texts: Sequence[str], rows: NDArray[np.float32], words: Words, model: BulkModel
     ) -> None:
-        with _telling(f"{len(texts)} texts"):
+        what = f"a text of {len(texts[0])} characters" if len(texts) == 1 else f"{len(texts)} texts"
+        with _telling(what):
             ids = [words.encode(text) for text in texts]
             lengths = self._together if len(texts) >= BULK else frozenset()
             fit = [at for at, each in enumerate(ids) if len(each) in lengths]
