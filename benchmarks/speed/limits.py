@@ -91,12 +91,12 @@ def _flop() -> float:
 def _words() -> float:
     """64-bit words compared and counted, data in the first-level cache."""
     from echoless.vectors.bit_kernels import GROUP, scan
-    from echoless.vectors.product_kernel import LANES, QUERIES
+    from echoless.vectors.register_kernels import LANES, QUERIES
 
     words, rows = 6, GROUP * LANES
     count = 1 << 18
     random = np.random.default_rng(1)
-    tiles = random.integers(0, 1 << 63, rows * words).astype(np.uint64)
+    tiles = random.integers(0, 1 << 63, (GROUP, LANES * words)).astype(np.uint64)
     queries = random.integers(0, 1 << 63, (count, 2 * words)).astype(np.uint64)
     queries[:, words:] = (1 << 64) - 1
     nothing = np.zeros((count, 0), dtype=np.uint64)
@@ -105,7 +105,7 @@ def _words() -> float:
     def part(first: int, last: int) -> None:
         # only the first group of tiles is compared: the rows of the span stop there
         scan(
-            (1,) * words, tiles, queries[: last + QUERIES], nothing, empty, one,
+            False, tiles, queries[: last + QUERIES], nothing, empty, one,
             np.zeros(2, dtype=np.uint64),
             np.array([2, 2], dtype=np.float32), 0, np.array([first, min(last, rows)]),
             np.array([0, first]), np.zeros(1, dtype=np.int32),
@@ -186,7 +186,7 @@ def _of_way(
     laid = sieve.laid(join)
     flop = 2 * size * dimensions * planes
     if isinstance(sieve, PrefixSieve):
-        what, least = "products", size * size * len(laid.cells) / machine["flop"]
+        what, least = "products", size * size * (planes + 3) / machine["flop"]
     else:
         what, least = "bits", size * size / 2 * planes / 64 / machine["words"]
     return {

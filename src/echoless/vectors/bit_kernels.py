@@ -13,8 +13,13 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-from echoless.vectors.product_kernel import LANES, QUERIES, products
-from echoless.vectors.signing import IN_REGISTERS, STRETCH
+from echoless.vectors.register_kernels import (
+    LANES,
+    QUERIES,
+    counts,
+    counts_laid_over,
+    products,
+)
 
 GROUP: Final = 4
 """Tiles compared with one row after the other while they stay in the first-level cache."""
@@ -67,191 +72,48 @@ def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) ->
 
 
 # ------------------------------------------------------------------ a tile and a row
-#
-# `cells` says what a row is made of, and how much of it, as a tuple of equal values: its length is
-# known when the loop is compiled, and only a number the compiler knows is laid out in registers
-# (measured: five times as fast). `True` means words of bits laid over each other two by two, `1`
-# words of bits, `1.0` terms of float32.
 
 
-def apart(tile: Any, lane: int, query: Any, cells: Any) -> Any:
-    """Bits a row of a tile differs in, of those that count."""
-    words, bits = len(cells), np.uint64(0)
-    for w in range(words):
-        bits += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
-    return bits
-
-
-def apart_laid_over(tile: Any, lane: int, query: Any, cells: Any) -> Any:
-    """The same of every two words laid over each other.
-
-    Never more than there are, nearly as many where few differ, and half as much to count: what a
-    bound rules out by these it rules out by all of them.
-    """
-    words, bits = len(cells), np.uint64(0)
-    alone = words % 2
-    for w in range(alone):
-        bits += popcount((query[w] ^ tile[w * LANES + lane]) & query[words + w])
-    for w in range(alone, words, 2):
-        one = (query[w] ^ tile[w * LANES + lane]) & query[words + w]
-        other = (query[w + 1] ^ tile[(w + 1) * LANES + lane]) & query[words + w + 1]
-        bits += popcount(one | other)
-    return bits
-
-
-def seen(tile: Any, lane: int, query: Any, cells: Any) -> Any:
-    """What the first test sees of a query and one row of a tile of bits."""
-    raise NotImplementedError
-
-
-@overload(seen, jit_options={"nogil": True})
-def _choose_seen(tile: Any, lane: int, query: Any, cells: Any) -> Any:  # noqa: ARG001
-    return apart_laid_over if isinstance(cells.dtype, types.Boolean) else apart
-
-
-def two_apart(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
-    """`apart` of two queries: a word of the tile is read once."""
-    words, a, b = len(cells), np.uint64(0), np.uint64(0)
-    for w in range(words):
-        x = tile[w * LANES + lane]
-        a += popcount((one[w] ^ x) & one[words + w])
-        b += popcount((other[w] ^ x) & other[words + w])
-    return a, b
-
-
-def two_apart_laid_over(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
-    """`apart_laid_over` of two queries."""
-    words, a, b = len(cells), np.uint64(0), np.uint64(0)
-    alone = words % 2
-    for w in range(alone):
-        x = tile[w * LANES + lane]
-        a += popcount((one[w] ^ x) & one[words + w])
-        b += popcount((other[w] ^ x) & other[words + w])
-    for w in range(alone, words, 2):
-        v = w + 1
-        x, y = tile[w * LANES + lane], tile[v * LANES + lane]
-        a += popcount(((one[w] ^ x) & one[words + w]) | ((one[v] ^ y) & one[words + v]))
-        b += popcount(((other[w] ^ x) & other[words + w]) | ((other[v] ^ y) & other[words + v]))
-    return a, b
-
-
-def seen_by_two(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:
-    """`seen` of two queries."""
-    raise NotImplementedError
-
-
-@overload(seen_by_two, jit_options={"nogil": True})
-def _choose_two(tile: Any, lane: int, one: Any, other: Any, cells: Any) -> Any:  # noqa: ARG001
-    return two_apart_laid_over if isinstance(cells.dtype, types.Boolean) else two_apart
-
-
-def _any_bits(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    """Two queries at a time: a word of the tile is read once for both."""
-    passed = 0
-    for q in range(0, QUERIES, 2):
-        one, other = queries[row + q], queries[row + q + 1]
-        least, less = np.uint64(1 << 32), np.uint64(1 << 32)
-        for lane in range(LANES):
-            a, b = seen_by_two(tile, lane, one, other, cells)
-            least, less = min(least, a), min(less, b)
-        passed |= (int(least <= limit) | int(less <= limit) << 1) << q
-    return passed
-
-
-def _any_of_many(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:
-    """The same of more words than registers hold, laid over: four at a time, sums kept."""
-    passed, words = 0, len(cells)
-    for q in range(0, QUERIES, 2):
-        one, other = queries[row + q], queries[row + q + 1]
-        first, second = inner[q * LANES : (q + 1) * LANES], inner[(q + 1) * LANES : (q + 2) * LANES]
-        first[:], second[:] = np.uint64(0), np.uint64(0)
-        for w in range(0, words, STRETCH):
-            part = tile[w * LANES : (w + STRETCH) * LANES]
-            a0, a1, a2, a3 = one[w], one[w + 1], one[w + 2], one[w + 3]
-            b0, b1, b2, b3 = other[w], other[w + 1], other[w + 2], other[w + 3]
-            m = words + w
-            c0, c1, c2, c3 = one[m], one[m + 1], one[m + 2], one[m + 3]
-            d0, d1, d2, d3 = other[m], other[m + 1], other[m + 2], other[m + 3]
-            for lane in range(LANES):
-                x0, x1 = part[lane], part[LANES + lane]
-                x2, x3 = part[2 * LANES + lane], part[3 * LANES + lane]
-                first[lane] += popcount(((a0 ^ x0) & c0) | ((a1 ^ x1) & c1)) + popcount(
-                    ((a2 ^ x2) & c2) | ((a3 ^ x3) & c3)
-                )
-                second[lane] += popcount(((b0 ^ x0) & d0) | ((b1 ^ x1) & d1)) + popcount(
-                    ((b2 ^ x2) & d2) | ((b3 ^ x3) & d3)
-                )
-        least, less = np.uint64(1 << 32), np.uint64(1 << 32)
-        for lane in range(LANES):
-            least, less = min(least, first[lane]), min(less, second[lane])
-        passed |= (int(least <= limit) | int(less <= limit) << 1) << q
-    return passed
-
-
-def _any_short(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    return products(tile, queries, row, limit, inner)
-
-
-def any_passes(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:
+def any_passes(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:
     """Which of `QUERIES` queries from `row` on some row of a tile passes the first test with.
 
-    A bit each, the first query's lowest. `inner` takes what was found where it has to be kept.
+    A bit each, the first query's lowest; `told` takes what was found of every row. `over` lays
+    words of bits over each other two by two.
     """
-    raise NotImplementedError  # compiled code takes one of those above
+    raise NotImplementedError  # compiled code takes one of those below
+
+
+def _any_short(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:  # noqa: ARG001
+    return products(tile, queries, row, limit, told)
+
+
+def _any_bits(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:
+    if over:
+        return counts_laid_over(tile, queries, row, limit, told)
+    return counts(tile, queries, row, limit, told)
 
 
 @overload(any_passes, jit_options={"nogil": True})
-def _choose_any(tile: Any, queries: Any, row: int, limit: Any, inner: Any, cells: Any) -> Any:  # noqa: ARG001
-    if _is_short(cells):
-        return _any_short
-    return _any_of_many if _is_kept(cells) else _any_bits
+def _choose_any(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:  # noqa: ARG001
+    return _any_short if isinstance(tile.dtype, types.Float) else _any_bits
 
 
-def _bits_told(tile: Any, query: Any, told: Any, cells: Any) -> None:
-    for lane in range(LANES):
-        told[lane] = seen(tile, lane, query, cells)
-
-
-def _told_already(tile: Any, query: Any, told: Any, cells: Any) -> None:
-    """`any_passes` has kept it."""
-
-
-def tell(tile: Any, query: Any, told: Any, cells: Any) -> None:
-    """What the first test sees of one query, for each row of a tile."""
+def passes(told: Any, limit: Any) -> Any:
+    """Whether one row passes, by what `any_passes` told of it."""
     raise NotImplementedError
 
 
-@overload(tell, jit_options={"nogil": True})
-def _choose_tell(tile: Any, query: Any, told: Any, cells: Any) -> Any:  # noqa: ARG001
-    return _told_already if _is_kept(cells) else _bits_told
-
-
-def _few_bits(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
+def _few_bits(told: Any, limit: Any) -> Any:
     return told <= limit
 
 
-def _long_product(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
+def _long_product(told: Any, limit: Any) -> Any:
     return told >= limit
 
 
-def passes(told: Any, limit: Any, cells: Any) -> Any:
-    """Whether one row passes, by what `tell` says of it."""
-    raise NotImplementedError
-
-
 @overload(passes, jit_options={"nogil": True})
-def _choose_one(told: Any, limit: Any, cells: Any) -> Any:  # noqa: ARG001
-    return _long_product if _is_short(cells) else _few_bits
-
-
-def _is_short(cells: Any) -> bool:
-    return isinstance(cells.dtype, types.Float)
-
-
-def _is_kept(cells: Any) -> bool:
-    """Whether `any_passes` keeps what it found of every row."""
-    many = isinstance(cells.dtype, types.Boolean) and len(cells) > IN_REGISTERS
-    return _is_short(cells) or many
+def _choose_one(told: Any, limit: Any) -> Any:  # noqa: ARG001
+    return _long_product if isinstance(told, types.Float) else _few_bits
 
 
 # ------------------------------------------------------------------ rows against all before them
@@ -262,7 +124,6 @@ def sift(
     told: Any,
     before: int,
     row: int,
-    cells: Any,
     strong: Any,
     rows: Any,
     inverse: Any,
@@ -271,15 +132,15 @@ def sift(
     seen: Any,
     found: Any,
     hits: int,
-    counts: Any,
+    done: Any,
 ) -> Any:
     """Hits of a row in one tile, whose first row is `before`."""
     for lane in range(min(LANES, row - before)):
-        if not passes(told[lane], limits[0], cells):
+        if not passes(told[lane], limits[0]):
             continue
-        counts[0] += 1
+        done[0] += 1
         if close(strong, row, before + lane, limits[1]):
-            counts[1] += 1
+            done[1] += 1
             if hit(rows, inverse, terms, seen, before + lane, row):
                 found[0, hits], found[1, hits] = before + lane, row
                 hits += 1
@@ -288,7 +149,7 @@ def sift(
 
 @njit(nogil=True, cache=True)
 def scan(
-    cells: Any,
+    over: bool,
     tiles: Any,
     queries: Any,
     strong: Any,
@@ -301,13 +162,12 @@ def scan(
     position: Any,
     seen: Any,
     found: Any,
-    counts: Any,
+    done: Any,
 ) -> Any:
     """Rows of a span against all before them: hits, and the group and row to go on with."""
     hits, first, last = 0, span[0], span[1]
     group, row = position[0], position[1]
-    size = len(cells) * LANES
-    inner = np.empty(QUERIES * LANES, dtype=tiles.dtype)
+    told = np.empty(QUERIES * LANES, dtype=tiles.dtype)
     while group * GROUP * LANES < last:
         row = max(row, first, group * GROUP * LANES + 1)
         while row < last:
@@ -318,15 +178,12 @@ def scan(
                 wanted |= int(enough == 0 or seen[row + q] < enough) << q
             stop = min((group + 1) * GROUP, (min(row + QUERIES, last) + LANES - 2) // LANES)
             for at in range(group * GROUP, stop if wanted else 0):
-                tile = tiles[at * size : (at + 1) * size]
-                passed = wanted & any_passes(tile, queries, row, limits[0], inner, cells)
+                passed = wanted & any_passes(tiles[at], queries, row, limits[0], over, told)
                 for q in range(QUERIES):
                     if passed >> q & 1:
-                        told = inner[q * LANES : (q + 1) * LANES]
-                        tell(tile, queries[row + q], told, cells)
                         hits = sift(
-                            told, at * LANES, row + q, cells, strong, rows, inverse, limits, terms,
-                            seen, found, hits, counts,
+                            told[q * LANES : (q + 1) * LANES], at * LANES, row + q, strong, rows,
+                            inverse, limits, terms, seen, found, hits, done,
                         )  # fmt: skip
             row += QUERIES
         group, row = group + 1, first
@@ -435,7 +292,7 @@ def meet(
     position: Any,
     seen: Any,
     found: Any,
-    counts: Any,
+    done: Any,
 ) -> Any:
     """Pairs of a table's buckets: hits, and the bucket and place to go on with."""
     hits, place = 0, position[1]
@@ -452,7 +309,7 @@ def meet(
                 for w in range(near.shape[1]):
                     apart += popcount(near[place, w] ^ near[before, w])
                 if apart <= limit and not met_before(keys, table, order[before], row):
-                    counts[1] += 1
+                    done[1] += 1
                     if hit(rows, inverse, terms, seen, order[before], row):
                         found[0, hits], found[1, hits] = order[before], row
                         hits += 1

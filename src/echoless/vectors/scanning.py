@@ -88,7 +88,7 @@ class _Run:
         position = (0, first)
         while position[0] >= 0:
             hits, *after = scan(
-                self.laid.cells,
+                self.laid.over,
                 self.laid.tiles,
                 self.laid.queries,
                 self.laid.strong,

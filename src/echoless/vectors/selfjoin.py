@@ -35,9 +35,7 @@ from echoless.vectors.join import Hits, Join, product_pairs, row_norms
 from echoless.vectors.scanning import scan_pairs
 from echoless.vectors.sieves import BitSieve, PrefixSieve, Sieve
 from echoless.vectors.signing import (
-    IN_REGISTERS,
     SAMPLE,
-    STRETCH,
     WEAK,
     Bound,
     Floats,
@@ -202,7 +200,7 @@ def _lie(units: Floats, centre: Floats) -> _Lie:
 def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
     whole = dimensions // 64
-    for words in sorted({_countable(whole), _countable(ceil(whole * 2 / 3))} & set(range(1, 25))):
+    for words in sorted({whole, ceil(whole * 2 / 3)} & set(range(1, 25))):
         frame = Frame(centre, even_planes(units, centre, 64 * words))
         at = frame.coordinates(units[::4])
         spread = float(np.sqrt((at**2).mean()))
@@ -217,15 +215,10 @@ def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
             yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=BitSieve(frame, bound)))
 
 
-def _countable(words: int) -> int:
-    """As many words as the kernels count well."""
-    return words if words <= IN_REGISTERS else max(IN_REGISTERS, words // STRETCH * STRETCH)
-
-
 def _counted_once(signs: Floats, counted: Floats) -> Floats:
     """Bits of pairs of words laid over each other that fall on each other."""
     words = signs.shape[1] // 64
-    lay = np.arange(words % 2, words).reshape(-1, 2)
+    lay = np.arange(words - words % 2).reshape(-1, 2)
     bit = np.arange(64)
     one, other = ((lay[:, side, None] * 64 + bit).ravel() for side in (0, 1))
     a, b = signs[:, one], signs[:, other]

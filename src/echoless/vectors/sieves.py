@@ -30,19 +30,19 @@ class Laid:
     """All rows as a sieve looks at them.
 
     Attributes:
-        cells: What a row is made of, see `bit_kernels.py`.
-        tiles: Rows before, a tile of them cell by cell, in one dimension.
-        queries: Shape (rows + `QUERIES`, cells): the row they are compared with; zero beyond the
+        tiles: Shape (tiles, cells * `LANES`): rows before, a tile of them cell by cell.
+        queries: Shape (rows + `QUERIES`, ...): the row they are compared with; zero beyond the
             rows.
         strong: Shape (rows, 2 * words): bits of a second test; no columns where there is none.
         limits: Of the first test and the second.
+        over: Whether words of bits are laid over each other two by two.
     """
 
-    cells: tuple[bool, ...] | tuple[int, ...] | tuple[float, ...]
     tiles: Cells
     queries: Cells
     strong: Words
     limits: Cells
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,11 @@ class BitSieve:
     def laid(self, join: Join) -> Laid:
         """All rows as bits, in blocks on several threads."""
         from echoless.vectors.bit_kernels import sign  # noqa: PLC0415 - compiles
-        from echoless.vectors.product_kernel import LANES, QUERIES  # noqa: PLC0415
+        from echoless.vectors.register_kernels import LANES, QUERIES  # noqa: PLC0415
 
         count, bound = len(join.rows), self.bound
         words = -(-len(self.frame.planes) // 64)
+        words += words % 2 if bound else 0  # laid over each other two by two
         queries = np.zeros((count + QUERIES, 2 * words), dtype=np.uint64)
         strong = np.zeros((count, 0 if bound is None else 2 * words), dtype=np.uint64)
         tiles = np.zeros((-(-count // LANES), words, LANES), dtype=np.uint64)
@@ -80,8 +81,7 @@ class BitSieve:
             pass
         two = (self.most, 0) if bound is None else (bound.most_weak, bound.most_strong)
         limits = np.array(two, dtype=np.uint64)
-        cells = (1,) * words if bound is None else (True,) * words
-        return Laid(cells, tiles.reshape(-1), queries, strong, limits)
+        return Laid(flat(tiles), queries, strong, limits, over=bound is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class PrefixSieve:
 
     def laid(self, join: Join) -> Laid:
         """All rows by their short rows, in blocks on several threads."""
-        from echoless.vectors.product_kernel import LANES, QUERIES  # noqa: PLC0415 - brings in numba
+        from echoless.vectors.register_kernels import LANES, QUERIES  # noqa: PLC0415 - brings in numba
 
         count, terms = len(join.rows), len(self.frame.planes) + 3
         queries = np.zeros((count + QUERIES, terms), dtype=np.float32)
@@ -111,7 +111,7 @@ class PrefixSieve:
             pass
         limits = np.array([self.floor(join.threshold), 0.0], dtype=np.float32)
         none = np.zeros((count, 0), dtype=np.uint64)
-        return Laid((1.0,) * terms, tiles.reshape(-1), queries, none, limits)
+        return Laid(flat(tiles), queries, none, limits)
 
     def short(self, units: Floats) -> Floats:
         """Shape (rows, planes + 3), float32: coordinates, length of the rest, -|a|²/2, 1."""
@@ -146,3 +146,8 @@ def lay(cells: Cells, tiles: Cells, start: int) -> None:
     full[:rows] = cells
     first = start // lanes
     tiles[first : first + len(full) // lanes] = full.reshape(-1, lanes, size).transpose(0, 2, 1)
+
+
+def flat(tiles: Cells) -> Cells:
+    """Each tile as one row of cells."""
+    return tiles.reshape(len(tiles), -1)

@@ -38,13 +38,6 @@ BLOCK: Final = 4096
 SAMPLE: Final = 512
 """Rows compared with each other to see what a filter would let through."""
 
-IN_REGISTERS: Final = 6
-"""Words of bits up to which two rows and their counts fit the registers of a loop; with 9 the
-compiler gives up on it (measured: 15 times as slow)."""
-
-STRETCH: Final = 4
-"""Words counted at a time where there are more; they are a multiple of it then."""
-
 SHARED: Final = 0.05
 """Squared length of the mean row from which centring is worth it; 0 for rows in all directions."""
 
