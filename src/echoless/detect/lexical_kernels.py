@@ -46,18 +46,46 @@ def post(
 
 @njit(nogil=True, cache=True)
 def insert(chosen: Ints, scores: Ints, size: int, row: int, score: int) -> int:
-    """Put a row into its place among the best so far: higher scores first, then lower rows."""
-    if size == len(chosen):
-        last = size - 1
-        if score < scores[last] or (score == scores[last] and row > chosen[last]):
-            return size
-        size = last
-    at = size
+    """Put a row into its place among the best so far: higher scores first, then lower rows.
+
+    Where there is no room left, the last one goes; whoever calls has seen that it is worse.
+    """
+    at = min(size, len(chosen) - 1)
+    size = at + 1
     while at and (scores[at - 1] < score or (scores[at - 1] == score and chosen[at - 1] > row)):
         chosen[at], scores[at] = chosen[at - 1], scores[at - 1]
         at -= 1
     chosen[at], scores[at] = row, score
-    return size + 1
+    return size
+
+
+@njit(nogil=True, cache=True)
+def first_of(
+    touched: Numbers, totals: Numbers, many: int, crowd: int, chosen: Ints, scores: Ints
+) -> int:
+    """The first rows that share nearly all; they are left out of `totals` then."""
+    size, room = 0, len(chosen)
+    for at in range(many):
+        if totals[at] >= crowd and (size < room or touched[at] < chosen[size - 1]):
+            size = insert(chosen, scores, size, touched[at], 0)
+    for at in range(many):
+        if totals[at] >= crowd and touched[at] <= chosen[size - 1]:
+            totals[at] = 0
+    return size
+
+
+@njit(nogil=True, cache=True)
+def best_of(touched: Numbers, totals: Numbers, many: int, chosen: Ints, scores: Ints) -> int:
+    """The rows of the highest totals above 0; nearly all are passed over by one comparison."""
+    size, worst, room = 0, 0, len(chosen)
+    for at in range(many):
+        total = totals[at]
+        if total < worst or total == 0:
+            continue
+        if size < room or total > worst or touched[at] < chosen[size - 1]:
+            size = insert(chosen, scores, size, touched[at], total)
+            worst = scores[size - 1] if size == room else 0
+    return size
 
 
 @njit(nogil=True, cache=True)
@@ -69,6 +97,7 @@ def gather(
     dense: float,
     sums: Numbers,
     touched: Numbers,
+    totals: Numbers,
     chosen: Ints,
     scores: Ints,
 ) -> int:
@@ -91,20 +120,15 @@ def gather(
             sums[partner] += shares[at]
             at += 1
         left -= at - first
-    crowd, size = int(own * dense), 0
+    crowd, near = int(own * dense), 0
+    for at in range(many):
+        total = sums[touched[at]]
+        sums[touched[at]] = 0
+        totals[at] = total
+        near += total >= crowd
     half = (len(chosen) + 1) // 2
-    for at in range(many):
-        if sums[touched[at]] >= crowd:
-            size = insert(chosen[:half], scores[:half], size, touched[at], 0)
-    for at in range(size):
-        sums[chosen[at]] = 0
-    others = 0
-    for at in range(many):
-        if sums[touched[at]]:
-            total = int(sums[touched[at]])
-            others = insert(chosen[size:], scores[size:], others, touched[at], total)
-            sums[touched[at]] = 0
-    return size + others
+    size = first_of(touched, totals, many, crowd, chosen[:half], scores[:half]) if near else 0
+    return size + best_of(touched, totals, many, chosen[size:], scores[size:])
 
 
 @njit(nogil=True, cache=True)
@@ -151,11 +175,12 @@ def partners(
     threshold, inclusive, dense = gate
     one, other, similarity = made
     spread = np.zeros(len(idf))
-    sums, touched = np.zeros(len(lengths), np.int32), np.empty(budget + 1, np.int32)
+    sums = np.zeros(len(lengths), np.int32)
+    touched, totals = np.empty(budget + 1, np.int32), np.empty(budget + 1, np.int32)
     chosen, scores = np.empty(looked_at, np.int64), np.empty(looked_at, np.int64)
     at = 0
     for row in range(span[0], span[1]):
-        size = gather(clues, index, row, budget, dense, sums, touched, chosen, scores)
+        size = gather(clues, index, row, budget, dense, sums, touched, totals, chosen, scores)
         for place in range(starts[row], starts[row + 1]):
             spread[terms[place]] = counts[place] * (idf[terms[place]] * idf[terms[place]])
         begin = at
