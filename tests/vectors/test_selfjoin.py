@@ -23,13 +23,12 @@ from echoless.vectors.partners import kept_partners
 from echoless.vectors.selfjoin import Choice, Method, choose, similar_pairs
 from echoless.vectors.sieves import BitSieve, PrefixSieve
 from echoless.vectors.signing import (
+    Directions,
     Frame,
     bound_for,
     cut,
-    even_planes,
     random_planes,
     widest_angle,
-    widest_planes,
 )
 from echoless.vectors.work import Work
 
@@ -76,13 +75,13 @@ def way(
     centre = units.mean(axis=0)
     origin = np.zeros(dimensions, dtype=np.float32)
     if method == "bound":
-        frame = Frame(centre, even_planes(units, centre, min(dimensions, planes)))
+        frame = Frame(centre, Directions(units, centre).even(min(dimensions, planes)))
         spread = float(np.sqrt((frame.coordinates(units) ** 2).mean()))
         return Choice(
             method, 1.0, 0.0, sieve=BitSieve(frame, bound_for(threshold, frame, spread, 1.0))
         )
     if method == "prefix":
-        frame = Frame(centre, widest_planes(units, centre, 13))
+        frame = Frame(centre, Directions(units, centre).widest(13))
         return Choice(method, 1.0, 0.0, sieve=PrefixSieve(frame))
     angle = widest_angle(threshold, 1.0)
     if method == "odds":

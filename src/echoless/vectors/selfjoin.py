@@ -38,16 +38,15 @@ from echoless.vectors.signing import (
     SAMPLE,
     WEAK,
     Bound,
+    Directions,
     Floats,
     Frame,
     blocks,
     bound_for,
     centre_of,
     cut,
-    even_planes,
     random_planes,
     widest_angle,
-    widest_planes,
 )
 from echoless.vectors.work import Work
 
@@ -154,7 +153,8 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     origin = np.zeros(dimensions, dtype=np.float32)
     ways = [_Way(product.cost + (_START if few else 0.0), lambda: product)]
     centre = origin if mean is None else mean
-    ways += [*_bounds(join, units, centre), *_prefixes(join, units, centre)]
+    directions = Directions(units, centre)
+    ways += [*_bounds(join, units, directions), *_prefixes(join, units, directions)]
     if not exact and not few:
         for centre, radius in ((origin, 1.0), *_centred(join, mean)):
             lie = _lie(units, centre)
@@ -197,11 +197,11 @@ def _lie(units: Floats, centre: Floats) -> _Lie:
     return _Lie(frame, (1.0 - agree.astype(np.float64) / len(frame.planes)) / 2.0)
 
 
-def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
+def _bounds(join: Join, units: Floats, directions: Directions) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
     whole = dimensions // 64
     for words in sorted({whole, ceil(whole * 2 / 3)} & set(range(1, 25))):
-        frame = Frame(centre, even_planes(units, centre, 64 * words))
+        frame = Frame(directions.centre, directions.even(64 * words))
         at = frame.coordinates(units[::4])
         spread = float(np.sqrt((at**2).mean()))
         for weak in WEAK:
@@ -210,7 +210,7 @@ def _bounds(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
             cost = (
                 _START
                 + count * 64 * words * (0.01 * dimensions + 2.0)
-                + _pairs(count) * (0.045 * words + 40.0 * first + 150.0 * second)
+                + _pairs(count) * (0.034 * words + 40.0 * first + 150.0 * second)
             )
             yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=BitSieve(frame, bound)))
 
@@ -229,11 +229,11 @@ def _counted_once(signs: Floats, counted: Floats) -> Floats:
     return told
 
 
-def _prefixes(join: Join, units: Floats, centre: Floats) -> Iterator[_Way]:
+def _prefixes(join: Join, units: Floats, directions: Directions) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
-    widest = widest_planes(units, centre, min(max(_PREFIXES), dimensions // 2))
+    widest = directions.widest(min(max(_PREFIXES), dimensions // 2))
     for planes in _PREFIXES:
-        sieve = PrefixSieve(Frame(centre, widest[:planes]))
+        sieve = PrefixSieve(Frame(directions.centre, widest[:planes]))
         through = _let_through_prefix(sieve, units[::4], join.threshold)
         cost = (
             _START
@@ -276,7 +276,7 @@ def _odds(join: Join, lie: _Lie, radius: float) -> _Way:
     cost = (
         _START
         + count * bits * (0.01 * dimensions + 2.0)
-        + _pairs(count) * (0.045 * bits / 64 + 150.0 * through)
+        + _pairs(count) * (0.034 * bits / 64 + 150.0 * through)
     )
     return _Way(
         cost, partial(Choice, "odds", 1.0 - MISS, cost, sieve=BitSieve(lie.frame, None, most))
