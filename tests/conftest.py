@@ -1,4 +1,4 @@
-"""No test reads what the person at this machine taught echoless."""
+"""No test reads what the person at this machine taught echoless, nor what was kept for them."""
 
 from collections.abc import Iterator
 
@@ -9,4 +9,5 @@ import pytest
 def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ECHOLESS_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        patch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield

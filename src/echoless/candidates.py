@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from echoless.detect import DetectorOptions, open_detector
 from echoless.model import Json, Memory
@@ -41,6 +41,20 @@ TOO_SHORT: Final = "too short"
 EXPIRED: Final = "expired"
 NOT_LOOKED_AT: Final = "not looked at by the profile"
 """Reasons in the tally that fronts ask for."""
+
+
+class Found(NamedTuple):
+    """What detectors propose.
+
+    Attributes:
+        signals: The pairs with their similarities.
+        left_out: How many more were proposed, beyond the budget.
+        taken_over: Looks of a detector at a partition that were known from an earlier run.
+    """
+
+    signals: PairSignals
+    left_out: int
+    taken_over: int
 
 
 def eligible(
@@ -171,7 +185,7 @@ def candidates(
     vectoriser: Vectoriser | None = None,
     touching: AbstractSet[str] | None = None,
     order: Order | None = None,
-) -> tuple[PairSignals, int]:
+) -> Found:
     """What the detectors of the profile propose.
 
     Args:
@@ -186,25 +200,28 @@ def candidates(
             are wanted; by id by default.
 
     Returns:
-        The pairs with their similarities, and how many more were proposed but left out.
+        The pairs with their similarities, and what was left out and taken over.
     """
     from echoless.looking import Search  # noqa: PLC0415 - brings in numpy
+    from echoless.looks import open_looks  # noqa: PLC0415
 
     profile = settings.profile
     partitions = list(_partitions(memories, copies, profile))
-    search = Search(profile, partitions, tally, touching, order)
+    looked_at = sum(map(len, partitions))
+    kept = open_looks(profile, vectoriser, looked_at, tally) if settings.cache else None
+    search = Search(profile, partitions, tally, touching, order, kept)
     for use in profile.detectors:
         done = 0
 
-        def pulse(name: str = use.name) -> None:
-            tell(f"looking ({name})", done, len(partitions))  # noqa: B023 - called in this turn
+        def pulse(finished: int | None = None, name: str = use.name) -> None:
+            nonlocal done
+            done = done if finished is None else finished
+            tell(f"looking ({name})", done, len(partitions))
 
         detector = open_detector(use.name, _options(use, vectoriser, pulse))
-        for done, partition in enumerate(partitions):  # noqa: B007 - `pulse` tells it
-            pulse()
-            search.look(use.name, detector, partition)
-        tell(f"looking ({use.name})", len(partitions), len(partitions))
-    return search.signals(), search.left_out
+        search.look(use, detector, partitions, pulse)
+        pulse(len(partitions))
+    return Found(search.signals(), search.left_out, search.taken_over)
 
 
 def beside(

@@ -15,9 +15,10 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from echoless.detect import BulkDetector, Detector, Proposed
+from echoless.detect import BulkDetector, Detector, Proposed, Steady
+from echoless.looks import Flags, KeptLooks, Look
 from echoless.model import Candidate, Memory
-from echoless.profiles import Profile
+from echoless.profiles import DetectorUse, Profile
 from echoless.signals import Closest, Crowds, Floats, Ints, Measured, PairSignals, gathered
 from echoless.tally import Tally
 from echoless.vectors.crowd import DENSE
@@ -47,9 +48,16 @@ _AT_ONCE: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A partition as handed to a detector: the memories and, for each, its place in the ids."""
+    """A partition as handed to a detector.
+
+    Attributes:
+        memories: In the order the detector sees.
+        at: Position of each among those of the partition by id.
+        places: By that position: the place in the ids of the run.
+    """
 
     memories: Sequence[Memory]
+    at: Ints
     places: Ints
 
 
@@ -63,6 +71,7 @@ class Search:
         tally: Tally,
         touching: AbstractSet[str] | None = None,
         order: Order | None = None,
+        kept: KeptLooks | None = None,
     ) -> None:
         """Begin.
 
@@ -72,6 +81,7 @@ class Search:
             tally: Takes what detectors skip, and what was left out.
             touching: Pairs count only if one of the two is among these ids; all by default.
             order: See `Order`; as they come by default.
+            kept: What was proposed in earlier runs; not asked where `touching` is given.
         """
         self._profile = profile
         self._tally = tally
@@ -79,29 +89,79 @@ class Search:
         self._ids = sorted(memory.id for part in partitions for memory in part)
         self._place = {id_: place for place, id_ in enumerate(self._ids)}
         self._wanted = None if touching is None else self._mask(touching)
+        self._kept = kept if touching is None else None
         self._found: dict[str, list[tuple[Ints, Floats]]] = {}
         self._ranked: dict[str, _Part] = {}
         self._crowds: Crowds | None = None
         self.left_out = 0
+        self.taken_over = 0
 
     def _mask(self, touching: AbstractSet[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         return np.fromiter((id_ in touching for id_ in self._ids), bool, len(self._ids))
 
-    def look(self, name: str, detector: Detector, partition: Sequence[Memory]) -> None:
-        """Let a detector look at a partition.
+    def look(
+        self,
+        use: DetectorUse,
+        detector: Detector,
+        partitions: Sequence[Sequence[Memory]],
+        tell: Callable[[int], None] = lambda _done: None,
+    ) -> None:
+        """Let a detector look at partitions; what it is known to propose is taken over.
 
         Args:
-            name: Of the detector.
+            use: How it was made.
             detector: Opened for this run.
-            partition: One of those the search began with.
+            partitions: Of those the search began with.
+            tell: Told how many are done, before each.
         """
-        part = self._part(partition)
-        starred = self._profile.grouping == "star" and self._profile.pairs is None
-        if starred and isinstance(detector, BulkDetector):
-            kept = self._starred(detector, part)
-        else:
-            kept = self._closest(name, detector, part)
-        self._found.setdefault(name, []).append(kept)
+        kept = self._kept if isinstance(detector, Steady) and detector.steady else None
+        parts = [self._part(partition) for partition in partitions]
+        names, known = self._recalled(kept, use, parts)
+        fresh = []
+        for done, (part, name, look) in enumerate(zip(parts, names, known, strict=True)):
+            tell(done)
+            seen = look or self._seen(use.name, detector, part)
+            self.taken_over += look is not None
+            self._take(use.name, part, seen)
+            # who is crowded hangs on an order, which is in the name of large partitions only
+            if look is None and (seen.crowds is None or self._large(part)):
+                fresh.append((name, seen, part.memories))
+        if kept is not None:
+            kept.keep(fresh)
+
+    def _recalled(
+        self, kept: KeptLooks | None, use: DetectorUse, parts: Sequence[_Part]
+    ) -> tuple[Sequence[bytes], Sequence[Look | None]]:
+        """Names of looks, and the looks that are known."""
+        if kept is None:
+            return [b""] * len(parts), [None] * len(parts)
+        names = [
+            kept.named(use, part.memories, self._in_order(part).at if self._large(part) else None)
+            for part in parts
+        ]
+        return names, kept.recall(names, [part.memories for part in parts])
+
+    @property
+    def _stars(self) -> bool:
+        return self._profile.grouping == "star" and self._profile.pairs is None
+
+    def _large(self, part: _Part) -> bool:
+        """Whether what is proposed hangs on who stands before whom."""
+        return self._stars and len(part.memories) > WHOLE_UP_TO
+
+    def _seen(self, name: str, detector: Detector, part: _Part) -> Look:
+        if self._stars and isinstance(detector, BulkDetector):
+            return self._starred(detector, part)
+        return self._closest(name, detector, part)
+
+    def _take(self, name: str, part: _Part, look: Look) -> None:
+        size = len(part.memories)
+        low, high = part.places[look.keys // size], part.places[look.keys % size]
+        self._found.setdefault(name, []).append((low * len(self._ids) + high, look.similarity))
+        self.left_out += look.left_out
+        self._tally.join(look.tally)
+        if look.crowds is not None:
+            self._mark_crowds(self._in_order(part), look.crowds)
 
     def signals(self) -> PairSignals:
         """All that was measured."""
@@ -109,24 +169,23 @@ class Search:
 
     def _part(self, memories: Sequence[Memory]) -> _Part:
         places = np.fromiter((self._place[m.id] for m in memories), np.int64, len(memories))
-        return _Part(memories, places)
+        return _Part(memories, np.arange(len(memories)), places)
 
     # ------------------------------------------------------------------ the closest of all
 
-    def _closest(self, name: str, detector: Detector, part: _Part) -> tuple[Ints, Floats]:
-        size = len(part.memories)
+    def _closest(self, name: str, detector: Detector, part: _Part) -> Look:
+        size, tally = len(part.memories), Tally()
         closest = Closest((self._profile.pairs or PAIRS_PER_MEMORY) * size)
-        for keys, similarity in self._keyed(self._blocks(detector, part, self._tally), part):
+        for keys, similarity in self._keyed(self._blocks(detector, part, tally), part):
             closest.add(keys, similarity)
         keys, similarity = closest.kept()
         dropped = closest.seen - len(keys)
         if dropped:
-            self.left_out += dropped
-            self._tally.note(
+            tally.note(
                 f"{name}: of {closest.seen:,} pairs among {size:,} memories the {len(keys):,} "
                 f"closest (similarity {float(similarity.min()):.2f} and up) were judged."
             )
-        return keys, similarity
+        return Look(keys, similarity, dropped, tally=tally)
 
     def _blocks(self, detector: Detector, part: _Part, tally: Tally) -> Iterator[Proposed]:
         if isinstance(detector, BulkDetector):
@@ -135,50 +194,51 @@ class Search:
         return _as_arrays(detector.detect(part.memories, tally), local)
 
     def _keyed(self, blocks: Iterable[Proposed], part: _Part) -> Iterator[tuple[Ints, Floats]]:
-        """Pairs of places as one number each; those that do not touch are left out."""
+        """Pairs of positions as one number each; those that do not touch are left out."""
+        wanted = None if self._wanted is None else self._wanted[part.places]
         for block in blocks:
-            one, other = part.places[block.one], part.places[block.other]
+            one, other = part.at[block.one], part.at[block.other]
             similarity = block.similarity
-            if self._wanted is not None:
-                touch = self._wanted[one] | self._wanted[other]
+            if wanted is not None:
+                touch = wanted[one] | wanted[other]
                 one, other, similarity = one[touch], other[touch], similarity[touch]
             low, high = np.minimum(one, other), np.maximum(one, other)
-            yield low * len(self._ids) + high, similarity
+            yield low * len(part.memories) + high, similarity
 
     # ------------------------------------------------------------------ some for each memory
 
-    def _starred(self, detector: BulkDetector, part: _Part) -> tuple[Ints, Floats]:
-        size = len(part.memories)
-        seen = 0
+    def _starred(self, detector: BulkDetector, part: _Part) -> Look:
+        size, seen = len(part.memories), 0
         if size <= WHOLE_UP_TO:
-            apart = Tally()
+            tally = Tally()
             whole = Closest(PAIRS_PER_MEMORY * size)
-            for keys, similarity in self._keyed(detector.propose(part.memories, apart), part):
+            for keys, similarity in self._keyed(detector.propose(part.memories, tally), part):
                 whole.add(keys, similarity)
             if whole.seen <= whole.budget:
-                self._tally.join(apart)
-                return whole.kept()
+                return Look(*whole.kept(), tally=tally)
             seen = whole.seen
-        ranked = self._in_order(part)
+        ranked, tally = self._in_order(part), Tally()
         counts = np.zeros((2, size), dtype=np.int64)
         some = Closest(PAIRS_PER_MEMORY * size)
-        told = detector.propose(ranked.memories, self._tally, PAIRS_PER_MEMORY)
-        proposed = _counted(told, counts)
-        for keys, similarity in self._keyed(proposed, ranked):
+        told = detector.propose(ranked.memories, tally, PAIRS_PER_MEMORY)
+        for keys, similarity in self._keyed(_counted(told, counts), ranked):
             some.add(keys, similarity)
-        self._mark_crowds(ranked, counts)
-        kept = some.kept()
-        self.left_out += max(0, seen - len(kept[0]))
-        return kept
+        keys, similarity = some.kept()
+        every, near = counts
+        crowds = near >= CROWD, every >= PAIRS_PER_MEMORY
+        return Look(keys, similarity, max(0, seen - len(keys)), crowds, tally)
 
     def _in_order(self, part: _Part) -> _Part:
         """The partition, best survivor first; every detector sees the same order."""
         first = part.memories[0].id
         if first not in self._ranked:
-            self._ranked[first] = self._part(self._order(part.memories))
+            memories = self._order(part.memories)
+            local = {memory.id: at for at, memory in enumerate(part.memories)}
+            at = np.fromiter((local[m.id] for m in memories), np.int64, len(memories))
+            self._ranked[first] = _Part(memories, at, part.places)
         return self._ranked[first]
 
-    def _mark_crowds(self, ranked: _Part, counts: Ints) -> None:
+    def _mark_crowds(self, ranked: _Part, crowds: tuple[Flags, Flags]) -> None:
         if self._crowds is None:
             size = len(self._ids)
             self._crowds = Crowds(
@@ -186,10 +246,11 @@ class Search:
                 np.zeros(size, dtype=np.bool_),
                 np.zeros(size, dtype=np.bool_),
             )
-        every, near = counts
-        self._crowds.rank[ranked.places] = np.arange(len(ranked.places))
-        self._crowds.crowded[ranked.places[near >= CROWD]] = True
-        self._crowds.cut[ranked.places[every >= PAIRS_PER_MEMORY]] = True
+        crowded, cut = crowds
+        places = ranked.places[ranked.at]
+        self._crowds.rank[places] = np.arange(len(places))
+        self._crowds.crowded[places[crowded]] = True
+        self._crowds.cut[places[cut]] = True
 
 
 class Beside:

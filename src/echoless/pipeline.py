@@ -78,6 +78,7 @@ class Findings:
         apart: Pairs of ids (smaller first) kept apart by `keep_both`, their texts unchanged.
         protected: Why memories stay visible whatever they say, by id.
         remembered: Of how many pairs the verdict was known from an earlier run.
+        taken_over: Looks of a detector at a partition that were known from an earlier run.
     """
 
     store: str
@@ -100,6 +101,7 @@ class Findings:
     apart: Collection[tuple[str, str]] = frozenset()
     protected: Mapping[str, str] = field(default_factory=dict)
     remembered: int = 0
+    taken_over: int = 0
 
     @property
     def redundant(self) -> int:
@@ -195,7 +197,8 @@ def find(
     vectors = open_vectors(chosen, tally, tell, spill)
     wanted = _touched(memories, copies, touching)
     order = best_first(memories, copies, chosen.profile, prior)
-    signals, left_out = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
+    proposed = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
+    signals = proposed.signals
     judge = open_judge(chosen.profile, vectors, tally)
     kept = open_kept(judge, tally, enabled=chosen.cache)
 
@@ -229,7 +232,7 @@ def find(
         held=tuple(j for j in judged if held(j.verdict)),
         verdicts=Counter(verdict_name(j.verdict) for j in judged),
         marked=marked,
-        left_out=left_out,
+        left_out=proposed.left_out,
         tally=tally,
         opinions=consultation.heard if consultation else None,
         settled=settled,
@@ -240,6 +243,7 @@ def find(
         apart=frozenset(apart),
         protected=protected,
         remembered=kept.remembered if kept else 0,
+        taken_over=proposed.taken_over,
     )
 
 
@@ -351,7 +355,7 @@ def groups_among(
     profile = settings.profile
     copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
     vectors = open_vectors(settings, tally, told)
-    signals, _ = candidates(by_id, copies, settings, tally, told, vectors)
+    signals = candidates(by_id, copies, settings, tally, told, vectors).signals
     judged = judge_all(open_judge(profile, vectors, tally), by_id, signals, set(), told, tally)
     pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
     return make_groups(by_id, judged, copies, set(), set(), pinned, settings, tally)[0]

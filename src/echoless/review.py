@@ -115,7 +115,7 @@ def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset
     tally = Tally()
     copies = fold(list(memories.values()), settings.profile, frozenset(), apart, tally)
     vectors = open_vectors(settings, tally, lambda *_: None)
-    signals, _ = candidates(memories, copies, settings, tally, lambda *_: None, vectors)
+    signals = candidates(memories, copies, settings, tally, lambda *_: None, vectors).signals
     judge = open_judge(settings.profile, vectors, tally)
     judged = [
         Judged(

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from echoless.judge import FullJudge, GuardJudge
-from echoless.judge import kept as kept_module
 from echoless.judge.base import Repeatable
 from echoless.judge.keeping import KeptVerdicts
 from echoless.judge.kept import Kept, VerdictCache
@@ -37,6 +36,7 @@ from echoless.model import (
     flipped,
 )
 from echoless.tally import Tally
+from echoless.vectors import cache_file
 from tests.judge.judge_pairs import ADDS, APART, SAME
 
 texts = st.text(max_size=30)
@@ -272,7 +272,7 @@ def entries(count: int, at: str) -> dict[bytes, Kept]:
 @pytest.fixture
 def days(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     today = [1000]
-    monkeypatch.setattr(kept_module, "_today", lambda: today[0])
+    monkeypatch.setattr(cache_file, "_today", lambda: today[0])
     return today
 
 
@@ -302,6 +302,7 @@ import sys
 from pathlib import Path
 from echoless.judge.kept import Kept, VerdictCache
 from echoless.tally import Tally
+from echoless.vectors import cache_file
 cache, tally = VerdictCache(Path(sys.argv[1])), Tally()
 for n in range(25):
     mine = {f"{who} {n}".encode(): Kept(None, b"told") for who in ("shared", sys.argv[2])}

@@ -28,11 +28,9 @@ def proposed(memories: list[Memory], settings: Settings = SETTINGS) -> PairSigna
     profile = settings.profile
     copies = fold(memories, profile, set(), set(), Tally())
     order = best_first(by_id, copies, profile, set())
-    signals, left_out = candidates(
-        by_id, copies, settings, Tally(), lambda *_: None, None, None, order
-    )
-    assert left_out == 0
-    return signals
+    found = candidates(by_id, copies, settings, Tally(), lambda *_: None, None, None, order)
+    assert (found.left_out, found.taken_over) == (0, 0)
+    return found.signals
 
 
 def test_the_sample_makes_as_many_candidates_as_ever() -> None:

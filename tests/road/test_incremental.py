@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from echoless import Findings, Memory, apply, deciding, find, open_store, plan
+from echoless import Findings, Memory, apply, deciding, find, looking, looks, open_store, plan
 from echoless.auditing import findings_json
+from echoless.detect import BulkDetector, Proposed
+from echoless.detect.exact import ExactDetector
+from echoless.detect.lexical import LexicalDetector
+from echoless.detect.normalised import NormalisedDetector
+from echoless.detect.semantic import SemanticDetector
 from echoless.judge import FullJudge
 from echoless.judge.facts import facts_of
 from echoless.judge.texts import ByText
-from echoless.model import Pair, Verdict
-from echoless.settings import Settings
+from echoless.model import Pair, Vector, Verdict
+from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Store
+from echoless.tally import Tally
 from echoless.testing.stores import fill
 from echoless.testing.strategies import worlds
 from echoless.vectors.cache_file import FOLDER
@@ -38,6 +48,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A cache of the test's own, used for any number of pairs."""
     monkeypatch.setenv(FOLDER, str(tmp_path / "cache"))
     monkeypatch.setattr(deciding, "KEPT_FROM", 1)
+    monkeypatch.setattr(looks, "KEPT_FROM", 1)
     return tmp_path / "cache"
 
 
@@ -137,6 +148,7 @@ def test_few_pairs_leave_no_trace(
     store: Store, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deciding, "KEPT_FROM", 10_000)
+    monkeypatch.setattr(looks, "KEPT_FROM", 10_000)
     find(store, safe())
     assert not own_cache.exists()
 
@@ -168,6 +180,173 @@ def test_a_damaged_cache_costs_a_note_and_nothing_else(
     assert judged.since() == len(found.judged)
     assert (found.judged, found.groups) == (whole.judged, whole.groups)
     assert any("verdict cache" in note for note in found.tally.notes)
+
+
+# ------------------------------------------------------------------ what is looked at again
+
+
+@dataclass
+class Looked:
+    """Which detector looked at how many memories since the last look."""
+
+    told: list[tuple[str, int]] = field(default_factory=list)
+
+    def since(self) -> list[tuple[str, int]]:
+        told, self.told = self.told, []
+        return told
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> Looked:
+    counted = Looked()
+    for detector in (ExactDetector, NormalisedDetector, LexicalDetector, SemanticDetector):
+        _count(monkeypatch, detector, counted)
+    return counted
+
+
+def _count(monkeypatch: pytest.MonkeyPatch, detector: type[BulkDetector], counted: Looked) -> None:
+    propose = detector.propose
+
+    def counting(
+        self: BulkDetector, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        counted.told.append((detector.__module__.rpartition(".")[2], len(memories)))
+        return propose(self, memories, tally, most)
+
+    monkeypatch.setattr(detector, "propose", counting)
+
+
+@pytest.fixture
+def two_rooms(store: Store) -> Store:
+    """A store of two namespaces: half of the texts in each."""
+    with store.writing():
+        store.put([replace(m, namespace=m.content[-2:]) for m in store.scan()])
+    return store
+
+
+DETECTORS = ("exact", "normalised", "lexical")
+
+
+def test_detectors_do_not_look_at_an_unchanged_store_again(
+    two_rooms: Store, looked: Looked
+) -> None:
+    first = find(two_rooms, safe())
+    assert looked.since() == [(name, 18) for name in DETECTORS for _ in range(2)]
+    second = find(two_rooms, safe())
+    assert looked.since() == []
+    assert (first.taken_over, second.taken_over) == (0, 6)
+    assert result(second) == result(first)
+
+
+def test_only_the_namespace_that_changed_is_looked_at_again(
+    two_rooms: Store, looked: Looked
+) -> None:
+    find(two_rooms, safe())
+    looked.since()
+    with two_rooms.writing():
+        two_rooms.put([Memory(id="new", content="A seventh of its kind", namespace="14")])
+    found = find(two_rooms, safe())
+    assert looked.since() == [(name, 19) for name in DETECTORS]
+    assert found.taken_over == 3
+
+
+def test_a_memory_that_was_recalled_or_tagged_is_not_looked_at_again(
+    store: Store, looked: Looked
+) -> None:
+    find(store, safe())
+    looked.since()
+    with store.writing():
+        store.put([replace(m, access_count=7, tags=("seen",)) for m in store.scan()])
+    find(store, safe())
+    assert looked.since() == []
+
+
+def test_where_partners_are_chosen_by_rank_another_order_is_looked_at_again(
+    store: Store, looked: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "WHOLE_UP_TO", 10)
+    find(store, safe())
+    looked.since()
+    find(store, safe())
+    assert looked.since() == []
+    with store.writing():
+        store.put([replace(store.get(["m-30"])["m-30"], importance=1.0)])
+    find(store, safe())
+    assert looked.since() == [(name, 36) for name in DETECTORS]
+
+
+def test_another_threshold_or_another_vector_is_looked_at_again(
+    store: Store, looked: Looked
+) -> None:
+    find(store, safe())
+    looked.since()
+    find(store, safe(threshold=("lexical=0.3",)))
+    assert looked.since() == [("lexical", 36)]
+    for number in (1, 2):
+        vector = Vector("model@1", struct.pack("<2f", 0.0, number))
+        with store.writing():
+            store.put([replace(m, vectors=(vector,)) for m in store.get(["m-01", "m-02"]).values()])
+        for _ in range(2):
+            found = find(store, resolve(Choices(encoder="stored")))
+        assert looked.since() == [(name, 36) for name in (*DETECTORS, "semantic")]
+        assert found.tally.counts["no vector"] == 34
+
+
+def test_a_detector_of_someone_else_looks_again_unless_it_says_it_is_steady(
+    store: Store, looked: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(LexicalDetector, "steady")
+    find(store, safe())
+    looked.since()
+    find(store, safe())
+    assert looked.since() == [("lexical", 36)]
+
+
+def test_pairs_that_touch_some_memories_are_looked_for_anew(store: Store, looked: Looked) -> None:
+    whole = find(store, safe())
+    looked.since()
+    some = find(store, safe(), touching=lambda memory: memory.id == "m-03")
+    assert looked.since() == [(name, 36) for name in DETECTORS]
+    assert 0 < len(some.judged) < len(whole.judged)
+    assert result(find(store, safe())) == result(whole)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no zlib", zlib.compress(b"{}"), None])
+def test_a_damaged_look_is_made_anew(
+    store: Store, looked: Looked, own_cache: Path, damage: bytes | None
+) -> None:
+    whole = find(store, safe())
+    looked.since()
+    with closing(sqlite3.connect(own_cache / looks.FILE_NAME)) as connection, connection:
+        for key, data in connection.execute("SELECT key, data FROM looks").fetchall():
+            head, _, body = zlib.decompress(data).partition(b"\n")
+            made = zlib.compress(head + b"\n" + body[:-1]) if damage is None else damage
+            connection.execute("UPDATE looks SET data = ? WHERE key = ?", (made, key))
+    found = find(store, safe())
+    assert ("lexical", 36) in looked.since()
+    assert result(found) == result(whole)
+
+
+def test_a_damaged_file_of_looks_costs_a_note_and_nothing_else(
+    store: Store, looked: Looked, own_cache: Path
+) -> None:
+    whole = find(store, safe())
+    (own_cache / looks.FILE_NAME).write_bytes(b"no database" * 1_000)
+    looked.since()
+    found = find(store, safe())
+    assert len(looked.since()) == len(DETECTORS)
+    assert (found.judged, found.groups) == (whole.judged, whole.groups)
+    assert any("cache of proposals" in note for note in found.tally.notes)
+
+
+def test_no_text_and_no_id_is_written_beside_what_is_proposed(
+    store: Store, own_cache: Path
+) -> None:
+    find(store, safe())
+    with closing(sqlite3.connect(own_cache / looks.FILE_NAME)) as connection:
+        told = [zlib.decompress(data) for (data,) in connection.execute("SELECT data FROM looks")]
+    assert len(told) == len(DETECTORS)
+    assert not any(word in each for each in told for word in (b"printer", b"Cleo", b"m-0"))
 
 
 # ------------------------------------------------------------------ the same as a full run
@@ -211,13 +390,14 @@ CHOICES = [
 
 
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     told=worlds(max_size=8),
     first=st.sampled_from(CHOICES),
     second=st.sampled_from(CHOICES),
     changed=changes(),
+    whole=st.sampled_from([3, looking.WHOLE_UP_TO]),
 )
 def test_a_run_after_changes_says_what_a_run_from_nothing_says(
     own_cache: Path,
@@ -225,8 +405,10 @@ def test_a_run_after_changes_says_what_a_run_from_nothing_says(
     first: Settings,
     second: Settings,
     changed: list[tuple[str, int, str]],
+    whole: int,
 ) -> None:
-    with folder() as place:
+    with folder() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(looking, "WHOLE_UP_TO", whole)
         url = f"sqlite:///{place}/agent.db"
         fill(
             url, [*told, *(Memory(id=f"t-{n}", content=text) for n, text in enumerate(TEXTS[::5]))]

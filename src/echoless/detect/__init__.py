@@ -4,7 +4,7 @@ Importing this package loads neither numpy nor rapidfuzz; `open_detector` loads 
 needs.
 """
 
-from echoless.detect.base import BulkDetector, Card, Detector, DetectorOptions, Proposed
+from echoless.detect.base import BulkDetector, Card, Detector, DetectorOptions, Proposed, Steady
 from echoless.detect.registry import all_detectors, open_detector
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Detector",
     "DetectorOptions",
     "Proposed",
+    "Steady",
     "all_detectors",
     "open_detector",
 ]

@@ -132,3 +132,18 @@ class BulkDetector(Protocol):
             Each pair once in all blocks together, similarity exact in the detector's measure.
         """
         ...
+
+
+@runtime_checkable
+class Steady(Protocol):
+    """A detector that says whether it proposes the same again: an optional capability.
+
+    What a steady one proposes is a function of the contents and stored vectors of the memories in
+    their order, of its options, and of the vectoriser's model and rules; of nothing else. So it is
+    kept from one run to the next.
+    """
+
+    @property
+    def steady(self) -> bool:
+        """Whether it is."""
+        ...

@@ -25,6 +25,7 @@ class ExactDetector:
     """
 
     name = NAME
+    steady = True
     card = Card(
         finds="copies of the same text",
         misses="anything that differs in one character, a trailing space included",

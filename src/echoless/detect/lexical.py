@@ -63,6 +63,7 @@ class LexicalDetector:
     """
 
     name = NAME
+    steady = True
     card = Card(
         finds="shared wording in any order, rewordings that keep the rare words, typos, inflection",
         misses="the same said in other words, or in another language",

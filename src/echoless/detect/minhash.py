@@ -49,6 +49,7 @@ class MinHashDetector:
     """
 
     name = NAME
+    steady = True
     card = Card(
         finds="mostly the same words, in stores too large for lexical",
         misses="inflection, paraphrases, short texts inside long ones",

@@ -38,6 +38,7 @@ class NormalisedDetector:
     """
 
     name = NAME
+    steady = True
     card = Card(
         finds="the same text with other case, white space, quotes, Markdown or character width",
         misses="another word, a typo, another order",

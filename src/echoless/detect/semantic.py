@@ -47,6 +47,8 @@ _NO_VECTORISER: Final = (
 class SemanticDetector:
     """Proposes pairs whose vectors point the same way."""
 
+    steady = True
+
     def __init__(self, options: DetectorOptions) -> None:
         """Keep the options.
 

@@ -92,6 +92,7 @@ class SequenceDetector:
     """
 
     name = NAME
+    steady = True
     card = Card(
         finds="small edits: typos, punctuation, an added or a changed word",
         misses="other word order, paraphrases, short texts inside long ones",

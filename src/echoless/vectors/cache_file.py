@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from echoless.tally import Tally
 
@@ -19,6 +20,12 @@ FOLDER: Final = "ECHOLESS_CACHE_DIR"
 
 _VERSION: Final = 1
 _BUSY_MILLISECONDS: Final = 10_000
+
+_STALE: Final = 7
+"""Days after which an entry that is read is written down as used: most reads write nothing."""
+
+AT_ONCE: Final = 500
+"""Keys in one query; SQLite took 999 variables at most before 3.32."""
 
 
 def cache_folder() -> Path:
@@ -87,3 +94,116 @@ class CacheFile:
             f"The {self.name} {self._path} was not used ({problem}); {self.instead}. "
             f"Delete the file, or set {FOLDER} to another folder."
         )
+
+
+class AgingFile(CacheFile):
+    """A cache file with an end to its growth: what was not asked for longest leaves first.
+
+    Attributes:
+        table: Its table, with the columns `key` and `used`: the day of its last use.
+        things: What is kept in it, for a report.
+    """
+
+    table: ClassVar[str]
+    things: ClassVar[str]
+
+    def __init__(self, path: Path, *, most_bytes: int) -> None:
+        """Remember where.
+
+        Args:
+            path: Of the file.
+            most_bytes: Size from which entries leave.
+        """
+        super().__init__(path)
+        self._most = most_bytes
+
+    def _get(self, columns: str, keys: Sequence[bytes], tally: Tally) -> list[Any]:
+        """Rows of key, day of use and some columns, of the keys that are there."""
+        if self._resting or not keys:
+            return []
+        try:
+            if not self._path.exists():
+                return []
+            with self._open() as connection:
+                rows = list(self._select(connection, columns, keys))
+                self._touch(connection, [row[0] for row in rows if row[1] < _today() - _STALE])
+        except (sqlite3.Error, OSError) as problem:
+            self._rest(problem, tally)
+            return []
+        return rows
+
+    def _put(self, columns: str, entries: Sequence[tuple[object, ...]], tally: Tally) -> None:
+        """Keep rows of key and some columns. One transaction, kept when it returns."""
+        if self._resting or not entries:
+            return
+        marks = ", ".join("?" * (len(entries[0]) + 1))
+        query = f"INSERT OR REPLACE INTO {self.table} (used, key, {columns}) VALUES ({marks})"
+        today = _today()
+        try:
+            with self._open() as connection, connection:
+                if _size(connection) >= self._most and not self._make_room(connection, tally):
+                    return
+                connection.executemany(query, ((today, *entry) for entry in entries))
+        except (sqlite3.Error, OSError) as problem:
+            self._rest(problem, tally)
+
+    def _select(
+        self, connection: sqlite3.Connection, columns: str, keys: Sequence[bytes]
+    ) -> Iterator[Any]:
+        for start in range(0, len(keys), AT_ONCE):
+            some = keys[start : start + AT_ONCE]
+            marks = ",".join("?" * len(some))
+            yield from connection.execute(
+                f"SELECT key, CAST(used AS INTEGER), {columns} FROM {self.table}"
+                f" WHERE key IN ({marks})",
+                some,
+            )
+
+    def _touch(self, connection: sqlite3.Connection, keys: Sequence[bytes]) -> None:
+        if keys:
+            with connection:
+                connection.executemany(
+                    f"UPDATE {self.table} SET used = ? WHERE key = ?",
+                    [(_today(), key) for key in keys],
+                )
+
+    def _make_room(self, connection: sqlite3.Connection, tally: Tally) -> bool:
+        """Let entries go, those used longest ago first; none of today."""
+        query = f"SELECT used, COUNT(*) FROM {self.table} GROUP BY used ORDER BY used"
+        days = connection.execute(query).fetchall()
+        share = _size(connection) / max(1, sum(count for _, count in days))
+        gone, last = 0, None
+        for used, count in days:
+            if used >= _today() or (_size(connection) - gone * share) < 0.75 * self._most:
+                break
+            gone, last = gone + count, used
+        if last is None:
+            self._resting = True
+            tally.note(
+                f"The {self.name} {self._path} is full; further {self.things} were not kept. "
+                f"Delete the file to start it anew."
+            )
+            return False
+        connection.execute(f"DELETE FROM {self.table} WHERE used <= ?", (last,))
+        tally.note(f"{gone:,} {self.things} not asked for longest left the cache {self._path}.")
+        return True
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with super()._open() as connection:
+            # A loss of power may cost what was kept last, which is time and nothing else.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            yield connection
+
+
+def _today() -> int:
+    return int(time.time() // 86_400)
+
+
+def _size(connection: sqlite3.Connection) -> int:
+    """Bytes in use: pages that are free will be written again."""
+    pages, free, size = (
+        int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size

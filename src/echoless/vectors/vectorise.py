@@ -90,6 +90,13 @@ class MemoryVectoriser:
         """Where vectors are kept."""
         return self._cache
 
+    @property
+    def basis(self) -> str:
+        """Names all that its matrices hang on but the memories: the model, and when it is asked."""
+        model = None if self._encoder is None else self._encoder.model
+        point = None if model is None else operating_point(model)
+        return repr((model, point, self._prefer_stored))
+
     def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
         """Comparable vectors of the memories, one matrix for each model.
 

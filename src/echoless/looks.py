@@ -1,0 +1,279 @@
+"""What detectors proposed in a partition is kept, and taken over while nothing in it changed.
+
+A look is what one detector proposed in one partition. It is named by a digest of all that it hangs
+on: texts and stored vectors in their order, the detector and how it was made, models, thresholds,
+and the source of everything in between. A change to a single memory makes another name: what is
+proposed hangs on all memories (weights of words, who stands before whom). So a store of many
+namespaces pays for those that changed, and a plan after an audit for none.
+
+A file of the user's cache folder holds the looks: numbers, digests, and sentences for the report.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b, sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.compiled import compiled
+from echoless.model import Json, Memory, canonical
+from echoless.profiles import DetectorUse, Profile
+from echoless.signals import Floats, Ints
+from echoless.tally import Tally
+from echoless.vectors.cache_file import AgingFile, cache_folder
+from echoless.vectors.calibration import operating_point
+
+FILE_NAME: Final = "looks.sqlite3"
+
+MOST_BYTES: Final = 512 * 2**20
+"""Bytes of the file beyond which entries leave: some fifty million pairs."""
+
+KEPT_FROM: Final = 2_000
+"""Memories of a run from which looks are kept: fewer are looked at in a second, without a trace."""
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS looks (
+    key BLOB PRIMARY KEY,
+    used INTEGER NOT NULL,
+    data BLOB NOT NULL
+)
+"""
+
+_LARGEST: Final = 64 * 2**20
+"""Bytes of one look beyond which it is not kept."""
+
+_MADE_WITH: Final = ("looking.py", "looks.py", "text.py", "model.py", "compiled.py", "signals.py")
+"""What looks are made with beside the folders `detect` and `vectors`."""
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one detector proposed in one partition.
+
+    Attributes:
+        keys: `low * size + high` for each pair of positions in the partition by id, int64.
+        similarity: 0 to 1, float64, of the same length.
+        left_out: Pairs that were proposed beyond the budget.
+        crowds: Where partners were chosen for each memory: by rank, who has several near ones, and
+            who has more than were wanted; None where all pairs were taken.
+        tally: What the detector told.
+    """
+
+    keys: Ints
+    similarity: Floats
+    left_out: int = 0
+    crowds: tuple[Flags, Flags] | None = None
+    tally: Tally = field(default_factory=Tally)
+
+
+@runtime_checkable
+class Models(Protocol):
+    """A vectoriser that tells what its vectors hang on but the memories."""
+
+    @property
+    def basis(self) -> str:
+        """Names encoder and rules."""
+        ...
+
+
+class KeptLooks:
+    """Looks of earlier runs, and where those of this one go."""
+
+    def __init__(self, profile: Profile, models: object, looks: LookFile, tally: Tally) -> None:
+        """Begin; nothing is read yet.
+
+        Args:
+            profile: Says how partners are chosen.
+            models: The vectoriser of the run, or None.
+            looks: Where they lie.
+            tally: Told if they cannot be read or kept.
+        """
+        self._rules = (edition(), profile.grouping, profile.pairs, compiled())
+        self._models = models.basis if isinstance(models, Models) else None
+        self._file = looks
+        self._tally = tally
+        self._prints: dict[str, bytes] = {}
+
+    def named(self, use: DetectorUse, partition: Sequence[Memory], order: Ints | None) -> bytes:
+        """The name of a look.
+
+        Args:
+            use: The detector, and how it is made.
+            partition: By id.
+            order: Positions, best survivor first, where the look hangs on it.
+        """
+        made = (use.name, use.threshold, use.inclusive, canonical(use.settings), self._models)
+        told = blake2b(repr((self._rules, made)).encode(), digest_size=16)
+        told.update(self._print(partition))
+        told.update(b"" if order is None else order.tobytes())
+        return told.digest()
+
+    def recall(
+        self, names: Sequence[bytes], partitions: Sequence[Sequence[Memory]]
+    ) -> list[Look | None]:
+        """Looks that are known, None where one is not.
+
+        Args:
+            names: Of looks.
+            partitions: The partition of each, by id.
+        """
+        found = self._file.get(names, self._tally)
+        return [
+            unpacked(found[name], partition) if name in found else None
+            for name, partition in zip(names, partitions, strict=True)
+        ]
+
+    def keep(self, looks: Iterable[tuple[bytes, Look, Sequence[Memory]]]) -> None:
+        """Keep looks; on the disk when it returns.
+
+        Args:
+            looks: Name, look, and the partition by id.
+        """
+        told = ((name, packed(look, partition)) for name, look, partition in looks)
+        self._file.put({name: data for name, data in told if data is not None}, self._tally)
+
+    def _print(self, partition: Sequence[Memory]) -> bytes:
+        """Stands for texts, stored vectors and the points of their models."""
+        first = partition[0].id
+        if first not in self._prints:
+            self._prints[first] = _print_of(partition)
+        return self._prints[first]
+
+
+def _print_of(partition: Sequence[Memory]) -> bytes:
+    told, models = blake2b(digest_size=32), set()
+    for memory in partition:
+        text = memory.content.encode("utf-8", "surrogatepass")
+        told.update(b"%d %d\0" % (len(text), len(memory.vectors)) + text)
+        for vector in memory.vectors:
+            data, model = vector.data, vector.model.encode("utf-8", "surrogatepass")
+            models.add(vector.model)
+            told.update(b"%d %d\0" % (len(model), len(data)) + model + data)
+    told.update(repr([(model, operating_point(model)) for model in sorted(models)]).encode())
+    return told.digest()
+
+
+@cache
+def edition() -> str:
+    """32 hexadecimal digits over the source of all detectors and of what they are made with."""
+    home, told = files("echoless"), sha256(np.__version__.encode())
+    parts = [part for name in ("detect", "vectors") for part in (home / name).iterdir()]
+    parts += [home / name for name in _MADE_WITH]
+    for part in sorted((each for each in parts if each.is_file()), key=lambda each: each.name):
+        told.update(f"\0{part.name}\0".encode() + part.read_bytes())
+    return told.hexdigest()[:32]
+
+
+# ------------------------------------------------------------------ as bytes
+
+
+def packed(look: Look, partition: Sequence[Memory]) -> bytes | None:
+    """A look as bytes; None where it is too large, or tells of memories of elsewhere."""
+    at = {memory.id: place for place, memory in enumerate(partition)}
+    skipped = look.tally.skipped
+    if any(id_ not in at for ids in skipped.values() for id_ in ids):
+        return None
+    head: dict[str, Json] = {
+        "pairs": len(look.keys),
+        "left_out": look.left_out,
+        "crowds": look.crowds is not None,
+        "skipped": {reason: [at[id_] for id_ in ids] for reason, ids in skipped.items()},
+        "notes": list(look.tally.notes),
+    }
+    parts = [look.keys.astype("<i8").tobytes(), look.similarity.astype("<f8").tobytes()]
+    parts += [np.packbits(flags).tobytes() for flags in look.crowds or ()]
+    body = canonical(head).encode("ascii") + b"\n" + b"".join(parts)
+    return None if len(body) > _LARGEST else zlib.compress(body, 1)
+
+
+def unpacked(data: bytes, partition: Sequence[Memory]) -> Look | None:
+    """The look; None if it is none of this partition."""
+    try:
+        head, _, body = zlib.decompress(data).partition(b"\n")
+        told = json.loads(head)
+        look = _read(told, body, len(partition))
+        for sentence in told["notes"]:
+            look.tally.note(sentence)
+        for reason, places in told["skipped"].items():
+            look.tally.skip(reason, *(partition[place].id for place in places))
+    except (zlib.error, ValueError, TypeError, KeyError, IndexError):
+        return None
+    return look if _sound(look, len(partition)) else None
+
+
+def _read(told: Mapping[str, int], body: bytes, size: int) -> Look:
+    pairs, flags = told["pairs"], -(-size // 8)
+    keys = np.frombuffer(body, "<i8", pairs).astype(np.int64)
+    similarity = np.frombuffer(body, "<f8", pairs, 8 * pairs).astype(np.float64)
+    crowds, rest = None, body[16 * pairs :]
+    if told["crowds"]:
+        near, cut = np.frombuffer(rest, np.uint8, 2 * flags).reshape(2, flags)
+        crowds = _flags(near, size), _flags(cut, size)
+    return Look(keys, similarity, told["left_out"], crowds)
+
+
+def _flags(bits: NDArray[np.uint8], size: int) -> Flags:
+    return np.unpackbits(bits, count=size).astype(np.bool_)
+
+
+def _sound(look: Look, size: int) -> bool:
+    """Whether all of its numbers are possible."""
+    low, high = look.keys // max(1, size), look.keys % max(1, size)
+    pairs = bool(((low >= 0) & (low < high)).all())
+    return pairs and bool(((look.similarity >= 0.0) & (look.similarity <= 1.0)).all())
+
+
+# ------------------------------------------------------------------ the file
+
+
+class LookFile(AgingFile):
+    """Looks by name, in one file."""
+
+    schema = (_SCHEMA,)
+    name = "cache of proposals"
+    instead = "detectors looked at everything anew"
+    table = "looks"
+    things = "looks"
+
+    def __init__(self, path: Path, *, most_bytes: int = MOST_BYTES) -> None:
+        """Remember where; the file and its folder are made by the first `put`.
+
+        Args:
+            path: Of the file.
+            most_bytes: Size from which entries leave.
+        """
+        super().__init__(path, most_bytes=most_bytes)
+
+    def get(self, names: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
+        """What is known of these names."""
+        rows = self._get("data", names, tally)
+        return {name: data for name, _, data in rows if isinstance(data, bytes)}
+
+    def put(self, looks: Mapping[bytes, bytes], tally: Tally) -> None:
+        """Keep looks in place of what is there."""
+        self._put("data", list(looks.items()), tally)
+
+
+def open_looks(profile: Profile, models: object, memories: int, tally: Tally) -> KeptLooks | None:
+    """The looks of this user's earlier runs; None where it is not worth keeping any.
+
+    Args:
+        profile: Of the run.
+        models: Its vectoriser, or None.
+        memories: How many are looked at.
+        tally: Told if they cannot be read or kept.
+    """
+    if memories < KEPT_FROM:
+        return None
+    return KeptLooks(profile, models, LookFile(cache_folder() / FILE_NAME), tally)
