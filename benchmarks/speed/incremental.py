@@ -1,8 +1,9 @@
 """What a second audit costs after 1 % of a store changed: `python -m benchmarks.speed incremental`.
 
-An SQLite store with stored vectors is audited, one memory in a hundred is added or edited, and it
-is audited again; then once more with empty caches, which has to say the same. Each run is a process
-of its own.
+An SQLite store with stored vectors is audited, and audited again; then one memory in a hundred is
+added or edited, and it is audited once more, and then with empty caches, which has to say the same.
+Each run is a process of its own. Two stores: one whose changes are spread over all of it, and one
+of many namespaces (users, projects), of which one in a hundred changed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,19 @@ if TYPE_CHECKING:
 NAME: Final = "speed_incremental"
 MODEL: Final = "bag-of-words@1"
 COMMAND: Final = "python -m benchmarks.speed incremental"
-RUNS: Final = (("first", "kept"), ("second", "kept"), ("second, nothing kept", "empty"))
+CHANGED: Final = "1 % changed"
+RUNS: Final = (
+    ("first", "kept"),
+    ("unchanged", "kept"),
+    (CHANGED, "kept"),
+    (f"{CHANGED}, nothing kept", "empty"),
+)
+_COLUMNS: Final = (
+    *("memories", "namespaces", "audit", "wall s", "cpu s", "peak MB"),
+    *("pairs", "kept", "looks", "share", "same"),
+)
+OWN: Final = 100
+"""Memories of a namespace in the store of many."""
 AT_ONCE: Final = 10_000
 
 
@@ -53,9 +66,10 @@ def main(argv: Sequence[str]) -> None:
         return
     lines: list[dict[str, object]] = []
     for size in map(int, told.sizes.split(",")):
-        for line in _measured(size, told.dims, told.threshold, told.changed):
-            print(json.dumps(line), flush=True)
-            lines.append(line)
+        for many in (False, True):
+            for line in _measured(size, told.dims, told.threshold, told.changed, many=many):
+                print(json.dumps(line), flush=True)
+                lines.append(line)
     if not told.json:
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (RESULTS / f"{NAME}.jsonl").write_text(text, "utf-8")
@@ -63,37 +77,41 @@ def main(argv: Sequence[str]) -> None:
         keep(NAME, "A second audit after few changes", command, _body(lines, told.changed))
 
 
-def _measured(size: int, dims: int, threshold: float, share: float) -> Iterator[dict[str, object]]:
+def _measured(
+    size: int, dims: int, threshold: float, share: float, *, many: bool
+) -> Iterator[dict[str, object]]:
     """One line a run; the last says whether all agree."""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "store.db"
         changed = max(1, round(size * share))
-        _fill(path, memories(size), dims)
+        _fill(path, list(_of_many(size)) if many else memories(size), dims)
         first, results = 0.0, []
         for number, (name, folder) in enumerate(RUNS):
-            if number == 1:
-                _fill(path, list(_changes(size, changed)), dims)
+            if name == CHANGED:
+                told = _changes_of_some(size, changed) if many else _changes(size, changed)
+                _fill(path, list(told), dims)
             cost = run(
                 *(sys.executable, "-m", "benchmarks.speed.incremental", "--child", str(path)),
                 *("--threshold", str(threshold)),
                 environment={"ECHOLESS_CACHE_DIR": f"{place}/{folder}"},
             )
-            told = json.loads(cost.output)
+            said = json.loads(cost.output)
             first = first or cost.cpu
-            results.append(told.pop("result"))
+            results.append(said.pop("result"))
             yield {
                 "method": "echoless",
                 "run": name,
                 "n": size,
                 "dims": dims,
                 "threshold": threshold,
-                "changed": changed if number else 0,
+                "namespaces": size // OWN if many else 3,
+                "changed": changed if number >= len(RUNS) - 2 else 0,
                 "wall_s": round(cost.wall, 2),
                 "cpu_s": round(cost.cpu, 2),
                 "peak_mb": round(cost.peak_mb),
-                "recall": None if number < 2 else float(results[1] == results[2]),
+                "recall": float(results[-1] == results[-2]) if number % 2 else None,
                 "share_of_first": round(cost.cpu / first, 4),
-                **told,
+                **said,
             }
 
 
@@ -114,6 +132,25 @@ def _changes(size: int, changed: int) -> Iterator[Memory]:
             yield replace(there[source.randrange(size)], content=text)
         else:
             yield replace(fresh[size + number], id=f"new-{number:07d}", content=text)
+
+
+def _of_many(size: int) -> Iterator[Memory]:
+    """A store of many namespaces, each with repetition of its own."""
+    for number in range(size // OWN):
+        for memory in memories(OWN, seed=number):
+            yield _owned(memory, number)
+
+
+def _changes_of_some(size: int, changed: int) -> Iterator[Memory]:
+    """Changes in one namespace after the other, half of each: edits, and as many new ones."""
+    for number in range(changed // OWN):
+        for at, memory in enumerate(memories(OWN, seed=size + number)):
+            new = replace(memory, id=f"new-{memory.id}") if at % 2 else memory
+            yield _owned(new, number)
+
+
+def _owned(memory: Memory, number: int) -> Memory:
+    return replace(memory, id=f"{number:05d}-{memory.id}", namespace=f"user-{number:05d}")
 
 
 def _with_vector(memory: Memory, dims: int) -> Memory:
@@ -154,6 +191,7 @@ def _audit(path: Path, threshold: float) -> dict[str, object]:
     return {
         "pairs": len(found.judged),
         "remembered": found.remembered,
+        "taken_over": found.taken_over,
         "groups": len(found.groups),
         "stages": spent,
         "result": hashlib.sha256(text.encode()).hexdigest(),
@@ -165,23 +203,27 @@ def _body(lines: Sequence[dict[str, object]], share: float) -> str:
     for line in lines:
         same = {None: "", 1.0: "yes", 0.0: "NO"}[line["recall"]]  # type: ignore[index]
         rows.append(
-            f"| {line['n']:,} | {line['run']} | {line['wall_s']} | {line['cpu_s']} "
-            f"| {line['peak_mb']} | {line['pairs']:,} | {line['remembered']:,} "
-            f"| {line['share_of_first']:.1%} | {same} |"
+            f"| {line['n']:,} | {line['namespaces']:,} | {line['run']} | {line['wall_s']} "
+            f"| {line['cpu_s']} | {line['peak_mb']} | {line['pairs']:,} | {line['remembered']:,} "
+            f"| {line['taken_over']:,} | {line['share_of_first']:.1%} | {same} |"
         )
         spent = line["stages"]
         assert isinstance(spent, dict)
         parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in spent.items() if name)
-        stages.append(f"- {line['n']:,}, {line['run']}: {parts}")
+        stages.append(
+            f"- {line['n']:,} in {line['namespaces']:,} namespaces, {line['run']}: {parts}"
+        )
     return "\n".join(
         [
-            f"Memories of about 20 words with stored vectors, SQLite; {share:.0%} of them added or",
-            "edited before the second audit. The third has empty caches and has to say the same:",
-            "report, verdicts with evidence, plan. Whole processes, start-up included.",
-            "`kept`: verdicts taken over from the audit before; `share`: of the first's CPU time.",
+            "Memories of about 20 words with stored vectors, SQLite. In the store of three",
+            f"namespaces {share:.0%} of the memories, from all of it, are added or edited; in the one",
+            "of many all of these belong to one namespace in a hundred. The last run of each has empty",
+            "caches, and has to say the same: report, verdicts with evidence, plan. Whole processes,",
+            "start-up included. `kept`: verdicts taken over from an audit before; `looks`: what a",
+            "detector proposed in a namespace, taken over whole; `share`: of the first's CPU time.",
             "",
-            "| memories | audit | wall s | cpu s | peak MB | pairs | kept | share | same |",
-            "|---|---|---|---|---|---|---|---|---|",
+            f"| {' | '.join(_COLUMNS)} |",
+            f"|{'---|' * len(_COLUMNS)}",
             *rows,
             "",
             "CPU seconds by stage, without start-up:",

@@ -82,6 +82,7 @@ def make_groups(
     protected: Mapping[str, str],
     settings: Settings,
     tally: Tally,
+    standing: survivors.Standing | None = None,
 ) -> tuple[tuple[Group, ...], dict[str, str]]:
     """Groups, largest first, and why each survivor survives, by its id.
 
@@ -94,13 +95,14 @@ def make_groups(
         protected: Why memories stay visible whatever they say, by id.
         settings: Have the profile.
         tally: Takes what stays visible, and why.
+        standing: The order of survivors, if it has read some of the memories already.
     """
     profile = settings.profile
     copied = SAME_BYTES if profile.folding == "bytes" else SAME_TEXT
     bonds = Bonds(levelled(judged, memories, profile.junk), copies, apart, copied=copied)
     ids = bonds.ids()
     there = [memories[i] for i in ids]
-    standing = survivors.Standing(profile.survivor, prior, profile.junk)
+    standing = standing or survivors.Standing(profile.survivor, prior, profile.junk)
     order = standing.rank(there)
     centres = survivors.rank(there, profile.centre, set(), profile.junk) if profile.centre else ()
     groups = tuple(gather(profile.grouping, bonds, order, protected.keys() & set(ids), centres))

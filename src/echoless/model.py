@@ -38,7 +38,10 @@ class Provenance(StrEnum):
     @property
     def trust(self) -> int:
         """4 for `user_authored` down to 0 for `unknown`."""
-        return len(Provenance) - 1 - list(Provenance).index(self)
+        return _TRUST[self]
+
+
+_TRUST: Final = {word: trust for trust, word in enumerate(reversed(Provenance))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from echoless.junk import Junk, JunkPolicy
 
@@ -87,11 +87,40 @@ _WORD: Final = re.compile(r"\w+")
 _DENSE: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _TRAIT: Final = re.compile(r"""["']?([\w-]{1,40})["']?\s*[:=]\s*[^,;:=\n]{1,120}""")
 
-Peel = tuple[Junk, re.Pattern[str]]
 
 
-def _at(kind: Junk, expression: str, flags: int = re.IGNORECASE) -> Peel:
-    return kind, re.compile(expression, flags)
+class Peel(NamedTuple):
+    """What may be taken off an end.
+
+    Attributes:
+        kind: What it is.
+        pattern: Finds it.
+        last: Characters one of which a text ends with if it is there; empty where any may be. Most
+            texts are done with at that.
+        holds: Strings one of which is in such a text; empty as above.
+    """
+
+    kind: Junk
+    pattern: re.Pattern[str]
+    last: str = ""
+    holds: tuple[str, ...] = ()
+
+    def may_be(self, text: str) -> bool:
+        """Whether the pattern is worth a search; `text` is not empty."""
+        if self.last and text[-1] not in self.last:
+            return False
+        return not self.holds or any(each in text for each in self.holds)
+
+
+def _at(
+    kind: Junk,
+    expression: str,
+    flags: int = re.IGNORECASE,
+    *,
+    last: str = "",
+    holds: tuple[str, ...] = (),
+) -> Peel:
+    return Peel(kind, re.compile(expression, flags), last, holds)
 
 
 _HEADS: Final[tuple[Peel, ...]] = (
@@ -134,13 +163,17 @@ _TAILS: Final[tuple[Peel, ...]] = (
         Junk.CUT_OFF,
         r"\s*(?:…|\.{3,40}|[\[(（]\s*(?:…|\.{3}|truncated|cut(?:\s+off)?|gekürzt|abgeschnitten"
         r"|以下略|省略)\s*[\])）])$",
+        last="….])）",
     ),
-    _at(Junk.MOJIBAKE, "\ufffd{1,40}$"),
-    _at(Junk.HASHTAGS, r"(?:\s+#[^\W\d][\w-]*)+$"),
-    _at(Junk.SAVED_MARK, rf"\s*{_OPEN}\s*{_SAVED}[^\])）】\n]{{0,40}}{_CLOSE}$"),
+    _at(Junk.MOJIBAKE, "\ufffd{1,40}$", last="\ufffd"),
+    _at(Junk.HASHTAGS, r"(?:\s+#[^\W\d][\w-]*)+$", holds=("#",)),
+    _at(
+        Junk.SAVED_MARK, rf"\s*{_OPEN}\s*{_SAVED}[^\])）】\n]{{0,40}}{_CLOSE}$", last="])）】"
+    ),
     _at(
         Junk.CAPTURE_TIME,
         rf"\s*{_OPEN}\s*(?:{_CAPTURED}\W{{0,3}}(?:at\s|on\s|am\s)?)?{_STAMP}\s*{_CLOSE}$",
+        last="])）】",
     ),
     _at(
         Junk.CAPTURE_TIME,
@@ -150,13 +183,14 @@ _TAILS: Final[tuple[Peel, ...]] = (
     _at(
         Junk.SIGNATURE,
         rf"\s+(?:--+|[—–])\s*(?:{_BY}\s+)?{_WRITER}(?:[ #_-]*[\w.]{{0,12}}\d[\w.]{{0,12}})?$",
+        holds=("--", "—", "–"),
     ),
-    _at(Junk.SIGNATURE, rf"\s*\n--[ \t]*\n(?:{_BY}\s+)?[^\n]{{1,40}}$"),
-    _at(Junk.SIGNATURE, rf"\s*\n{_WRITER}\s*#?\d{{0,6}}より$"),
+    _at(Junk.SIGNATURE, rf"\s*\n--[ \t]*\n(?:{_BY}\s+)?[^\n]{{1,40}}$", holds=("\n--",)),
+    _at(Junk.SIGNATURE, rf"\s*\n{_WRITER}\s*#?\d{{0,6}}より$", last="り"),
     _at(Junk.HANDOVER, rf"(?:(?<=[.!?。])\s*|\s*\n+|\s+[—–-]+\s+){_HANDED}\s*[.!。]?$"),
-    _at(Junk.HANDOVER, r"\s*={2,}\s*(?:end|ende|終わり|handover|end\s+of\s+handover)?\s*={2,}$"),
-    _at(Junk.MARKDOWN, r"(?:\s*\n[ \t]*(?:[-=_*][ \t]?){3,40}|\s[-=_*]{3,40})$"),
-    _at(Junk.HTML, r"(?:\s*(?:<(?:br|hr)\s*/?>|&nbsp;))+$"),
+    _at(Junk.HANDOVER, r"\s*={2,}\s*(?:end|ende|終わり|handover|end\s+of\s+handover)?\s*={2,}$", last="="),
+    _at(Junk.MARKDOWN, r"(?:\s*\n[ \t]*(?:[-=_*][ \t]?){3,40}|\s[-=_*]{3,40})$", last="-=_*"),
+    _at(Junk.HTML, r"(?:\s*(?:<(?:br|hr)\s*/?>|&nbsp;))+$", last=">;"),
     _at(Junk.EMOJI, rf"(?:\s*{EMOJI}\ufe0f?){{2,}}$"),
 )
 
@@ -199,7 +233,7 @@ def _short_blank(run: re.Match[str]) -> str:
 
 
 def _one_off(text: str, policy: JunkPolicy, wanted: AbstractSet[Junk], found: set[Junk]) -> str:
-    for kind, pattern in _WRAPS:
+    for kind, pattern, *_ in _WRAPS:
         wrapped = pattern.match(text) if kind in wanted else None
         if wrapped and _worth(wrapped["in"]) and _is_one(wrapped):
             found.add(kind)
@@ -209,9 +243,9 @@ def _one_off(text: str, policy: JunkPolicy, wanted: AbstractSet[Junk], found: se
         if rest != text and _worth(rest):
             found.add(kind)
             return rest
-    for kind, pattern in (*_own(policy), *_HEADS, *_TAILS):
-        if kind in wanted and (rest := _without(text, pattern)):
-            found.add(kind)
+    for peel in (*_own(policy), *_HEADS, *_TAILS) if text else ():
+        if peel.kind in wanted and peel.may_be(text) and (rest := _without(text, peel.pattern)):
+            found.add(peel.kind)
             return rest
     return text
 
@@ -282,11 +316,16 @@ def count(text: str) -> int:
 
 def _undumped(text: str, policy: JunkPolicy) -> str:
     """Without a dump of metadata at an end, if all of its keys are known."""
-    fields = {field.casefold() for field in policy.fields}
+    fields = _fields(policy)
     for rest, inner in _dumps(text):
         if inner and inner <= fields and (len(inner) > 1 or inner <= _ALONE):
             return rest
     return text
+
+
+@lru_cache(maxsize=64)
+def _fields(policy: JunkPolicy) -> frozenset[str]:
+    return frozenset(field.casefold() for field in policy.fields)
 
 
 def _dumps(text: str) -> Iterator[tuple[str, set[str]]]:
@@ -300,10 +339,12 @@ def _dumps(text: str) -> Iterator[tuple[str, set[str]]]:
     if tail.endswith("}"):
         for rest, keys in _json_dumps(text[: max(0, len(text) - _WINDOW)], tail):
             yield (re.sub(r"\s?```(?:json)?\s?$", "", rest).strip() if fenced else rest), keys
-    boxed = re.search(r"\s*[\[(（]([^\[\]()（）\n]{3,300})[\])）]$", text)
+    closed = text.endswith(("]", ")", "）"))
+    boxed = re.search(r"\s*[\[(（]([^\[\]()（）\n]{3,300})[\])）]$", text) if closed else None
     if boxed:
         yield text[: boxed.start()].strip(), _keys(re.split(r"[,;|]", boxed[1]))
-    pairs = re.search(r"(?:\s+[\w-]{1,40}=[^\s=]{1,80})+$", text[-_WINDOW:])
+    tail = text[-_WINDOW:]
+    pairs = re.search(r"(?:\s+[\w-]{1,40}=[^\s=]{1,80})+$", tail) if "=" in tail else None
     if pairs:
         cut = max(0, len(text) - _WINDOW) + pairs.start()
         yield text[:cut].strip(), _keys(pairs.group().split())
@@ -350,6 +391,8 @@ def _unrepeated(text: str, _: JunkPolicy) -> str:
     `Run the tests. Commit. Run the tests.` is an order of work and stays.
     """
     parts = sentences(text)
+    if len(parts) == 1:
+        return text
     keys = [folded(part) for part in parts]
     for size in range(1, len(parts) // 2 + 1 if len(parts) <= 64 else 1):
         if len(parts) % size == 0 and keys == keys[:size] * (len(parts) // size):

@@ -37,6 +37,7 @@ from echoless.profiles import ActionKind
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
+from echoless.survivor import Standing
 from echoless.tally import Tally
 from echoless.vectors.spilling import Spill
 
@@ -209,8 +210,12 @@ def find(
     judged, settled = consult(consultation, memories, signals, judged, tally)
     protected = protected_among(store, memories, prior)
 
+    standing = Standing(chosen.profile.survivor, prior, chosen.profile.junk)
+
     def gather(verdicts: Sequence[Judged]) -> tuple[tuple[Group, ...], dict[str, str]]:
-        return make_groups(memories, verdicts, copies, apart, prior, protected, chosen, tally)
+        return make_groups(
+            memories, verdicts, copies, apart, prior, protected, chosen, tally, standing
+        )
 
     tell("grouping", 0, 0)
     groups, reasons = gather(judged)
