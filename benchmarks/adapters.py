@@ -180,8 +180,14 @@ def _row(name: str, size: int) -> str:
         said = run(*_PROGRAM, "--fill", name, str(size), url).output.strip()
         if said:
             return _line([name, f"not measured: {said}", *[""] * (len(HEAD) - 2)])
-        program = (*_PROGRAM, "--audit", url)
-        return _told(name, size, run(*program, "0"), run(*program, "1000"))
+        costs = [
+            run(
+                *(*_PROGRAM, "--audit", url, limit),
+                environment={"ECHOLESS_CACHE_DIR": f"{place}/cache-{limit}"},
+            )
+            for limit in ("0", "1000")
+        ]
+        return _told(name, size, *costs)
 
 
 def _filled(name: str, size: int, url: str) -> None:

@@ -216,11 +216,12 @@ def _body(lines: Sequence[dict[str, object]], share: float) -> str:
     return "\n".join(
         [
             "Memories of about 20 words with stored vectors, SQLite. In the store of three",
-            f"namespaces {share:.0%} of the memories, from all of it, are added or edited; in the one",
-            "of many all of these belong to one namespace in a hundred. The last run of each has empty",
-            "caches, and has to say the same: report, verdicts with evidence, plan. Whole processes,",
-            "start-up included. `kept`: verdicts taken over from an audit before; `looks`: what a",
-            "detector proposed in a namespace, taken over whole; `share`: of the first's CPU time.",
+            f"namespaces {share:.0%} of the memories, from all of it, are added or edited; in that",
+            "of many all of these belong to one namespace in a hundred. The last run of each has",
+            "empty caches, and has to say the same: report, verdicts with evidence, plan. Whole",
+            "processes, start-up included. `kept`: verdicts taken over from an audit before;",
+            "`looks`: what a detector proposed in a namespace, taken over whole; `share`: of the",
+            "first's CPU time.",
             "",
             f"| {' | '.join(_COLUMNS)} |",
             f"|{'---|' * len(_COLUMNS)}",

@@ -88,7 +88,6 @@ _DENSE: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _TRAIT: Final = re.compile(r"""["']?([\w-]{1,40})["']?\s*[:=]\s*[^,;:=\n]{1,120}""")
 
 
-
 class Peel(NamedTuple):
     """What may be taken off an end.
 
@@ -167,9 +166,7 @@ _TAILS: Final[tuple[Peel, ...]] = (
     ),
     _at(Junk.MOJIBAKE, "\ufffd{1,40}$", last="\ufffd"),
     _at(Junk.HASHTAGS, r"(?:\s+#[^\W\d][\w-]*)+$", holds=("#",)),
-    _at(
-        Junk.SAVED_MARK, rf"\s*{_OPEN}\s*{_SAVED}[^\])）】\n]{{0,40}}{_CLOSE}$", last="])）】"
-    ),
+    _at(Junk.SAVED_MARK, rf"\s*{_OPEN}\s*{_SAVED}[^\])）】\n]{{0,40}}{_CLOSE}$", last="])）】"),
     _at(
         Junk.CAPTURE_TIME,
         rf"\s*{_OPEN}\s*(?:{_CAPTURED}\W{{0,3}}(?:at\s|on\s|am\s)?)?{_STAMP}\s*{_CLOSE}$",
@@ -188,7 +185,11 @@ _TAILS: Final[tuple[Peel, ...]] = (
     _at(Junk.SIGNATURE, rf"\s*\n--[ \t]*\n(?:{_BY}\s+)?[^\n]{{1,40}}$", holds=("\n--",)),
     _at(Junk.SIGNATURE, rf"\s*\n{_WRITER}\s*#?\d{{0,6}}より$", last="り"),
     _at(Junk.HANDOVER, rf"(?:(?<=[.!?。])\s*|\s*\n+|\s+[—–-]+\s+){_HANDED}\s*[.!。]?$"),
-    _at(Junk.HANDOVER, r"\s*={2,}\s*(?:end|ende|終わり|handover|end\s+of\s+handover)?\s*={2,}$", last="="),
+    _at(
+        Junk.HANDOVER,
+        r"\s*={2,}\s*(?:end|ende|終わり|handover|end\s+of\s+handover)?\s*={2,}$",
+        last="=",
+    ),
     _at(Junk.MARKDOWN, r"(?:\s*\n[ \t]*(?:[-=_*][ \t]?){3,40}|\s[-=_*]{3,40})$", last="-=_*"),
     _at(Junk.HTML, r"(?:\s*(?:<(?:br|hr)\s*/?>|&nbsp;))+$", last=">;"),
     _at(Junk.EMOJI, rf"(?:\s*{EMOJI}\ufe0f?){{2,}}$"),
