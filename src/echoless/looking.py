@@ -116,30 +116,35 @@ class Search:
         """
         kept = self._kept if isinstance(detector, Steady) and detector.steady else None
         parts = [self._part(partition) for partition in partitions]
-        names, known = self._recalled(kept, use, parts)
-        fresh = []
+        names, known = self._recalled(kept, use, detector, parts)
+        fresh: list[tuple[bytes, Look, Sequence[Memory]]] = []
         for done, (part, name, look) in enumerate(zip(parts, names, known, strict=True)):
             tell(done)
             seen = look or self._seen(use.name, detector, part)
             self.taken_over += look is not None
             self._take(use.name, part, seen)
             # who is crowded hangs on an order, which is in the name of large partitions only
-            if look is None and (seen.crowds is None or self._large(part)):
+            if kept and not look and (seen.crowds is None or self._large(part)):
                 fresh.append((name, seen, part.memories))
-        if kept is not None:
+        if kept:
             kept.keep(fresh)
 
     def _recalled(
-        self, kept: KeptLooks | None, use: DetectorUse, parts: Sequence[_Part]
+        self,
+        kept: KeptLooks | None,
+        use: DetectorUse,
+        detector: Detector,
+        parts: Sequence[_Part],
     ) -> tuple[Sequence[bytes], Sequence[Look | None]]:
         """Names of looks, and the looks that are known."""
         if kept is None:
             return [b""] * len(parts), [None] * len(parts)
-        names = [
-            kept.named(use, part.memories, self._in_order(part).at if self._large(part) else None)
-            for part in parts
-        ]
+        names = [kept.named(use, detector, part.memories, self._ranks(part)) for part in parts]
         return names, kept.recall(names, [part.memories for part in parts])
+
+    def _ranks(self, part: _Part) -> Ints | None:
+        """The order, where what is proposed hangs on it."""
+        return self._in_order(part).at if self._large(part) else None
 
     @property
     def _stars(self) -> bool:

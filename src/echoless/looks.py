@@ -12,6 +12,7 @@ A file of the user's cache folder holds the looks: numbers, digests, and sentenc
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -105,16 +106,20 @@ class KeptLooks:
         self._tally = tally
         self._prints: dict[str, bytes] = {}
 
-    def named(self, use: DetectorUse, partition: Sequence[Memory], order: Ints | None) -> bytes:
+    def named(
+        self, use: DetectorUse, detector: object, partition: Sequence[Memory], order: Ints | None
+    ) -> bytes:
         """The name of a look.
 
         Args:
-            use: The detector, and how it is made.
+            use: How the detector was made.
+            detector: The detector.
             partition: By id.
             order: Positions, best survivor first, where the look hangs on it.
         """
-        made = (use.name, use.threshold, use.inclusive, canonical(use.settings), self._models)
-        told = blake2b(repr((self._rules, made)).encode(), digest_size=16)
+        maker = _source(type(detector).__module__), type(detector).__qualname__
+        made = use.name, use.threshold, use.inclusive, canonical(use.settings), self._models
+        told = blake2b(repr((self._rules, maker, made)).encode(), digest_size=16)
         told.update(self._print(partition))
         told.update(b"" if order is None else order.tobytes())
         return told.digest()
@@ -162,6 +167,13 @@ def _print_of(partition: Sequence[Memory]) -> bytes:
             told.update(b"%d %d\0" % (len(model), len(data)) + model + data)
     told.update(repr([(model, operating_point(model)) for model in sorted(models)]).encode())
     return told.digest()
+
+
+@cache
+def _source(module: str) -> tuple[str, str]:
+    """Where a detector comes from, with a digest of the file, which may be another package's."""
+    path = getattr(sys.modules.get(module), "__file__", None)
+    return module, sha256(Path(path).read_bytes() if path else b"").hexdigest()
 
 
 @cache
