@@ -21,7 +21,9 @@ SEED = 20261122
 KINDS = ("planted", "crowds", "real")
 
 
-def write(path: Path, kind: str, count: int, dimensions: int, threshold: float) -> None:
+def write(
+    path: Path, kind: str, count: int, dimensions: int, threshold: float
+) -> npt.NDArray[np.int64]:
     """Write unit vectors to an .npy file, block by block.
 
     Args:
@@ -33,10 +35,14 @@ def write(path: Path, kind: str, count: int, dimensions: int, threshold: float) 
         count: How many.
         dimensions: Of a vector; `real` brings its own.
         threshold: Of the join.
+
+    Returns:
+        Shape (pairs, 2), int64: pairs planted between the threshold and 1; none where texts are
+        real. Crowds may have moved some of them.
     """
     if kind == "real":
         np.save(path, real(count))
-        return
+        return np.empty((0, 2), dtype=np.int64)
     random = np.random.default_rng(SEED)
     made = np.lib.format.open_memmap(path, "w+", dtype=np.float32, shape=(count, dimensions))
     step = 1 << 16
@@ -54,6 +60,7 @@ def write(path: Path, kind: str, count: int, dimensions: int, threshold: float) 
             pairs = np.column_stack([np.full(len(some) - 1, some[0]), some[1:]])
             _plant(random, made, pairs, 0.985, 0.985)
     made.flush()
+    return planted
 
 
 def _directions(random: np.random.Generator, count: int, dimensions: int) -> Rows:

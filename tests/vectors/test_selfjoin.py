@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from echoless.compiled import COMPILED, compiled
 from echoless.vectors.banding import planes_for
 from echoless.vectors.crowd import DENSE, SEEN_ENOUGH
+from echoless.vectors.folding import copies_of, each_once
 from echoless.vectors.hyperplanes import layout_for
 from echoless.vectors.join import Join, pairs_above, row_norms
 from echoless.vectors.partners import kept_partners
@@ -289,6 +290,18 @@ def test_rows_may_be_mapped_from_a_file(tmp_path, kernels: bool) -> None:  # typ
         assert pairs(similar_pairs(mapped, 0.95, choice=choice)) == pairs(
             similar_pairs(rows, 0.95, choice=choice)
         )
+
+
+def test_equal_rows_that_are_mapped_from_a_file_do_not_come_into_memory(tmp_path: Path) -> None:
+    rows = np.repeat(rows_at(60, 64, 0.95), 9, axis=0)
+    np.save(tmp_path / "rows.npy", rows)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    copies = copies_of(mapped)
+    assert copies is not None
+    once = each_once(mapped, copies)
+    assert isinstance(once, np.memmap)
+    assert np.array_equal(once, rows[::9])
+    assert pairs(similar_pairs(mapped, 0.9, most=5)) == pairs(similar_pairs(rows, 0.9, most=5))
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

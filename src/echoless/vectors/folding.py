@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -59,6 +60,18 @@ def copies_of(rows: NDArray[np.float32]) -> Copies | None:
     classes = rank[of]
     starts = np.concatenate([[0], np.cumsum(np.bincount(classes, minlength=len(first)))])
     return Copies(first[order], classes, np.argsort(classes, kind="stable"), starts)
+
+
+def each_once(rows: NDArray[np.float32], copies: Copies) -> NDArray[np.float32]:
+    """The first row of each class; rows that are mapped from the disk stay there."""
+    if not isinstance(rows, np.memmap):
+        return rows[copies.first]
+    shape = len(copies.first), rows.shape[1]
+    with tempfile.TemporaryFile() as file:
+        made = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+    for some in blocks(len(made)):
+        made[some] = rows[copies.first[some]]
+    return made
 
 
 def _hashes(rows: NDArray[np.float32]) -> NDArray[np.uint64]:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from echoless.compiled import compiled
 from echoless.vectors.banding import MISS, bucket_pairs, planes_for, signature_bits, tables_of
-from echoless.vectors.folding import Copies, copies_of, unfolded, within
+from echoless.vectors.folding import Copies, copies_of, each_once, unfolded, within
 from echoless.vectors.hyperplanes import Layout, layout_for
 from echoless.vectors.join import Hits, Join, product_pairs, row_norms
 from echoless.vectors.scanning import scan_pairs
@@ -365,7 +365,7 @@ def similar_pairs(
         return
     star = most is not None
     yield from _filled(within(join, copies, star=star))
-    once = replace(join, rows=rows[copies.first], norms=join.norms[copies.first])
+    once = replace(join, rows=each_once(rows, copies), norms=join.norms[copies.first])
     for hits in _by(chosen, once, most, work):
         yield from _filled(unfolded(copies, hits, star=star))
 

@@ -1,0 +1,146 @@
+"""The join of vectors that lie on the disk: `python -m benchmarks.speed spilled`.
+
+`python -m benchmarks.speed spilled --sizes 1000000,5000000 [--dims 384] [--threshold 0.95]`
+
+The vectors are a file that is mapped, as a run maps those it put aside (`vectors/spilling.py`).
+Told is the memory that belongs to the process alone (Linux, `RssAnon`): pages of the file may leave
+at any time. Each join is a process of its own. Recall is of the planted pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final, Self
+
+import numpy as np
+
+from benchmarks.measure import RESULTS, keep, run
+from benchmarks.speed.vectors import write
+from echoless.vectors.selfjoin import Choice, similar_pairs
+
+NAME: Final = "speed_spilled"
+COMMAND: Final = "python -m benchmarks.speed spilled"
+PAIRS: Final = "pairs.npy"
+EVERY: Final = 0.02
+"""Seconds between two looks at the memory."""
+
+
+def main(argv: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--sizes", default="1000000,5000000")
+    parser.add_argument("--dims", type=int, default=384)
+    parser.add_argument("--threshold", type=float, default=0.95)
+    parser.add_argument("--json", action="store_true", help="lines only, nothing is stored")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    told = parser.parse_args(argv)
+    if told.child:
+        print(json.dumps(_joined(Path(told.child), told.threshold)))
+        return
+    lines = []
+    for size in map(int, told.sizes.split(",")):
+        lines.append(_measured(size, told.dims, told.threshold))
+        print(json.dumps(lines[-1]), flush=True)
+    if not told.json:
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (RESULTS / f"{NAME}.jsonl").write_text(text, "utf-8")
+        keep(NAME, "A join of vectors on the disk", f"{COMMAND} --sizes {told.sizes}", _body(lines))
+
+
+def _measured(size: int, dims: int, threshold: float) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vectors.npy"
+        np.save(path.with_name(PAIRS), write(path, "planted", size, dims, threshold))
+        cost = run(
+            *(sys.executable, "-m", "benchmarks.speed", "spilled", "--child", str(path)),
+            *("--threshold", str(threshold)),
+        )
+        return {
+            "method": "echoless",
+            "n": size,
+            "dims": dims,
+            "threshold": threshold,
+            "wall_s": round(cost.wall, 2),
+            "cpu_s": round(cost.cpu, 2),
+            "peak_mb": round(cost.peak_mb),
+            "vectors_mb": round(4e-6 * size * dims),
+            **json.loads(cost.output),
+        }
+
+
+def _joined(path: Path, threshold: float) -> dict[str, object]:
+    rows = np.load(path, mmap_mode="r")
+    chosen: list[Choice] = []
+    start = time.perf_counter()
+    with _Memory() as memory:
+        found: set[tuple[int, int]] = set()
+        for one, other, _ in similar_pairs(rows, threshold, told=chosen.append):
+            found.update(zip(one.tolist(), other.tolist(), strict=True))
+    ended = time.perf_counter()
+    pairs = np.sort(np.load(path.with_name(PAIRS)), axis=1)
+    cosines = np.concatenate(
+        [
+            np.einsum("ij,ij->i", *(rows[some[:, at]].astype(np.float64) for at in (0, 1)))
+            for some in np.array_split(pairs, max(1, len(pairs) // 4096))
+        ]
+    )
+    wanted = set(map(tuple, pairs[cosines >= threshold + 1e-6].tolist()))
+    return {
+        "join_s": round(ended - start, 2),
+        "own_mb": round(memory.most),
+        "pairs": len(found),
+        "recall": len(wanted & found) / len(wanted),
+        "way": chosen[0].method,
+    }
+
+
+class _Memory:
+    """The most memory of its own the process has while this is open, in MB of 10^6 bytes."""
+
+    def __init__(self) -> None:
+        self.most = 0.0
+        self._over = Event()
+        self._thread = Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(EVERY):
+            self.most = max(self.most, *_own())
+
+
+def _own() -> Iterator[float]:
+    for line in Path("/proc/self/status").read_text("ascii").splitlines():
+        if line.startswith("RssAnon:"):
+            yield int(line.split()[1]) * 1024 / 1e6
+
+
+def _body(lines: Sequence[dict[str, object]]) -> str:
+    rows = [
+        f"| {line['n']:,} | {line['dims']} | {line['vectors_mb']:,} | {line['own_mb']:,} "
+        f"| {line['join_s']} | {line['cpu_s']} | {line['pairs']:,} | {line['recall']:.6f} "
+        f"| {line['way']} |"
+        for line in lines
+    ]
+    return "\n".join(
+        [
+            "Vectors in a file that is mapped. *own*: memory that is the process's alone; pages of",
+            "the file come and go as there is room. Recall is of the planted pairs.",
+            "",
+            "| n | dims | vectors MB | own MB | join s | cpu s | pairs | recall | way |",
+            "|---|---|---|---|---|---|---|---|---|",
+            *rows,
+        ]
+    )
