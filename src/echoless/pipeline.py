@@ -39,6 +39,7 @@ from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
 from echoless.survivor import Standing
 from echoless.tally import Tally
+from echoless.uncollected import uncollected
 from echoless.vectors.spilling import Spill
 
 if TYPE_CHECKING:
@@ -187,19 +188,20 @@ def find(
     tally = Tally()
     consultation = open_consultation(chosen, tell)
     spill = Spill(tally)
-    memories = _scan(store, chosen, only, tally, tell, spill)
-    tell("folding", 0, 0)
-    marks = _standing_marks(store, memories, tally)
-    marked = {d: m.survivor for d, m in marks.items() if d in memories}
-    prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
-    apart = kept_apart(store.ledger, memories)
-    looked_at = eligible(memories, marked, tally, chosen.profile)
-    copies = fold(looked_at, chosen.profile, prior, apart, tally)
-    vectors = open_vectors(chosen, tally, tell, spill)
-    wanted = _touched(memories, copies, touching)
-    order = best_first(memories, copies, chosen.profile, prior)
-    proposed = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
-    signals = proposed.signals
+    with uncollected():
+        memories = _scan(store, chosen, only, tally, tell, spill)
+        tell("folding", 0, 0)
+        marks = _standing_marks(store, memories, tally)
+        marked = {d: m.survivor for d, m in marks.items() if d in memories}
+        prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
+        apart = kept_apart(store.ledger, memories)
+        looked_at = eligible(memories, marked, tally, chosen.profile)
+        copies = fold(looked_at, chosen.profile, prior, apart, tally)
+        vectors = open_vectors(chosen, tally, tell, spill)
+        wanted = _touched(memories, copies, touching)
+        order = best_first(memories, copies, chosen.profile, prior)
+        proposed = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
+        signals = proposed.signals
     judge = open_judge(chosen.profile, vectors, tally)
     kept = open_kept(judge, tally, enabled=chosen.cache)
 
@@ -209,7 +211,6 @@ def find(
     judged = judge_in_turn(signals, ask, tally)
     judged, settled = consult(consultation, memories, signals, judged, tally)
     protected = protected_among(store, memories, prior)
-
     standing = Standing(chosen.profile.survivor, prior, chosen.profile.junk)
 
     def gather(verdicts: Sequence[Judged]) -> tuple[tuple[Group, ...], dict[str, str]]:
@@ -217,15 +218,16 @@ def find(
             memories, verdicts, copies, apart, prior, protected, chosen, tally, standing
         )
 
-    tell("grouping", 0, 0)
-    groups, reasons = gather(judged)
-    for _ in range(ROUNDS):
-        centres = stranded(signals, judged, groups, copies)
-        more = ask(beside(memories, centres, chosen, vectors)) if centres else []
-        if not more:
-            break
-        judged = sorted([*judged, *more], key=lambda each: (each.a, each.b))
+    with uncollected():
+        tell("grouping", 0, 0)
         groups, reasons = gather(judged)
+        for _ in range(ROUNDS):
+            centres = stranded(signals, judged, groups, copies)
+            more = ask(beside(memories, centres, chosen, vectors)) if centres else []
+            if not more:
+                break
+            judged = sorted([*judged, *more], key=lambda each: (each.a, each.b))
+            groups, reasons = gather(judged)
     groups = tuple(g for g in groups if wanted is None or wanted & {g.survivor, *_behind(g)})
     return Findings(
         store=store.identity,

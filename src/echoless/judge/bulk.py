@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeGuard
 
@@ -16,6 +14,7 @@ from echoless.judge.base import Judge, Repeatable
 from echoless.judge.decide import FullJudge
 from echoless.model import Pair, Verdict
 from echoless.tally import Tally
+from echoless.uncollected import uncollected
 
 PROCESSES_FROM: Final = 10_000
 """Pairs from which other processes help. Each needs a second to start, as long as this process
@@ -68,26 +67,10 @@ def rulings(
 
 def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
     """What a judge of this process says of one batch."""
-    with _undisturbed():
+    with uncollected():
         verdicts = judge.judge_all(pairs)
         asked = judge.consulted(pairs) if keeping and isinstance(judge, Repeatable) else []
     return Ruled(verdicts, asked)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Without the collector of cycles.
-
-    It would look through the facts of all texts again and again, a tenth of the time, and none of
-    them is ever part of a cycle.
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _free() -> int:

@@ -1,0 +1,23 @@
+"""Work that makes many objects and no cycles, without the collector that looks for cycles."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the collector of cycles.
+
+    It looks through all there is again and again while millions of memories, facts and verdicts are
+    made, a tenth of the time, and none of them is ever part of a cycle.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
