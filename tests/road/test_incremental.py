@@ -326,6 +326,20 @@ def test_pairs_that_touch_some_memories_are_looked_for_anew(store: Store, looked
     assert result(find(store, safe())) == result(whole)
 
 
+def test_what_was_looked_at_before_a_run_broke_off_is_kept(
+    two_rooms: Store, looked: Looked
+) -> None:
+    def stop(stage: str, done: int, _all: int) -> None:
+        if stage == "looking (lexical)" and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        find(two_rooms, safe(), progress=stop)
+    looked.since()
+    assert find(two_rooms, safe()).taken_over == 5
+    assert looked.since() == [("lexical", 18)]
+
+
 @pytest.mark.parametrize("damage", [b"", b"no zlib", zlib.compress(b"{}"), None])
 def test_a_damaged_look_is_made_anew(
     store: Store, looked: Looked, own_cache: Path, damage: bytes | None
