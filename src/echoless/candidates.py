@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from echoless.detect import DetectorOptions, open_detector
 from echoless.model import Json, Memory
 from echoless.profiles import SAFE, DetectorUse, Profile
+from echoless.readings import Readings
 from echoless.settings import Settings
+from echoless.sources import digest_of
 from echoless.tally import Tally
 from echoless.text import is_blank, loose, unreadable, utf16_length
 from echoless.times import instant, now
@@ -105,7 +107,9 @@ def unfit(text: str) -> str | None:
     return "unreadable text" if unreadable(text) else None
 
 
-def folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str, ...]]:
+def folded(
+    memories: Iterable[Memory], profile: Profile, readings: Readings
+) -> dict[str, tuple[str, ...]]:
     """Identical texts of one partition, by the smallest id: judged once, whatever their number.
 
     To a judge that reads, `the demo is tomorrow` of two days are two texts. Where stored vectors
@@ -118,8 +122,15 @@ def folded(memories: Iterable[Memory], profile: Profile) -> dict[str, tuple[str,
             comparable = any(vector.data.strip(b"\0") for vector in memory.vectors)
             seen = (*seen, memory.vectors if comparable else memory.id)
         classes.setdefault((*profile.scope_of(memory), *seen), []).append(memory)
-    days = [same for each in classes.values() for same in _by_day(each, profile)]
-    return {min(ids): tuple(sorted(ids)) for ids in days}
+    days = {key: _by_day(same, profile) for key, same in classes.items() if len(same) > 1}
+    apart = {key: ids for key, ids in days.items() if len(ids) > 1}
+    tells = _telling_days((classes[key][0].content for key in apart), readings)
+    copies: dict[str, tuple[str, ...]] = {}
+    for key, same in classes.items():
+        split = key in apart and tells[same[0].content]
+        for ids in apart[key] if split else [[memory.id for memory in same]]:
+            copies[min(ids)] = tuple(sorted(ids))
+    return copies
 
 
 def folded_loosely(
@@ -157,23 +168,27 @@ def folded_loosely(
     return copies
 
 
-def _by_day(same: Sequence[Memory], profile: Profile) -> Iterator[list[str]]:
-    """Ids of identical texts; by the day they were made, if they tell a day from there."""
-    ids = [memory.id for memory in same]
-    if len(same) == 1 or profile.judge != "full" or len(same[0].content) > READ_FOR_DAYS:
-        yield ids
-        return
+def _by_day(same: Sequence[Memory], profile: Profile) -> list[list[str]]:
+    """Ids of identical texts by the day they were made; all together where days do not count."""
+    if profile.judge != "full" or len(same[0].content) > READ_FOR_DAYS:
+        return [[memory.id for memory in same]]
     days: dict[object, list[str]] = {}
     for memory in same:
         made = instant(memory.created_at)
         days.setdefault(None if made is None else made // DAY, []).append(memory.id)
-    yield from days.values() if len(days) > 1 and _tells_a_day(same[0].content) else [ids]
+    return list(days.values())
 
 
-def _tells_a_day(text: str) -> bool:
-    from echoless.judge.facts import facts_of  # noqa: PLC0415 - brings in the lexicons
+def _telling_days(texts: Iterable[str], readings: Readings) -> Mapping[str, bool]:
+    """Which texts tell a day from where their writer stands (`tomorrow`)."""
 
-    return facts_of(text).relative
+    def read(text: str) -> bool:
+        from echoless.judge.facts import facts_of  # noqa: PLC0415 - brings in the lexicons
+
+        return facts_of(text).relative
+
+    found = readings.of(f"days {digest_of('judge', 'text.py')}", texts, read)
+    return {text: bool(told) for text, told in found.items()}
 
 
 def candidates(

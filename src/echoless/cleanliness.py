@@ -12,11 +12,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple, cast
 
 from echoless.junk import EMPTY, Junk, JunkPolicy
-from echoless.model import Duplicate, Judged, Memory, Subsumes, merges
+from echoless.model import Duplicate, Json, Judged, Memory, Subsumes, merges
 from echoless.peeling import EMOJI, count, folded, peeled, sentences
+from echoless.readings import Readings
+from echoless.sources import digest_of
 
 MAX_LENGTH: Final = 20_000
 """Characters looked at, as many as the judge reads."""
@@ -31,6 +33,20 @@ class Grade(IntEnum):
     CLEAN = 0
     DRESSED = 1
     NOISY = 2
+
+
+class Carried(NamedTuple):
+    """What a text carries beside what it says.
+
+    Attributes:
+        grade: The class.
+        found: Kinds of junk it carries, in the order of `Junk`.
+        length: Characters of a text that carries junk, 0 of one that carries none: for ties only.
+    """
+
+    grade: Grade
+    found: tuple[Junk, ...]
+    length: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +73,11 @@ class Cleanliness:
     def share(self) -> float:
         """Part of its words that says something, 0 to 1."""
         return self.said / self.words if self.words else 1.0
+
+    @property
+    def carried(self) -> Carried:
+        """Without what it says."""
+        return Carried(self.grade, self.found, self.length)
 
 
 @lru_cache(maxsize=16_384)
@@ -86,6 +107,35 @@ def cleanliness(text: str, policy: JunkPolicy) -> Cleanliness:
         length=len(text) if kinds else 0,
         body=body,
     )
+
+
+def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dict[str, Carried]:
+    """What each of many texts carries; kept from run to run.
+
+    Args:
+        texts: Any texts.
+        policy: What counts as junk.
+        readings: Of this run and earlier ones.
+    """
+
+    def read(text: str) -> Json:
+        told = cleanliness(text, policy).carried
+        return [int(told.grade), list(told.found), told.length]
+
+    made = digest_of("cleanliness.py", "peeling.py", "junk.py", "judge", "text.py")
+    found = readings.of(f"carried {made} {policy!r}", texts, read)
+    return {
+        text: _carried(told) or cleanliness(text, policy).carried for text, told in found.items()
+    }
+
+
+def _carried(told: Json) -> Carried | None:
+    """As it was kept; None if it is damaged."""
+    try:
+        grade, found, length = cast("tuple[int, list[str], int]", told)
+        return Carried(Grade(grade), tuple(map(Junk, found)), int(length))
+    except (ValueError, TypeError):
+        return None
 
 
 def _grade(found: tuple[Junk, ...], said: int, words: int, policy: JunkPolicy) -> Grade:

@@ -11,6 +11,7 @@ from echoless.cleanliness import levelled
 from echoless.groups import SAME_BYTES, SAME_TEXT, Bonds, Group, gather
 from echoless.model import Judged, Memory
 from echoless.profiles import Profile
+from echoless.readings import Readings
 from echoless.settings import Settings
 from echoless.stores.base import Protects, Store
 from echoless.tally import Tally
@@ -22,6 +23,7 @@ def fold(
     prior: AbstractSet[str],
     apart: AbstractSet[tuple[str, str]],
     tally: Tally,
+    readings: Readings | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """Classes of texts that are one without a judge, by the member that stands for them.
 
@@ -31,9 +33,10 @@ def fold(
         prior: Survivors of earlier runs.
         apart: Pairs a person decided to keep both of.
         tally: Takes survivors that stay visible beside a better copy.
+        readings: What was read of texts in earlier runs.
     """
     if profile.folding == "bytes":
-        return folded(memories, profile)
+        return folded(memories, profile, readings or Readings(None, tally))
     by_id = {memory.id: memory for memory in memories}
     order = survivors.rank(memories, profile.survivor, prior, profile.junk)
     return folded_loosely((by_id[i] for i in order), profile, prior, apart, tally)

@@ -118,16 +118,18 @@ class Search:
         parts = [self._part(partition) for partition in partitions]
         names, known = self._recalled(kept, use, detector, parts)
         fresh: list[tuple[bytes, Look, Sequence[Memory]]] = []
-        for done, (part, name, look) in enumerate(zip(parts, names, known, strict=True)):
-            tell(done)
-            seen = look or self._seen(use.name, detector, part)
-            self.taken_over += look is not None
-            self._take(use.name, part, seen)
-            # who is crowded hangs on an order, which is in the name of large partitions only
-            if kept and not look and (seen.crowds is None or self._large(part)):
-                fresh.append((name, seen, part.memories))
-        if kept:
-            kept.keep(fresh)
+        try:
+            for done, (part, name, look) in enumerate(zip(parts, names, known, strict=True)):
+                tell(done)
+                seen = look or self._seen(use.name, detector, part)
+                self.taken_over += look is not None
+                self._take(use.name, part, seen)
+                # who is crowded hangs on an order, which is in the name of large partitions only
+                if kept and not look and (seen.crowds is None or self._large(part)):
+                    fresh.append((name, seen, part.memories))
+        finally:
+            if kept:
+                kept.keep(fresh)
 
     def _recalled(
         self,

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b, sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
@@ -29,6 +28,7 @@ from echoless.compiled import compiled
 from echoless.model import Json, Memory, canonical
 from echoless.profiles import DetectorUse, Profile
 from echoless.signals import Floats, Ints
+from echoless.sources import digest_of
 from echoless.tally import Tally
 from echoless.vectors.cache_file import AgingFile, cache_folder
 from echoless.vectors.calibration import operating_point
@@ -52,8 +52,10 @@ CREATE TABLE IF NOT EXISTS looks (
 _LARGEST: Final = 64 * 2**20
 """Bytes of one look beyond which it is not kept."""
 
-_MADE_WITH: Final = ("looking.py", "looks.py", "text.py", "model.py", "compiled.py", "signals.py")
-"""What looks are made with beside the folders `detect` and `vectors`."""
+_MADE_WITH: Final = (
+    *("detect", "vectors", "looking.py", "looks.py", "signals.py"),
+    *("text.py", "model.py", "compiled.py"),
+)
 
 Flags = NDArray[np.bool_]
 
@@ -176,15 +178,9 @@ def _source(module: str) -> tuple[str, str]:
     return module, sha256(Path(path).read_bytes() if path else b"").hexdigest()
 
 
-@cache
 def edition() -> str:
-    """32 hexadecimal digits over the source of all detectors and of what they are made with."""
-    home, told = files("echoless"), sha256(np.__version__.encode())
-    parts = [part for name in ("detect", "vectors") for part in (home / name).iterdir()]
-    parts += [home / name for name in _MADE_WITH]
-    for part in sorted((each for each in parts if each.is_file()), key=lambda each: each.name):
-        told.update(f"\0{part.name}\0".encode() + part.read_bytes())
-    return told.hexdigest()[:32]
+    """Names the source of all detectors and of what they are made with."""
+    return f"{digest_of(*_MADE_WITH)} {np.__version__}"
 
 
 # ------------------------------------------------------------------ as bytes

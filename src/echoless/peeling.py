@@ -156,7 +156,7 @@ _HEADS: Final[tuple[Peel, ...]] = (
     _at(Junk.EMOJI, rf"^(?:{EMOJI}\ufe0f?\s*){{2,}}"),
 )
 
-_TAILS: Final[tuple[Peel, ...]] = (
+TAILS: Final[tuple[Peel, ...]] = (
     # Damage at the end comes off, too: it must not hide the junk before it.
     _at(
         Junk.CUT_OFF,
@@ -244,7 +244,7 @@ def _one_off(text: str, policy: JunkPolicy, wanted: AbstractSet[Junk], found: se
         if rest != text and _worth(rest):
             found.add(kind)
             return rest
-    for peel in (*_own(policy), *_HEADS, *_TAILS) if text else ():
+    for peel in (*_own(policy), *_HEADS, *TAILS) if text else ():
         if peel.kind in wanted and peel.may_be(text) and (rest := _without(text, peel.pattern)):
             found.add(peel.kind)
             return rest

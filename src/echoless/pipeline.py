@@ -34,6 +34,7 @@ from echoless.model import (
 )
 from echoless.planning import Plan, make_plan
 from echoless.profiles import ActionKind
+from echoless.readings import open_readings
 from echoless.recovery import outdated
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
@@ -188,6 +189,7 @@ def find(
     tally = Tally()
     consultation = open_consultation(chosen, tell)
     spill = Spill(tally)
+    readings = open_readings(tally, enabled=chosen.cache)
     with uncollected():
         memories = _scan(store, chosen, only, tally, tell, spill)
         tell("folding", 0, 0)
@@ -196,7 +198,7 @@ def find(
         prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
         apart = kept_apart(store.ledger, memories)
         looked_at = eligible(memories, marked, tally, chosen.profile)
-        copies = fold(looked_at, chosen.profile, prior, apart, tally)
+        copies = fold(looked_at, chosen.profile, prior, apart, tally, readings)
         vectors = open_vectors(chosen, tally, tell, spill)
         wanted = _touched(memories, copies, touching)
         order = best_first(memories, copies, chosen.profile, prior)
@@ -211,7 +213,7 @@ def find(
     judged = judge_in_turn(signals, ask, tally)
     judged, settled = consult(consultation, memories, signals, judged, tally)
     protected = protected_among(store, memories, prior)
-    standing = Standing(chosen.profile.survivor, prior, chosen.profile.junk)
+    standing = Standing(chosen.profile.survivor, prior, chosen.profile.junk, readings)
 
     def gather(verdicts: Sequence[Judged]) -> tuple[tuple[Group, ...], dict[str, str]]:
         return make_groups(

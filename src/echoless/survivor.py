@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
-from echoless.cleanliness import Cleanliness, cleanliness
+from echoless.cleanliness import Carried, carried, cleanliness
 from echoless.errors import UsageError
 from echoless.groups import Group
 from echoless.junk import Junk, JunkPolicy
 from echoless.model import Judged, Memory, Subsumes
+from echoless.readings import Readings
 from echoless.text import loose, numbered, utf16_length
 from echoless.times import instant
 
@@ -83,11 +84,12 @@ _OUTRANKING: Final = frozenset({"recall"})
 _JUNK: Final = JunkPolicy()
 
 
-def _clean(policy: JunkPolicy) -> Criterion:
-    """The class of a text. Coarse: below it importance and use still have their say."""
+Read: TypeAlias = Callable[[Memory], Carried]
+"""What the text of a memory carries."""
 
-    def read(memory: Memory) -> Cleanliness:
-        return cleanliness(memory.content, policy)
+
+def _clean(read: Read) -> Criterion:
+    """The class of a text. Coarse: below it importance and use still have their say."""
 
     def tells(best: Memory, behind: Sequence[Memory]) -> str:
         carried = {kind for memory in behind for kind in read(memory).found}
@@ -100,23 +102,23 @@ def _clean(policy: JunkPolicy) -> Criterion:
     )
 
 
-def _bare(policy: JunkPolicy) -> Criterion:
+def _bare(read: Read) -> Criterion:
     """Of two that carry junk the shorter, where all else is equal, before the id is drawn."""
 
     def length(memory: Memory) -> int:
-        return cleanliness(memory.content, policy).length
+        return read(memory).length
 
     return Criterion(length, lambda m: f"{length(m)} characters with what it carries", reads=True)
 
 
-def _orders(junk: JunkPolicy) -> dict[str, tuple[Criterion, ...]]:
+def _orders(read: Read) -> dict[str, tuple[Criterion, ...]]:
     """Criteria by order; before each stand pinned and survivors of earlier runs, behind it the id.
 
     `composite` (wt-memory) and `recall` are contracts and keep their order, length included. In
     `recall` a survivor of an earlier run has to outrank what it takes.
     """
     return {
-        "safe": (_PROVENANCE, _clean(junk), _IMPORTANCE, _ACCESS, _FIRST, _bare(junk)),
+        "safe": (_PROVENANCE, _clean(read), _IMPORTANCE, _ACCESS, _FIRST, _bare(read)),
         "composite": (_COMPOSITE, _NEWEST),
         "provenance": (_PROVENANCE, _NEWEST),
         "newest": (_NEWEST,),
@@ -130,25 +132,43 @@ def _orders(junk: JunkPolicy) -> dict[str, tuple[Criterion, ...]]:
 class Standing:
     """An order of survivors; what was read from a memory is read once."""
 
-    def __init__(self, order: str, prior: AbstractSet[str], junk: JunkPolicy = _JUNK) -> None:
+    def __init__(
+        self,
+        order: str,
+        prior: AbstractSet[str],
+        junk: JunkPolicy = _JUNK,
+        readings: Readings | None = None,
+    ) -> None:
         """Choose the order.
 
         Args:
             order: Name of an order.
             prior: Survivors of earlier runs; sticky, in most orders before all but pinned memories.
             junk: What the order `safe` counts as junk.
+            readings: What was read of texts in earlier runs.
 
         Raises:
             UsageError: Unknown order.
         """
-        self.criteria = _criteria(order, junk)
+        self.criteria = _criteria(order, self._read)
+        self._junk = junk
+        self._readings = readings
+        self._carried: dict[str, Carried] = {}
         self.sticky = order not in _OUTRANKING
         self.prior = prior
         self._keys: dict[str, tuple[float | str, ...]] = {}
 
     def rank(self, memories: Iterable[Memory]) -> list[str]:
         """Ids, best survivor first."""
-        return [memory.id for memory in sorted(memories, key=self.key)]
+        told = list(memories)
+        if self._readings is not None and any(criterion.reads for criterion in self.criteria):
+            texts = (memory.content for memory in told if memory.id not in self._keys)
+            self._carried.update(carried(texts, self._junk, self._readings))
+        return [memory.id for memory in sorted(told, key=self.key)]
+
+    def _read(self, memory: Memory) -> Carried:
+        known = self._carried.get(memory.content)
+        return known or cleanliness(memory.content, self._junk).carried
 
     def key(self, memory: Memory) -> tuple[float | str, ...]:
         """Whether it is not pinned, whether it is no prior survivor, the criteria, the id."""
@@ -189,7 +209,7 @@ def roughly(order: str, prior: AbstractSet[str]) -> Callable[[Memory], tuple[flo
     Raises:
         UsageError: Unknown order.
     """
-    criteria = tuple(c for c in _criteria(order, _JUNK) if not c.reads)
+    criteria = tuple(c for c in _criteria(order, _unread) if not c.reads)
     sticky = order not in _OUTRANKING
 
     def key(memory: Memory) -> tuple[float | str, ...]:
@@ -199,8 +219,12 @@ def roughly(order: str, prior: AbstractSet[str]) -> Callable[[Memory], tuple[flo
     return key
 
 
-def _criteria(order: str, junk: JunkPolicy) -> tuple[Criterion, ...]:
-    orders = _orders(junk)
+def _unread(memory: Memory) -> Carried:
+    raise AssertionError(f"{memory.id} is read by no criterion")
+
+
+def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
+    orders = _orders(read)
     try:
         return orders[order]
     except KeyError:

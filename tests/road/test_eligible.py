@@ -10,10 +10,13 @@ from echoless import find, open_store
 from echoless.candidates import eligible, folded
 from echoless.model import Memory, Vector
 from echoless.profiles import LLM_MEMORY, SAFE
+from echoless.readings import Readings
 from echoless.settings import Settings
 from echoless.survivor import rank
 from echoless.tally import Tally
 from echoless.testing.stores import fill, simple
+
+NONE = Readings(None, Tally())
 
 
 def vector(*values: float) -> tuple[Vector, ...]:
@@ -40,11 +43,11 @@ def test_where_stored_vectors_decide_one_text_with_two_vectors_is_two() -> None:
         ("a", vector(1, 0)), ("b", vector(1, 0)), ("c", vector(0, 1)), ("d", ()), ("e", ()),
         ("f", vector(0, 0)), ("g", vector(0, 0)),
     )]  # fmt: skip
-    assert sorted(folded(same, LLM_MEMORY).values()) == [
+    assert sorted(folded(same, LLM_MEMORY, NONE).values()) == [
         ("a", "b"),
         *((id_,) for id_ in ("c", "d", "e", "f", "g")),
     ]
-    assert list(folded(same, SAFE).values()) == [("a", "b", "c", "d", "e", "f", "g")]
+    assert list(folded(same, SAFE, NONE).values()) == [("a", "b", "c", "d", "e", "f", "g")]
 
 
 def test_only_named_memories_take_part(tmp_path: Path) -> None:

@@ -10,12 +10,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from echoless import Findings, Memory, apply, deciding, find, looking, looks, open_store, plan
+from echoless import (
+    Findings,
+    Memory,
+    apply,
+    cleanliness,
+    deciding,
+    find,
+    looking,
+    looks,
+    open_store,
+    plan,
+    readings,
+)
 from echoless.auditing import findings_json
 from echoless.detect import BulkDetector, Proposed
 from echoless.detect.exact import ExactDetector
@@ -49,6 +62,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv(FOLDER, str(tmp_path / "cache"))
     monkeypatch.setattr(deciding, "KEPT_FROM", 1)
     monkeypatch.setattr(looks, "KEPT_FROM", 1)
+    monkeypatch.setattr(readings, "KEPT_FROM", 1)
     return tmp_path / "cache"
 
 
@@ -149,6 +163,7 @@ def test_few_pairs_leave_no_trace(
 ) -> None:
     monkeypatch.setattr(deciding, "KEPT_FROM", 10_000)
     monkeypatch.setattr(looks, "KEPT_FROM", 10_000)
+    monkeypatch.setattr(readings, "KEPT_FROM", 10_000)
     find(store, safe())
     assert not own_cache.exists()
 
@@ -311,6 +326,20 @@ def test_pairs_that_touch_some_memories_are_looked_for_anew(store: Store, looked
     assert result(find(store, safe())) == result(whole)
 
 
+def test_what_was_looked_at_before_a_run_broke_off_is_kept(
+    two_rooms: Store, looked: Looked
+) -> None:
+    def stop(stage: str, done: int, _all: int) -> None:
+        if stage == "looking (lexical)" and done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        find(two_rooms, safe(), progress=stop)
+    looked.since()
+    assert find(two_rooms, safe()).taken_over == 5
+    assert looked.since() == [("lexical", 18)]
+
+
 @pytest.mark.parametrize("damage", [b"", b"no zlib", zlib.compress(b"{}"), None])
 def test_a_damaged_look_is_made_anew(
     store: Store, looked: Looked, own_cache: Path, damage: bytes | None
@@ -347,6 +376,77 @@ def test_no_text_and_no_id_is_written_beside_what_is_proposed(
         told = [zlib.decompress(data) for (data,) in connection.execute("SELECT data FROM looks")]
     assert len(told) == len(DETECTORS)
     assert not any(word in each for each in told for word in (b"printer", b"Cleo", b"m-0"))
+
+
+# ------------------------------------------------------------------ what is read again
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Texts that were looked through for junk since this was emptied."""
+    told, body = list[str](), cleanliness._body
+
+    def counting(text: str, *rest: Any) -> object:
+        told.append(text)
+        return body(text, *rest)
+
+    monkeypatch.setattr(cleanliness, "_body", counting)
+    cleanliness.cleanliness.cache_clear()
+    return told
+
+
+COPIES = ["Ben: the demo is tomorrow", "The port is 5432. -- sent by agent 7", "The port is 5432."]
+
+
+@pytest.fixture
+def copies(store: Store) -> Store:
+    """A store of copies made on two days."""
+    with store.writing():
+        store.put(
+            [
+                Memory(id=f"{at}-{day}", content=text, created_at=f"2026-05-0{day}T08:00:00Z")
+                for at, text in enumerate(COPIES)
+                for day in (1, 2)
+            ]
+        )
+    return store
+
+
+def test_texts_are_not_read_again(copies: Store, read: list[str]) -> None:
+    first = find(copies, safe())
+    assert set(read) >= {*COPIES[1:]}
+    cleanliness.cleanliness.cache_clear()
+    read.clear()
+    second = find(copies, safe())
+    assert read == []
+    assert result(second) == result(first)
+    assert [len(group.members) for group in first.groups] == [3], "two days are two demos"
+
+
+def test_a_new_text_is_read_alone(copies: Store, read: list[str]) -> None:
+    find(copies, safe())
+    cleanliness.cleanliness.cache_clear()
+    read.clear()
+    with copies.writing():
+        copies.put([Memory(id="new", content="FYI: The port is 5432.")])
+    find(copies, safe())
+    assert read == ["FYI: The port is 5432."]
+
+
+@pytest.mark.parametrize("damage", ["", "null", "[9, [], 0]", '[0, ["none such"], 0]', "{", "7"])
+def test_a_damaged_reading_is_made_anew(copies: Store, own_cache: Path, damage: str) -> None:
+    whole = find(copies, safe())
+    with closing(sqlite3.connect(own_cache / readings.FILE_NAME)) as connection, connection:
+        connection.execute("UPDATE readings SET told = ? WHERE told LIKE '[%'", (damage,))
+    assert result(find(copies, safe())) == result(whole)
+
+
+def test_no_text_stands_in_the_readings(copies: Store, own_cache: Path) -> None:
+    find(copies, safe())
+    with closing(sqlite3.connect(own_cache / readings.FILE_NAME)) as connection:
+        told = [str(row) for row in connection.execute("SELECT * FROM readings")]
+    assert len(told) >= 3
+    assert not any(word in each for each in told for word in ("port", "demo", "Ben"))
 
 
 # ------------------------------------------------------------------ the same as a full run
