@@ -15,6 +15,7 @@ import resource
 import sys
 import tempfile
 import time
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,11 @@ SIZES = "10000,100000"
 PEERS = "datasketch,rensa,gaoya"
 SHINGLES = ("word", "gram3")
 NAMES = 50_000
-SLOWEST = {"datasketch": 200_000, "rensa": 200_000}
-"""Texts up to which a peer is run: beyond, minutes and tens of GB."""
+MOST = {
+    **{(method, kind): 200_000 for method in ("datasketch", "rensa") for kind in SHINGLES},
+    ("gaoya", "gram3"): 200_000,
+}
+"""Texts up to which a peer is run: beyond, many minutes or tens of GB."""
 
 LEFT_OUT = """\
 text-dedup 0.4 installs, but not beside this project (it holds back urllib3 and rich), and gives
@@ -148,12 +152,14 @@ def reference(texts: Texts, kind: str, least: float) -> tuple[NDArray[np.int64],
     per_text = 1 if kind == "word" else 20
     wanted = count if count <= 10_000 else max(1_000, 400_000_000 // (count * per_text))
     rows = np.arange(9, count, 10)[-wanted:] if wanted < count else np.arange(count)
-    sets = shingled(texts, kind)
     numbers: dict[str, int] = {}
-    members = np.array([numbers.setdefault(s, len(numbers)) for each in sets for s in each])
-    sizes = np.array([len(each) for each in sets])
+    members, sizes = array("i"), np.zeros(count, np.int64)
+    for at, text in enumerate(texts):
+        (each,) = shingled([text], kind)
+        members.extend(numbers.setdefault(s, len(numbers)) for s in each)
+        sizes[at] = len(each)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    held = csr_matrix((np.ones(len(members), np.int32), members, starts))
+    held = csr_matrix((np.ones(len(members), np.int32), np.asarray(members), starts))
     found: set[int] = set()
     turned = held.T.tocsr()
     for begin in range(0, len(rows), 50):
@@ -246,7 +252,7 @@ def main(argv: Sequence[str]) -> None:
             for kind in chosen.shingles.split(","):
                 truth = reference(texts, kind, chosen.threshold)
                 for method in ("echoless", *filter(None, chosen.peers.split(","))):
-                    if size <= SLOWEST.get(method, size):
+                    if size <= MOST.get((method, kind), size):
                         lines.append(measured(method, kind, chosen.threshold, source, truth))
                         print(json.dumps(lines[-1]), flush=True)
     if not chosen.json:

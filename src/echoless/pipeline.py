@@ -306,21 +306,22 @@ def plan_groups(
         untouched: Fields of the survivors that stay as they are: `tags`, `metadata`.
     """
     memories = findings.memories
-    return make_plan(
-        groups,
-        memories.__getitem__,
-        action=action or findings.settings.profile.action,
-        reasons=findings.reasons,
-        store=findings.store,
-        url=findings.url,
-        profile=findings.settings.profile.name,
-        settings=findings.settings.digest,
-        measure=measure(findings),
-        rewrites=rewrites,
-        rules=findings.rules,
-        untouched=untouched,
-        retained=findings.retained,
-    )
+    with uncollected():
+        return make_plan(
+            groups,
+            memories.__getitem__,
+            action=action or findings.settings.profile.action,
+            reasons=findings.reasons,
+            store=findings.store,
+            url=findings.url,
+            profile=findings.settings.profile.name,
+            settings=findings.settings.digest,
+            measure=measure(findings),
+            rewrites=rewrites,
+            rules=findings.rules,
+            untouched=untouched,
+            retained=findings.retained,
+        )
 
 
 def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
