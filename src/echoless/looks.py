@@ -147,8 +147,17 @@ class KeptLooks:
         Args:
             looks: Name, look, and the partition by id.
         """
-        told = ((name, packed(look, partition)) for name, look, partition in looks)
-        self._file.put({name: data for name, data in told if data is not None}, self._tally)
+        told: dict[bytes, bytes] = {}
+        for name, look, partition in looks:
+            data = packed(look, partition)
+            if data is not None:
+                told[name] = data
+                continue
+            self._tally.note(
+                f"{len(look.keys):,} pairs proposed among {len(partition):,} memories are too many "
+                "to keep; the next run will look again."
+            )
+        self._file.put(told, self._tally)
 
     def _print(self, partition: Sequence[Memory]) -> bytes:
         """Stands for texts, stored vectors and the points of their models."""
@@ -253,15 +262,7 @@ class LookFile(AgingFile):
     instead = "detectors looked at everything anew"
     table = "looks"
     things = "looks"
-
-    def __init__(self, path: Path, *, most_bytes: int = MOST_BYTES) -> None:
-        """Remember where; the file and its folder are made by the first `put`.
-
-        Args:
-            path: Of the file.
-            most_bytes: Size from which entries leave.
-        """
-        super().__init__(path, most_bytes=most_bytes)
+    most = MOST_BYTES
 
     def get(self, names: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
         """What is known of these names."""

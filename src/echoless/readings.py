@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from pathlib import Path
 from typing import Final
 
 from echoless.model import Json
@@ -41,15 +40,7 @@ class ReadingFile(AgingFile):
     instead = "texts were read anew"
     table = "readings"
     things = "readings"
-
-    def __init__(self, path: Path, *, most_bytes: int = MOST_BYTES) -> None:
-        """Remember where; the file and its folder are made when something is first kept.
-
-        Args:
-            path: Of the file.
-            most_bytes: Size from which entries leave.
-        """
-        super().__init__(path, most_bytes=most_bytes)
+    most = MOST_BYTES
 
     def get(self, keys: list[bytes], tally: Tally) -> dict[bytes, Json]:
         """What is known of these keys."""

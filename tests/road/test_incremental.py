@@ -368,6 +368,20 @@ def test_a_damaged_file_of_looks_costs_a_note_and_nothing_else(
     assert any("cache of proposals" in note for note in found.tally.notes)
 
 
+def test_what_is_too_much_to_keep_is_told_and_looked_at_again(
+    store: Store, looked: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = find(store, safe())
+    monkeypatch.setattr(looks, "_LARGEST", 1_000)
+    shutil.rmtree(looks.cache_folder())
+    looked.since()
+    for _ in range(2):
+        found = find(store, safe())
+        assert ("lexical", 36) in looked.since()
+        assert any("too many to keep" in note for note in found.tally.notes)
+        assert found.judged == whole.judged
+
+
 def test_no_text_and_no_id_is_written_beside_what_is_proposed(
     store: Store, own_cache: Path
 ) -> None:

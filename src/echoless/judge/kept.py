@@ -9,7 +9,6 @@ sentence in the report, nothing else. It holds no text: entries are named by dig
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from echoless.tally import Tally
@@ -57,15 +56,7 @@ class VerdictCache(AgingFile):
     instead = "pairs were judged anew"
     table = "verdicts"
     things = "verdicts"
-
-    def __init__(self, path: Path, *, most_bytes: int = MOST_BYTES) -> None:
-        """Remember where; the file and its folder are made by the first `put`.
-
-        Args:
-            path: Of the file.
-            most_bytes: Size from which entries leave.
-        """
-        super().__init__(path, most_bytes=most_bytes)
+    most = MOST_BYTES
 
     def get(self, keys: Sequence[bytes], tally: Tally) -> Mapping[bytes, Kept]:
         """What is known of these keys.

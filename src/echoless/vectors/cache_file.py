@@ -102,20 +102,22 @@ class AgingFile(CacheFile):
     Attributes:
         table: Its table, with the columns `key` and `used`: the day of its last use.
         things: What is kept in it, for a report.
+        most: Bytes from which entries leave.
     """
 
     table: ClassVar[str]
     things: ClassVar[str]
+    most: ClassVar[int]
 
-    def __init__(self, path: Path, *, most_bytes: int) -> None:
-        """Remember where.
+    def __init__(self, path: Path, *, most_bytes: int | None = None) -> None:
+        """Remember where; the file and its folder are made when something is first kept.
 
         Args:
             path: Of the file.
-            most_bytes: Size from which entries leave.
+            most_bytes: Size from which entries leave; `most` by default.
         """
         super().__init__(path)
-        self._most = most_bytes
+        self._most = self.most if most_bytes is None else most_bytes
 
     def _get(self, columns: str, keys: Sequence[bytes], tally: Tally) -> list[Any]:
         """Rows of key, day of use and some columns, of the keys that are there."""
