@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from echoless.profiles import DetectorUse, Profile
 from echoless.signals import Floats, Ints
 from echoless.sources import digest_of
 from echoless.tally import Tally
+from echoless.vectors.base import Vectoriser
 from echoless.vectors.cache_file import AgingFile, cache_folder
 from echoless.vectors.calibration import operating_point
 
@@ -80,30 +81,22 @@ class Look:
     tally: Tally = field(default_factory=Tally)
 
 
-@runtime_checkable
-class Models(Protocol):
-    """A vectoriser that tells what its vectors hang on but the memories."""
-
-    @property
-    def basis(self) -> str:
-        """Names encoder and rules."""
-        ...
-
-
 class KeptLooks:
     """Looks of earlier runs, and where those of this one go."""
 
-    def __init__(self, profile: Profile, models: object, looks: LookFile, tally: Tally) -> None:
+    def __init__(
+        self, profile: Profile, vectoriser: Vectoriser | None, looks: LookFile, tally: Tally
+    ) -> None:
         """Begin; nothing is read yet.
 
         Args:
             profile: Says how partners are chosen.
-            models: The vectoriser of the run, or None.
+            vectoriser: Of the run.
             looks: Where they lie.
             tally: Told if they cannot be read or kept.
         """
         self._rules = (edition(), profile.grouping, profile.pairs, compiled())
-        self._models = models.basis if isinstance(models, Models) else None
+        self._models = None if vectoriser is None else vectoriser.basis
         self._file = looks
         self._tally = tally
         self._prints: dict[str, bytes] = {}
@@ -274,15 +267,17 @@ class LookFile(AgingFile):
         self._put("data", list(looks.items()), tally)
 
 
-def open_looks(profile: Profile, models: object, memories: int, tally: Tally) -> KeptLooks | None:
+def open_looks(
+    profile: Profile, vectoriser: Vectoriser | None, memories: int, tally: Tally
+) -> KeptLooks | None:
     """The looks of this user's earlier runs; None where it is not worth keeping any.
 
     Args:
         profile: Of the run.
-        models: Its vectoriser, or None.
+        vectoriser: Of the run.
         memories: How many are looked at.
         tally: Told if they cannot be read or kept.
     """
     if memories < KEPT_FROM:
         return None
-    return KeptLooks(profile, models, LookFile(cache_folder() / FILE_NAME), tally)
+    return KeptLooks(profile, vectoriser, LookFile(cache_folder() / FILE_NAME), tally)

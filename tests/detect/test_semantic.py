@@ -133,6 +133,8 @@ class Parts:
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         self._matrix = Matrix("m", owners.astype(np.int64), rows)
 
+    basis = "given"
+
     def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
         return [self._matrix]
 

@@ -65,6 +65,11 @@ class Matrix:
 class Vectoriser(Protocol):
     """Gives comparable vectors for memories: stored ones, or made by an encoder and cached."""
 
+    @property
+    def basis(self) -> str:
+        """Names all that its matrices hang on but the memories: the model, and when it is asked."""
+        ...
+
     def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
         """Vectors of the memories, one matrix for each (model, dimensions) met.
 
