@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.tally import Tally
 from echoless.text import content_key
-from echoless.vectors.cache_file import CacheFile, cache_folder
+from echoless.vectors.cache_file import AT_ONCE, CacheFile, cache_folder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 FILE_NAME: Final = "vectors.sqlite3"
-
-_AT_ONCE: Final = 500
-"""Keys in one query; SQLite took 999 variables at most before 3.32. More at a time, a table of keys
-or a JSON list of them to join with took as long: 6 microseconds a vector."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS vectors (
@@ -123,8 +119,8 @@ def _select(
     connection: sqlite3.Connection, keys: Sequence[str], model: str
 ) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = []
-    for start in range(0, len(keys), _AT_ONCE):
-        some = keys[start : start + _AT_ONCE]
+    for start in range(0, len(keys), AT_ONCE):
+        some = keys[start : start + AT_ONCE]
         marks = ",".join("?" * len(some))
         query = f"SELECT key, data FROM vectors WHERE model = ? AND key IN ({marks})"
         found.extend(connection.execute(query, (model, *some)))

@@ -25,7 +25,8 @@ _STALE: Final = 7
 """Days after which an entry that is read is written down as used: most reads write nothing."""
 
 AT_ONCE: Final = 500
-"""Keys in one query; SQLite took 999 variables at most before 3.32."""
+"""Keys in one query; SQLite took 999 variables at most before 3.32. More at a time, a table of keys
+or a JSON list of them to join with took as long: 6 microseconds a vector."""
 
 
 def cache_folder() -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from echoless.compiled import compiled
 from echoless.vectors.join import Hits, Join, cosines
 from echoless.vectors.signing import blocks
+from echoless.vectors.spilling import mapped
 from echoless.vectors.threads import in_order
 
 _COMPILED_FROM: Final = 20_000
@@ -63,12 +63,17 @@ def copies_of(rows: NDArray[np.float32]) -> Copies | None:
 
 
 def each_once(rows: NDArray[np.float32], copies: Copies) -> NDArray[np.float32]:
-    """The first row of each class; rows that are mapped from the disk stay there."""
+    """The first row of each class; rows that are mapped from the disk stay there.
+
+    Returns:
+        Shape (classes, dimensions), float32.
+
+    Raises:
+        StoreFull: There is no room for them on the disk.
+    """
     if not isinstance(rows, np.memmap):
         return rows[copies.first]
-    shape = len(copies.first), rows.shape[1]
-    with tempfile.TemporaryFile() as file:
-        made = np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+    made = mapped((len(copies.first), rows.shape[1]))
     for some in blocks(len(made)):
         made[some] = rows[copies.first[some]]
     return made

@@ -124,6 +124,18 @@ class SpilledVector(Vector):
         return f"SpilledVector({self.model!r}, {self.dimensions} components on the disk)"
 
 
+def mapped(shape: tuple[int, int]) -> NDArray[np.float32]:
+    """An array of (rows, dimensions), float32, in a temporary file without a name.
+
+    Raises:
+        StoreFull: There is no room for it.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    with _speaking(), tempfile.TemporaryFile() as file:
+        return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+
+
 class Spill:
     """What a run does with vectors: the first stay in memory, the others go to the disk."""
 
@@ -175,8 +187,7 @@ class Spill:
         if 4 * shape[0] * shape[1] <= self._memory:
             return np.empty(shape, dtype=np.float32)
         self._note()
-        with _speaking(), tempfile.TemporaryFile() as file:
-            return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
+        return mapped(shape)
 
     def _note(self) -> None:
         self._tally.note(
