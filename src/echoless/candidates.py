@@ -122,8 +122,11 @@ def folded(
             comparable = any(vector.data.strip(b"\0") for vector in memory.vectors)
             seen = (*seen, memory.vectors if comparable else memory.id)
         classes.setdefault((*profile.scope_of(memory), *seen), []).append(memory)
-    days = {key: _by_day(same, profile) for key, same in classes.items() if len(same) > 1}
-    apart = {key: ids for key, ids in days.items() if len(ids) > 1}
+    apart = {
+        key: days
+        for key, same in classes.items()
+        if len(same) > 1 and len(days := _by_day(same, profile)) > 1
+    }
     tells = _telling_days((classes[key][0].content for key in apart), readings)
     copies: dict[str, tuple[str, ...]] = {}
     for key, same in classes.items():

@@ -199,11 +199,11 @@ def find(
         apart = kept_apart(store.ledger, memories)
         looked_at = eligible(memories, marked, tally, chosen.profile)
         copies = fold(looked_at, chosen.profile, prior, apart, tally, readings)
-        vectors = open_vectors(chosen, tally, tell, spill)
-        wanted = _touched(memories, copies, touching)
-        order = best_first(memories, copies, chosen.profile, prior)
-        proposed = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
-        signals = proposed.signals
+    vectors = open_vectors(chosen, tally, tell, spill)
+    wanted = _touched(memories, copies, touching)
+    order = best_first(memories, copies, chosen.profile, prior)
+    proposed = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
+    signals = proposed.signals
     judge = open_judge(chosen.profile, vectors, tally)
     kept = open_kept(judge, tally, enabled=chosen.cache)
 

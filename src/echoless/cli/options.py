@@ -83,7 +83,7 @@ no_cache_option = click.option(
     flag_value=False,
     default=None,
     type=bool,
-    help="Neither read nor write the caches of vectors, proposals and verdicts.",
+    help="Neither read nor write the caches of vectors, readings, proposals and verdicts.",
 )
 
 verifier_option = click.option(

@@ -117,6 +117,9 @@ class Directions:
         """`count` planes of which each catches as much of the distances as the next.
 
         A bound counts coordinates, and one in which nothing differs counts for nothing.
+
+        Returns:
+            Shape (count, dimensions), float32, orthonormal.
         """
         kept = turned(count)
         if count < self._units.shape[1]:
@@ -128,6 +131,9 @@ class Directions:
 
         Beyond `_WHOLE` dimensions by subspace iteration (Golub, Van Loan, Matrix Computations, 4th
         ed., 8.2.4): any orthonormal planes would be right, so a few rounds are enough.
+
+        Returns:
+            Shape (count, dimensions), float32, orthonormal.
         """
         if self._units.shape[1] <= _WHOLE:
             return self._all[:count]
