@@ -203,6 +203,11 @@ def test_the_exact_way_stays_exact_where_bits_tell_nothing() -> None:
     assert choose(Join(rows, row_norms(rows), 0.2), exact=True).method == "product"
 
 
+def test_directions_are_weighed_by_rows_they_were_not_fitted_to() -> None:
+    rows = rows_at(20_000, 384, 0.9)  # in all directions: none of them tells more than others
+    assert choose(Join(rows, row_norms(rows), 0.8), exact=True).method == "product"
+
+
 def test_the_choice_does_not_hang_on_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_at(40_000, 128, 0.9)
     join = Join(rows, row_norms(rows), 0.95)

@@ -77,8 +77,8 @@ def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) ->
 def any_passes(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:
     """Which of `QUERIES` queries from `row` on some row of a tile passes the first test with.
 
-    A bit each, the first query's lowest; `told` takes what was found of every row. `over` lays
-    words of bits over each other two by two.
+    A bit each, the first query's lowest; `told` takes, for each query, a bit of every row of the
+    tile. `over` lays words of bits over each other two by two.
     """
     raise NotImplementedError  # compiled code takes one of those below
 
@@ -96,24 +96,6 @@ def _any_bits(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: A
 @overload(any_passes, jit_options={"nogil": True})
 def _choose_any(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:  # noqa: ARG001
     return _any_short if isinstance(tile.dtype, types.Float) else _any_bits
-
-
-def passes(told: Any, limit: Any) -> Any:
-    """Whether one row passes, by what `any_passes` told of it."""
-    raise NotImplementedError
-
-
-def _few_bits(told: Any, limit: Any) -> Any:
-    return told <= limit
-
-
-def _long_product(told: Any, limit: Any) -> Any:
-    return told >= limit
-
-
-@overload(passes, jit_options={"nogil": True})
-def _choose_one(told: Any, limit: Any) -> Any:  # noqa: ARG001
-    return _long_product if isinstance(told, types.Float) else _few_bits
 
 
 # ------------------------------------------------------------------ rows against all before them
@@ -134,16 +116,21 @@ def sift(
     hits: int,
     done: Any,
 ) -> Any:
-    """Hits of a row in one tile, whose first row is `before`."""
-    for lane in range(min(LANES, row - before)):
-        if not passes(told[lane], limits[0]):
-            continue
-        done[0] += 1
-        if close(strong, row, before + lane, limits[1]):
-            done[1] += 1
-            if hit(rows, inverse, terms, seen, before + lane, row):
-                found[0, hits], found[1, hits] = before + lane, row
-                hits += 1
+    """Hits of a row in one tile, whose first row is `before`; `told` has a bit for each of it."""
+    for w in range(told.shape[0]):
+        passed, first = told[w], before + 64 * w
+        while passed:
+            lowest = passed & (~passed + np.uint64(1))
+            other = first + int(popcount(lowest - np.uint64(1)))
+            passed ^= lowest
+            if other >= row:
+                break
+            done[0] += 1
+            if close(strong, row, other, limits[1]):
+                done[1] += 1
+                if hit(rows, inverse, terms, seen, other, row):
+                    found[0, hits], found[1, hits] = other, row
+                    hits += 1
     return hits
 
 
@@ -167,7 +154,7 @@ def scan(
     """Rows of a span against all before them: hits, and the group and row to go on with."""
     hits, first, last = 0, span[0], span[1]
     group, row = position[0], position[1]
-    told = np.empty(QUERIES * LANES, dtype=tiles.dtype)
+    told = np.empty((QUERIES, LANES // 64), dtype=np.uint64)
     while group * GROUP * LANES < last:
         row = max(row, first, group * GROUP * LANES + 1)
         while row < last:
@@ -182,8 +169,8 @@ def scan(
                 for q in range(QUERIES):
                     if passed >> q & 1:
                         hits = sift(
-                            told[q * LANES : (q + 1) * LANES], at * LANES, row + q, strong, rows,
-                            inverse, limits, terms, seen, found, hits, done,
+                            told[q], at * LANES, row + q, strong, rows, inverse, limits, terms,
+                            seen, found, hits, done,
                         )  # fmt: skip
             row += QUERIES
         group, row = group + 1, first

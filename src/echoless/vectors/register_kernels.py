@@ -76,23 +76,23 @@ def _tested(test: _Test, context: Any, builder: Any, signature: Any, arguments: 
         builder.gep(queries.data, [builder.add(first, builder.mul(_INDEX(q), across))])
         for q in range(QUERIES)
     ]
+    lanes = test.wide * _REGISTERS
+    flags = builder.bitcast(into.data, ir.IntType(lanes).as_pointer())
     terms = builder.sdiv(builder.extract_value(tile.shape, 0), _INDEX(LANES))
     limit = _everywhere(builder, arguments[3], test)
     passed = cgutils.alloca_once_value(builder, _INDEX(0))  # type: ignore[no-untyped-call]
-    with cgutils.for_range_slice(
-        builder, _INDEX(0), _INDEX(LANES), _INDEX(test.wide * _REGISTERS), _INDEX
-    ) as (lane, _):
+    with cgutils.for_range_slice(builder, _INDEX(0), _INDEX(LANES), _INDEX(lanes), _INDEX) as (
+        lane,
+        _,
+    ):
         sums = _stretch(test, builder, builder.gep(tile.data, [lane]), rows, terms)
+        stretch = builder.sdiv(lane, _INDEX(lanes))
         for q, of_query in enumerate(sums):
-            told = _INDEX(0)
-            for at, each in enumerate(of_query):
-                place = builder.gep(
-                    into.data, [builder.add(lane, _INDEX(q * LANES + at * test.wide))]
-                )
-                builder.store(each, _as_register(builder, place, test), align=4)
-                hit = _any(builder, test.passing(builder, each, limit), test.wide)
-                told = builder.or_(told, builder.zext(hit, _INDEX))
-            builder.store(builder.or_(builder.load(passed), builder.shl(told, _INDEX(q))), passed)
+            told = _flags(test, builder, [test.passing(builder, each, limit) for each in of_query])
+            at = builder.add(stretch, _INDEX(q * LANES // lanes))
+            builder.store(told, builder.gep(flags, [at]), align=1)
+            hit = builder.zext(builder.icmp_unsigned("!=", told, told.type(0)), _INDEX)
+            builder.store(builder.or_(builder.load(passed), builder.shl(hit, _INDEX(q))), passed)
     return builder.load(passed)
 
 
@@ -144,9 +144,14 @@ def _everywhere(builder: Any, value: Any, test: _Test) -> Any:
     return builder.shuffle_vector(first, nothing, lanes)
 
 
-def _any(builder: Any, hit: Any, wide: int) -> Any:
-    bits = ir.IntType(wide)
-    return builder.icmp_unsigned("!=", builder.bitcast(hit, bits), bits(0))
+def _flags(test: _Test, builder: Any, passing: Sequence[Any]) -> Any:
+    """One number of a bit for each lane of a stretch, the first lane's lowest."""
+    kind = ir.IntType(test.wide * _REGISTERS)
+    told = kind(0)
+    for at, lanes in enumerate(passing):
+        bits = builder.zext(builder.bitcast(lanes, ir.IntType(test.wide)), kind)
+        told = builder.or_(told, builder.shl(bits, kind(at * test.wide)))
+    return told
 
 
 def _called(builder: Any, name: str, vector: Any, values: Sequence[Any]) -> Any:
@@ -187,7 +192,8 @@ products: Any = _compiled(_Test(ir.FloatType(), _FLOATS, 1, _term, _multiply_add
 
 Called in compiled code as `products(tile, queries, row, limit, into)`: `tile` as float32 term by
 term, `queries` of shape (rows, terms), float32, contiguous, the first row, the limit in float32,
-and room for `QUERIES * LANES` products.
+and `QUERIES * LANES / 64` words of uint64, which take a bit for each query and row of the tile,
+the first row's lowest.
 """
 
 # ------------------------------------------------------------------ bits of words
@@ -220,7 +226,7 @@ counts: Any = _compiled(_Test(_INDEX, _WORDS, 1, partial(_sides, 1), _count, _at
 
 Called in compiled code as `counts(tile, queries, row, limit, into)`: `tile` as uint64 word by word,
 `queries` of shape (rows, 2 * words), uint64, contiguous: words, then which of their bits count; the
-first row, the most bits in uint64, and room for `QUERIES * LANES` counts.
+first row, the most bits in uint64, and room for bits as above.
 """
 
 counts_laid_over: Any = _compiled(_Test(_INDEX, _WORDS, 2, partial(_sides, 2), _count, _at_most))

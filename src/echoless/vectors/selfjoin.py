@@ -148,25 +148,30 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
         return product
     if dimensions < 64 or not 0.0 < join.threshold <= 1.0:
         return product
-    units = _sampled(join)
-    mean = centre_of(units)
+    fitted, held = _sampled(join)
+    mean = centre_of(fitted)
     origin = np.zeros(dimensions, dtype=np.float32)
     ways = [_Way(product.cost + (_START if few else 0.0), lambda: product)]
     centre = origin if mean is None else mean
-    directions = Directions(units, centre)
-    ways += [*_bounds(join, units, directions), *_prefixes(join, units, directions)]
+    directions = Directions(fitted, centre)
+    ways += [*_bounds(join, held, directions), *_prefixes(join, held, directions)]
     if not exact and not few:
         for centre, radius in ((origin, 1.0), *_centred(join, mean)):
-            lie = _lie(units, centre)
+            lie = _lie(held, centre)
             ways += [_odds(join, lie, radius), *_bands(join, lie, radius, recall)]
     return min(ways, key=lambda way: way.cost).ready()
 
 
-def _sampled(join: Join) -> Floats:
-    """Unit rows from all over the place, four times `SAMPLE`."""
-    places = np.unique(np.linspace(0, len(join.rows) - 1, 4 * SAMPLE).astype(np.int64))
+def _sampled(join: Join) -> tuple[Floats, Floats]:
+    """Unit rows from all over: `4 * SAMPLE` to fit directions to, others to weigh ways by.
+
+    Directions fit the rows they were made of better than the rest: in rows of all directions
+    (384 dimensions, threshold .8) they let through 8 pairs of a million, and 13 % of the others.
+    """
+    places = np.unique(np.linspace(0, len(join.rows) - 1, 5 * SAMPLE).astype(np.int64))
     units: Floats = (join.rows[places] / join.norms[places, None]).astype(np.float32)
-    return units
+    held = np.arange(len(units)) % 5 == 0
+    return units[~held], units[held]
 
 
 def _centred(join: Join, mean: Floats | None) -> Iterator[tuple[Floats, float]]:
@@ -189,20 +194,20 @@ class _Lie:
     apart: NDArray[np.float64]
 
 
-def _lie(units: Floats, centre: Floats) -> _Lie:
-    dimensions = units.shape[1]
+def _lie(held: Floats, centre: Floats) -> _Lie:
+    dimensions = held.shape[1]
     frame = Frame(centre, random_planes(64 * min(6, dimensions // 64), dimensions))
-    signs = np.where(frame.coordinates(units[::4]) >= 0, np.float32(1), np.float32(-1))
+    signs = np.where(frame.coordinates(held) >= 0, np.float32(1), np.float32(-1))
     agree = (signs @ signs.T)[np.triu_indices(len(signs), k=1)]
     return _Lie(frame, (1.0 - agree.astype(np.float64) / len(frame.planes)) / 2.0)
 
 
-def _bounds(join: Join, units: Floats, directions: Directions) -> Iterator[_Way]:
+def _bounds(join: Join, held: Floats, directions: Directions) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
     whole = dimensions // 64
     for words in sorted({whole, ceil(whole * 2 / 3)} & set(range(1, 25))):
         frame = Frame(directions.centre, directions.even(64 * words))
-        at = frame.coordinates(units[::4])
+        at = frame.coordinates(held)
         spread = float(np.sqrt((at**2).mean()))
         for weak in WEAK:
             bound = bound_for(join.threshold, frame, spread, weak)
@@ -229,25 +234,25 @@ def _counted_once(signs: Floats, counted: Floats) -> Floats:
     return told
 
 
-def _prefixes(join: Join, units: Floats, directions: Directions) -> Iterator[_Way]:
+def _prefixes(join: Join, held: Floats, directions: Directions) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
     widest = directions.widest(min(max(_PREFIXES), dimensions // 2))
     for planes in _PREFIXES:
         sieve = PrefixSieve(Frame(directions.centre, widest[:planes]))
-        through = _let_through_prefix(sieve, units[::4], join.threshold)
+        through = _let_through_prefix(sieve, held, join.threshold)
         cost = (
             _START
             + count * (0.01 * dimensions * planes + 3.0 * dimensions)
-            + _pairs(count) * (0.02 + 0.0135 * (planes + 3) + 150.0 * through)
+            + _pairs(count) * (0.02 + 0.0135 * (planes + 3) + 80.0 * through)
         )
         yield _Way(cost, partial(Choice, "prefix", 1.0, cost, sieve=sieve))
 
 
-def _let_through_prefix(sieve: PrefixSieve, units: Floats, threshold: float) -> float:
-    short = sieve.short(units)
+def _let_through_prefix(sieve: PrefixSieve, held: Floats, threshold: float) -> float:
+    short = sieve.short(held)
     product = short @ np.concatenate([short[:, :-2], short[:, :-3:-1]], axis=1).T
-    passed = int((product >= sieve.floor(threshold)).sum()) - len(units)
-    return passed / (len(units) * (len(units) - 1))
+    passed = int((product >= sieve.floor(threshold)).sum()) - len(held)
+    return passed / (len(held) * (len(held) - 1))
 
 
 def _pairs(count: int) -> float:
