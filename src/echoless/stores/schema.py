@@ -30,10 +30,14 @@ def _memories(db: sqlite3.Connection) -> None:
         " metadata TEXT NOT NULL DEFAULT '{}', extra TEXT NOT NULL DEFAULT '{}')"
     )
     db.execute("CREATE INDEX memories_namespace ON memories(namespace)")
+    # With row ids: a table without them is an index, which keeps at most a quarter of a page of an
+    # entry in its place, so that every vector of 384 dimensions took a page of its own
+    # (https://www.sqlite.org/withoutrowid.html). Older files have it so, and are read and written
+    # by the same statements.
     db.execute(
         "CREATE TABLE vectors (seq INTEGER NOT NULL REFERENCES memories(seq) ON DELETE CASCADE,"
         " model TEXT NOT NULL, dimensions INTEGER NOT NULL, data BLOB NOT NULL,"
-        " PRIMARY KEY (seq, model)) WITHOUT ROWID"
+        " PRIMARY KEY (seq, model))"
     )
 
 
