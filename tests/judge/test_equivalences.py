@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from echoless.judge.facts import Facts, anchored, facts_of
+from echoless.judge.language import lexicon, units
 from echoless.judge.loose import match_loosely
-from echoless.judge.scan import Kind, Token
+from echoless.judge.scan import Kind, Token, scan
 
 VALUES = {Kind.NUMBER, Kind.UNIT, Kind.DATE, Kind.VERSION, Kind.IDENTIFIER, Kind.PATH}
 
@@ -136,6 +137,8 @@ SAME_KEYS = {
     "weekday-range-de": ("Offen Mo-Fr im Winter", "Offen Montag bis Freitag im Winter"),
     "weekday-list-de": ("Training Di und Do", "Training dienstags und donnerstags"),
     "weekday-range-en": ("Open Mon–Fri", "Open Monday to Friday"),
+    "inch-behind-digits": ("The screen has 27in", "The screen has 27 inches"),
+    "tonnes-behind-digits": ("Der Kran hebt 5 t", "Der Kran hebt 5 Tonnen"),
     "weekday-list-ja": ("月・水・金に開く", "月曜・水曜・金曜に開く"),
 }  # fmt: skip
 
@@ -143,6 +146,22 @@ SAME_KEYS = {
 @pytest.mark.parametrize(("a", "b"), SAME_KEYS.values(), ids=SAME_KEYS.keys())
 def test_one_value_in_two_forms_has_one_key(a: str, b: str) -> None:
     assert values_of(a) == values_of(b) != []
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ja"])
+def test_whatever_may_stand_behind_digits_as_a_unit_is_known(language: str) -> None:
+    lex = lexicon(language)
+    spelled = {each for unit in units() for each in (unit, unit.upper(), unit.title())}
+    for unit in sorted(spelled | set("dglLVWvwmt") | {"in", "Mon", "mon"}):
+        for text in (
+            f"5{unit}",
+            f"5 {unit}",
+            f"5-{unit}",
+            f"€5/{unit}",
+            f"5 kg/{unit}",
+            f"1/2 {unit}",
+        ):
+            assert list(scan(text, lex)), text
 
 
 LOOSE = {

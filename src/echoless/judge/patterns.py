@@ -47,6 +47,13 @@ _FLAT: Final = re.compile(
 )
 """A plain word between spaces, which needs no look at the table."""
 
+_FLAT_NUMBER: Final = re.compile(
+    r" *(?<!\S)([0-9]{1,9})"
+    r"(?=[,;!?)](?: |$)|$| ([A-Za-zÄÖÜäöüß]{2,})(?:[ ,;!?)]|[.:](?: |$)|$))"
+)
+"""Digits between spaces with a word after them or none, which the table is needed for only where
+that word is a companion."""
+
 
 def _any(names: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, names), key=lambda name: (-len(name), name))) or "(?!)"
@@ -60,6 +67,20 @@ def _spellings(names: Mapping[str, int]) -> set[str]:
 def plain_word() -> re.Pattern[str]:
     """Group 1 is a word that stands alone; group 0 begins with the spaces before it."""
     return _FLAT
+
+
+@cache
+def plain_number() -> re.Pattern[str]:
+    """Group 1 is a number that stands alone, group 2 the word after it; as `plain_word`."""
+    return _FLAT_NUMBER
+
+
+@cache
+def companions(lexicon: Lexicon) -> frozenset[str]:
+    """Words, folded by case, that may make more than a number of the number before them."""
+    names = {*units()} - _SHORT_UNITS | {*_spellings(lexicon.months), *lexicon.multipliers}
+    first = {re.split(r"[^A-Za-zÄÖÜäöüß]", name, maxsplit=1)[0] for name in names}
+    return frozenset({word.casefold() for word in first} - {""} | {"of", "am", "pm", "uhr", "mon"})
 
 
 @cache

@@ -164,9 +164,13 @@ def unit_key(unit: str) -> str:
     return f"u:{known.factor} {known.base}"
 
 
+_ELSEWHERE: Final = {"mon": "monat", "in": "inch", "t": "tonne"}
+"""Spellings that stand for a unit only behind digits: elsewhere they are words."""
+
+
 def _unit(name: str) -> str:
     folded = name.casefold()
-    return "monat" if folded == "mon" else folded
+    return _ELSEWHERE.get(folded, folded)
 
 
 def unit_of(text: str) -> str | None:

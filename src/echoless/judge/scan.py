@@ -11,7 +11,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 from echoless.judge import quantity
 from echoless.judge.language import Lexicon, fold
-from echoless.judge.patterns import LINE, heads, pattern, phrases_of, plain_word
+from echoless.judge.patterns import (
+    LINE,
+    companions,
+    heads,
+    pattern,
+    phrases_of,
+    plain_number,
+    plain_word,
+)
 
 __all__ = ["LINE", "Key", "Kind", "Raw", "Token", "scan"]
 
@@ -197,9 +205,7 @@ def _number(found: _Found, lexicon: Lexicon) -> tuple[Key, ...]:
         return _measured(signed * (factor or 1), unit, found["np"])
     if factor:
         return ((Kind.NUMBER, f"n:{sign}{quantity.show(value * factor)}"),)
-    if _is_year(sign, digits):
-        return ((Kind.DATE, f"y:{digits}"),)
-    return _bare_date(found, digits, lexicon) or _bare(sign, digits, lexicon)
+    return _bare_date(found, digits, lexicon) or _counted(sign, digits, lexicon)
 
 
 _BIG: Final = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
@@ -234,6 +240,13 @@ def _is_year(sign: str, digits: str) -> bool:
     return not sign and len(digits) == 4 and digits.isdigit() and digits[:2] in {"19", "20"}
 
 
+def _counted(sign: str, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
+    """A number with nothing beside it: a year, or how many."""
+    if _is_year(sign, digits):
+        return ((Kind.DATE, f"y:{digits}"),)
+    return _bare(sign, digits, lexicon)
+
+
 def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
     """Without a unit, `1.10` may be a version: digits after a point stay as written."""
     value = quantity.number(digits, lexicon)
@@ -263,11 +276,7 @@ def _range(found: _Found, lexicon: Lexicon) -> tuple[Key, ...]:
         return tuple((Kind.DATE, key) for key in times) or _whole(found)
     if found["ru"]:
         return (*_measured(low, found["ru"], None), *_measured(high, found["ru"], None))
-    return tuple(
-        key
-        for part in (one, other)
-        for key in (((Kind.DATE, f"y:{part}"),) if _is_year("", part) else _bare("", part, lexicon))
-    )
+    return tuple(key for part in (one, other) for key in _counted("", part, lexicon))
 
 
 def _fraction(found: _Found, _: Lexicon) -> tuple[Key, ...]:
@@ -361,8 +370,9 @@ _SHORT: Final = {
 
 def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
     """Matches in order. Words come without keys: `words.py` tells what they are."""
-    flat, search = plain_word().match, pattern(lexicon).search
+    flat, digits, search = plain_word().match, plain_number().match, pattern(lexicon).search
     first, phrases, language = heads(lexicon), phrases_of(lexicon), lexicon.language
+    beside = companions(lexicon)
     at = 0
     while at < len(text):
         plain = flat(text, at)
@@ -377,7 +387,11 @@ def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
                 yield Raw("word", plain[1], (), word if word.isascii() else fold(word, language))
                 at = plain.end()
                 continue
-        found = search(text, at)
+        elif (number := digits(text, at)) and (number[2] or "").casefold() not in beside:
+            yield Raw("number", number[1], _counted("", number[1], lexicon))
+            at = number.end()
+            continue
+        found = search(text, at + (text[at] == " "))  # nothing in the table begins with a space
         if found is None:
             return
         yield from _read(found, lexicon)
