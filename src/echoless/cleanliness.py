@@ -91,12 +91,16 @@ def cleanliness(text: str, policy: JunkPolicy) -> Cleanliness:
     wanted = frozenset(policy.kinds)
     whole = text[:MAX_LENGTH]
     body, found = _body(whole, policy, wanted)
-    words, left = count(whole), count(body)
-    said = min(count(_distinct(body, policy)), words) if Junk.REPETITION in wanted else left
+    words = count(whole)
+    left = words if body == whole else count(body)
+    said = left
+    if Junk.REPETITION in wanted:
+        once = _distinct(body, policy)
+        said = min(left if once == body else count(once), words)
     if said < left:
         found.add(Junk.REPETITION)
     found |= {kind for kind, holds in _THROUGH if kind in wanted and holds(body)}
-    if Junk.MOJIBAKE in wanted and _BROKEN.search(whole):
+    if Junk.MOJIBAKE in wanted and _is_broken(whole):
         found.add(Junk.MOJIBAKE)
     kinds = tuple(kind for kind in Junk if kind in found)
     return Cleanliness(
@@ -167,8 +171,9 @@ def _unframed(body: str) -> str | None:
 
     flat = normalise(undress(body).replace("\n", f" {LINE} "))
     inner = unframe(flat, lexicon(language_of(body)))[0]
-    shorter = count(inner) < count(flat)
-    return inner.replace(LINE, "\n").strip() if shorter else None
+    if inner == flat or count(inner) >= count(flat):
+        return None
+    return inner.replace(LINE, "\n").strip()
 
 
 def _distinct(body: str, policy: JunkPolicy) -> str:
@@ -252,6 +257,9 @@ _BROKEN: Final = re.compile(
 _CUT: Final = re.compile(
     r"(?:[,;(\[{、，—–]|\s-|\b(?:and|or|the|an|because|und|oder|weil|dass)|を)[.]?$", re.IGNORECASE
 )
+_CUT_LENGTH: Final = 16
+"""Characters from the end in which it begins: twice what its longest alternative takes."""
+
 _TAGGED: Final = re.compile(
     r"<(p|div|span|b|i|u|em|strong|font|li|ul)>[^<>]*</\1>|<br\s{0,9}/?>|&nbsp;|&amp;"
 )
@@ -295,9 +303,19 @@ _SLIPS: Final = frozenset(
 """Without a dictionary only slips that are never right can be told; these are frequent ones."""
 
 
+def _is_broken(text: str) -> bool:
+    fine = text.isascii() and text.isprintable()  # as most texts are
+    return not fine and bool(_BROKEN.search(text))
+
+
 def _shouts(body: str) -> bool:
+    if _LOUD.search(body):
+        return True
+    start = body[: len(body) // 4]
+    if 10 * sum(map(str.islower, start)) > len(body):  # too many, whatever the rest is
+        return False
     loud, soft = sum(map(str.isupper, body)), sum(map(str.islower, body))
-    return bool(_LOUD.search(body)) or (loud + soft >= 12 and loud >= 9 * soft)
+    return loud + soft >= 12 and loud >= 9 * soft
 
 
 def _is_small(body: str) -> bool:
@@ -308,7 +326,9 @@ def _is_small(body: str) -> bool:
 
 def _stammers(body: str) -> bool:
     hits = (hit[1].casefold() for hit in _STAMMER.finditer(body))
-    return any(word not in _TWICE_RIGHT for word in hits) or bool(_STAMMER_EAST.search(body))
+    if any(word not in _TWICE_RIGHT for word in hits):
+        return True
+    return not body.isascii() and bool(_STAMMER_EAST.search(body))
 
 
 def _slips(body: str) -> bool:
@@ -316,12 +336,14 @@ def _slips(body: str) -> bool:
 
 
 def _is_cut(body: str) -> bool:
-    return bool(_CUT.search(body)) or len(_OPENED.findall(body)) > body.count(")")
+    if _CUT.search(body, max(0, len(body) - _CUT_LENGTH)):
+        return True
+    return "(" in body and len(_OPENED.findall(body)) > body.count(")")
 
 
 _THROUGH: Final[tuple[tuple[Junk, Callable[[str], bool]], ...]] = (
     (Junk.HTML, lambda body: bool(_TAGGED.search(body))),
-    (Junk.EMOJI, lambda body: bool(_BURST.search(body))),
+    (Junk.EMOJI, lambda body: not body.isascii() and bool(_BURST.search(body))),
     (Junk.SHOUTING, _shouts),
     (Junk.SMALL_LETTERS, _is_small),
     (Junk.STAMMER, _stammers),

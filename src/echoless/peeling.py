@@ -83,6 +83,9 @@ _ALONE: Final = frozenset(
 """Fields that are metadata even alone; `(source: the audit)` may be a fact."""
 
 _SENTENCE: Final = re.compile(r"[^\n]+?(?:[.!?]{1,8}(?=\s|$)|[。！？]{1,8}|$|(?=\n))\s*")
+_BREAK: Final = re.compile(r"[.!?]\s|[。！？\n]")
+"""Without one before its end a text is one sentence: most are, and need no look at each letter."""
+
 _WORD: Final = re.compile(r"\w+")
 _DENSE: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _TRAIT: Final = re.compile(r"""["']?([\w-]{1,40})["']?\s*[:=]\s*[^,;:=\n]{1,120}""")
@@ -97,16 +100,20 @@ class Peel(NamedTuple):
         last: Characters one of which a text ends with if it is there; empty where any may be. Most
             texts are done with at that.
         holds: Strings one of which is in such a text; empty as above.
+        plain: Whether it may be in a text of nothing but ASCII.
     """
 
     kind: Junk
     pattern: re.Pattern[str]
     last: str = ""
     holds: tuple[str, ...] = ()
+    plain: bool = True
 
     def may_be(self, text: str) -> bool:
         """Whether the pattern is worth a search; `text` is not empty."""
         if self.last and text[-1] not in self.last:
+            return False
+        if not self.plain and text.isascii():
             return False
         return not self.holds or any(each in text for each in self.holds)
 
@@ -118,8 +125,9 @@ def _at(
     *,
     last: str = "",
     holds: tuple[str, ...] = (),
+    plain: bool = True,
 ) -> Peel:
-    return Peel(kind, re.compile(expression, flags), last, holds)
+    return Peel(kind, re.compile(expression, flags), last, holds, plain)
 
 
 _HEADS: Final[tuple[Peel, ...]] = (
@@ -153,7 +161,7 @@ _HEADS: Final[tuple[Peel, ...]] = (
     ),
     _at(Junk.PROMPT, r"^you\s+are\s+a\s+helpful\s+(?:ai\s+)?assistant[^.\n]{0,200}\.\s+"),
     _at(Junk.MARKDOWN, r"^(?:#{1,6}[ \t]+(?=[^\n]+\Z)|(?:[-=_*]\s?){3,40}\n+)"),
-    _at(Junk.EMOJI, rf"^(?:{EMOJI}\ufe0f?\s*){{2,}}"),
+    _at(Junk.EMOJI, rf"^(?:{EMOJI}\ufe0f?\s*){{2,}}", plain=False),
 )
 
 TAILS: Final[tuple[Peel, ...]] = (
@@ -163,6 +171,7 @@ TAILS: Final[tuple[Peel, ...]] = (
         r"\s*(?:…|\.{3,40}|[\[(（]\s*(?:…|\.{3}|truncated|cut(?:\s+off)?|gekürzt|abgeschnitten"
         r"|以下略|省略)\s*[\])）])$",
         last="….])）",
+        holds=("…", "...", "[", "(", "（"),
     ),
     _at(Junk.MOJIBAKE, "\ufffd{1,40}$", last="\ufffd"),
     _at(Junk.HASHTAGS, r"(?:\s+#[^\W\d][\w-]*)+$", holds=("#",)),
@@ -192,7 +201,7 @@ TAILS: Final[tuple[Peel, ...]] = (
     ),
     _at(Junk.MARKDOWN, r"(?:\s*\n[ \t]*(?:[-=_*][ \t]?){3,40}|\s[-=_*]{3,40})$", last="-=_*"),
     _at(Junk.HTML, r"(?:\s*(?:<(?:br|hr)\s*/?>|&nbsp;))+$", last=">;"),
-    _at(Junk.EMOJI, rf"(?:\s*{EMOJI}\ufe0f?){{2,}}$"),
+    _at(Junk.EMOJI, rf"(?:\s*{EMOJI}\ufe0f?){{2,}}$", plain=False),
 )
 
 _WRAPS: Final[tuple[Peel, ...]] = (
@@ -308,6 +317,8 @@ def _own(policy: JunkPolicy) -> tuple[Peel, ...]:
 
 def count(text: str) -> int:
     """Words; two characters of Chinese or Japanese count as one."""
+    if text.isascii():
+        return len(_WORD.findall(text))
     dense = len(_DENSE.findall(text))
     return (dense + 1) // 2 + len(_WORD.findall(_DENSE.sub(" ", text)))
 
@@ -378,6 +389,8 @@ def _json_keys(dumped: str) -> set[str]:
 
 def sentences(text: str) -> list[str]:
     """Sentences and lines, white space behind them included."""
+    if not _BREAK.search(text, 0, max(1, len(text) - 1)):
+        return [text] if text else []
     return [hit.group() for hit in _SENTENCE.finditer(text)]
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from echoless.cleanliness import cleanliness
+from echoless.judge.language import language_of
 from echoless.junk import Junk, JunkPolicy
-from echoless.peeling import TAILS, peeled
+from echoless.peeling import TAILS, peeled, sentences
 
 JUNK = [
     *("…", " [truncated]", "（以下略）", "\ufffd", " #tag", " #zwei #three", " [auto-saved]"),
@@ -38,3 +42,33 @@ def test_what_stands_behind_a_text_comes_off(end: str) -> None:
     rest, found = peeled(f"{BODY}{end}", policy, frozenset(Junk))
     assert rest == BODY
     assert found
+
+
+@given(st.text("ab .!?。！\n\t-", max_size=9))
+def test_sentences_are_those_of_the_whole_look(text: str) -> None:
+    parts = re.findall(
+        r"[^\n]+?(?:[.!?]{1,8}(?=\s|$)|[。！？]{1,8}|$|(?=\n))\s*",
+        text,
+    )
+    assert sentences(text) == parts
+
+
+@given(st.lists(st.sampled_from(["DEPLOY", "deploy", "Now", "1", "!", "ß", "É"]), max_size=12))
+def test_shouting_is_told_by_all_letters_of_a_text(words: list[str]) -> None:
+    text = " ".join(["The", *words])
+    loud, soft = sum(map(str.isupper, text)), sum(map(str.islower, text))
+    shouts = (loud + soft >= 12 and loud >= 9 * soft) or "!!" in text
+    assert (Junk.SHOUTING in cleanliness(text, JunkPolicy()).found) == shouts
+
+
+@pytest.mark.parametrize("end", [",", " -", " because", " oder.", " weil", " (see", "、", "を"])
+def test_a_text_that_breaks_off_is_cut_off(end: str) -> None:
+    told = cleanliness(f"{BODY[:-1]} and this goes on for quite a while{end}", JunkPolicy())
+    assert Junk.CUT_OFF in told.found
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_language_is_told_with_and_without_letters_beyond_ascii(ascii_only: bool) -> None:
+    end = "" if ascii_only else " „x“"
+    assert language_of(f"Der Server steht im Keller und ist NICHT laut{end}") == "de"
+    assert language_of(f"The server is in the cellar and NOT loud{end}") == "en"
