@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory
-from echoless.judge import judge_named
+from echoless.judge import judge_named, surface
 from echoless.judge.surface import surface_difference
 from echoless.model import Duplicate, Pair, Subsumes, Verdict
 
@@ -89,3 +89,15 @@ def test_any_two_texts_are_compared_and_the_sides_only_change_places(
     if there and back:
         assert there[0] == back[0]
         assert (there[1].a, there[1].b) == (back[1].b, back[1].a)
+
+
+@given(st.lists(st.sampled_from([*"aB12 ,.-+*/^=<>!|&$~#[](){}%_`:\n\t?'", "7 8 9 "]), max_size=14))
+def test_a_text_passed_over_at_a_glance_has_no_sign_that_tells(parts: list[str]) -> None:
+    text = "".join(parts)
+    if surface._MAY_HAVE_SIGNS.search(text):
+        return
+    dressed = surface._DRESSING.sub(" ", surface._RULER.sub(" ", text))
+    bare = surface._QUANTITY.sub("", dressed)
+    assert not surface._MINUS.search(dressed)
+    for pattern in (surface._JOINED, surface._BRACKETS, surface._GROUPED):
+        assert not pattern.search(bare)

@@ -30,6 +30,8 @@ _JOINED: Final = re.compile(
     r"&&|\|\||\+\+|--(?=\W|$)|[!=<>]=|->|<-|\][+*?]|[+*&$!~^](?=\w)|(?<=\w)[+#](?!\w)"
     r"|\b[A-Z][+-](?![\w-])|(?<=\w )[+*/^](?= \w)|(?:[\d*/,-]+ ){4}[\d*/,-]+"
 )
+_MAY_HAVE_SIGNS: Final = re.compile(r"[-+*/^=<>!|&$~#\[\](%_`]|[\d,] [\d,]")
+"""Without one of these in ASCII none of the patterns of signs finds anything."""
 _RULER: Final = re.compile(r"[-=_*]{3,}")
 _MINUS: Final = re.compile(r"(?:(?<=\s)|^)[-–—−]\s?(?=[\d.]*\d)")
 _BRACKETS: Final = re.compile(r"\[[^\[\]()\n]{0,60}\)|\([^\[\]()\n]{0,60}\]")
@@ -168,6 +170,8 @@ _GENDERS: Final = {
 
 def _symbols(text: str, _language: str) -> tuple[str, ...]:
     """Signs that carry meaning, sorted: operators, grades, ratings, emoji, signs of numbers."""
+    if text.isascii() and not _MAY_HAVE_SIGNS.search(text):
+        return ()
     for sign, plain in _PLAIN.items() if not text.isascii() or "=>" in text else ():
         text = text.replace(sign, plain)
     text = _DRESSING.sub(" ", _RULER.sub(" ", text))
