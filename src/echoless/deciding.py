@@ -110,10 +110,10 @@ def judge_all(
     ruling = rulings(judge, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
     with closing(ruling):
         tell("judging", done, len(wanted))
-        for places, (verdicts, consulted) in zip(_batches(left), ruling, strict=True):
+        for places, ruled in zip(_batches(left), ruling, strict=True):
             if kept is not None:
-                kept.keep(pairs_at(places), verdicts, consulted)
-            for at, verdict in zip(places, verdicts, strict=True):
+                kept.keep(pairs_at(places), ruled.data, ruled.consulted)
+            for at, verdict in zip(places, ruled.verdicts, strict=True):
                 told[at] = verdict
             done += len(places)
             tell("judging", done, len(wanted))

@@ -86,7 +86,7 @@ def told(cache: VerdictCache, tally: Tally | None = None, **judge: object) -> Ke
 def keep(cache: VerdictCache, pairs: list[Pair]) -> list[Verdict]:
     judge = FullJudge()
     made = judge.judge_all(pairs)
-    told(cache).keep(pairs, made, judge.consulted(pairs))
+    told(cache).keep(pairs, [packed(each) for each in made], judge.consulted(pairs))
     return made
 
 
@@ -223,7 +223,7 @@ def test_a_damaged_file_is_noted_once_and_left_alone(cache: VerdictCache, rubbis
     tally = Tally()
     kept = told(cache, tally)
     assert kept.recall(PAIRS) == [None] * len(PAIRS)
-    kept.keep(PAIRS[:1], FullJudge().judge_all(PAIRS[:1]), [None])
+    kept.keep(PAIRS[:1], [packed(FullJudge().judge(PAIRS[0]))], [None])
     assert len(tally.notes) == 1
     assert str(cache.path) in tally.notes[0]
     assert cache.path.read_bytes() == rubbish
@@ -233,7 +233,7 @@ def test_a_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     tally = Tally()
     told(VerdictCache(tmp_path / "file" / "v.sqlite3"), tally).keep(
-        PAIRS[:1], FullJudge().judge_all(PAIRS[:1]), [None]
+        PAIRS[:1], [packed(FullJudge().judge(PAIRS[0]))], [None]
     )
     assert len(tally.notes) == 1
 

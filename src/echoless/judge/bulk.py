@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeGuard
 from echoless.compiled import workers
 from echoless.judge.base import Judge, Repeatable
 from echoless.judge.decide import FullJudge
+from echoless.judge.packing import packed
 from echoless.model import Pair, Verdict
 from echoless.tally import Tally
 from echoless.uncollected import uncollected
@@ -35,10 +36,12 @@ class Ruled(NamedTuple):
     Attributes:
         verdicts: In the order of the pairs.
         consulted: See `Repeatable`; empty where nobody asked.
+        data: The verdicts as bytes, see `packing.py`; empty where nobody asked.
     """
 
     verdicts: list[Verdict]
     consulted: list[float | None]
+    data: Sequence[bytes] = ()
 
 
 def rulings(
@@ -69,8 +72,9 @@ def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
     """What a judge of this process says of one batch."""
     with uncollected():
         verdicts = judge.judge_all(pairs)
-        asked = judge.consulted(pairs) if keeping and isinstance(judge, Repeatable) else []
-    return Ruled(verdicts, asked)
+        if not keeping or not isinstance(judge, Repeatable):
+            return Ruled(verdicts, [])
+        return Ruled(verdicts, judge.consulted(pairs), [packed(verdict) for verdict in verdicts])
 
 
 def _free() -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from echoless.judge.base import Repeatable
 from echoless.judge.kept import Kept, VerdictCache
-from echoless.judge.packing import opened, packed, pair_key, sealed, text_print, unpacked
+from echoless.judge.packing import opened, pair_key, sealed, text_print, unpacked
 from echoless.model import Pair, Verdict
 from echoless.tally import Tally
 from echoless.times import instant
@@ -49,21 +49,19 @@ class KeptVerdicts:
     def keep(
         self,
         pairs: Sequence[Pair],
-        verdicts: Sequence[Verdict],
+        data: Sequence[bytes],
         consulted: Sequence[float | None],
     ) -> None:
         """Keep what was judged; on the disk when it returns.
 
         Args:
             pairs: As judged.
-            verdicts: Of each.
+            data: The verdict on each, as `packed` makes it.
             consulted: Of each, see `Repeatable`.
         """
         entries = {
-            key: Kept(cosine, sealed(packed(verdict), _nonce(key, cosine), a, b))
-            for (key, a, b), verdict, cosine in zip(
-                self._named(pairs), verdicts, consulted, strict=True
-            )
+            key: Kept(cosine, sealed(told, _nonce(key, cosine), a, b))
+            for (key, a, b), told, cosine in zip(self._named(pairs), data, consulted, strict=True)
         }
         self._cache.put(entries, self._tally)
 

@@ -197,4 +197,4 @@ def _ruled(batch: Sequence[Pair], told: Told) -> Ruled:
     whole = [verdict for verdict in verdicts if verdict is not None]
     if len(whole) < len(verdicts):
         raise ValueError("a verdict could not be read")
-    return Ruled(whole, told[1])
+    return Ruled(whole, told[1], told[0])

@@ -106,5 +106,5 @@ def _judged(judge: FullJudge, batch: Batch) -> Told:
         )
         for a, made_a, b, made_b, signals in rows
     ]
-    verdicts, consulted = ruled(judge, pairs, keeping=keeping)
-    return [packed(verdict) for verdict in verdicts], consulted
+    told = ruled(judge, pairs, keeping=keeping)
+    return list(told.data) or [packed(verdict) for verdict in told.verdicts], told.consulted

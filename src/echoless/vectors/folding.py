@@ -80,20 +80,15 @@ def each_once(rows: NDArray[np.float32], copies: Copies) -> NDArray[np.float32]:
 
 
 def _hashes(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
+    if not compiled() or len(rows) < _COMPILED_FROM:
+        return np.array([hash(row.tobytes()) for row in rows], dtype=np.int64).view(np.uint64)
+    from echoless.vectors.bit_kernels import row_hashes  # noqa: PLC0415 - compiles
+
     words = np.ascontiguousarray(rows).view(np.uint32)
     told = np.empty(len(rows), dtype=np.uint64)
-    if compiled() and len(rows) >= _COMPILED_FROM:
-        from echoless.vectors.bit_kernels import row_hashes  # noqa: PLC0415 - compiles
-
-        for _ in in_order(
-            partial(row_hashes, words[some], told[some]) for some in blocks(len(rows))
-        ):
-            pass
-        return told
-    told[:] = 0x9E3779B97F4A7C15
-    for column in range(words.shape[1]):
-        told = (told ^ words[:, column]) * np.uint64(0xFF51AFD7ED558CCD)
-        told ^= told >> np.uint64(32)
+    tasks = (partial(row_hashes, words[some], told[some]) for some in blocks(len(rows)))
+    for _ in in_order(tasks):
+        pass
     return told
 
 

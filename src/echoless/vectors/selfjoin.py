@@ -381,7 +381,7 @@ def _filled(hits: Hits) -> Iterator[Hits]:
 
 
 def _worth_folding(rows: NDArray[np.float32]) -> Copies | None:
-    copies = copies_of(rows)
+    copies = copies_of(rows) if len(rows) >= FOLD_FROM else None
     if copies is None or int(copies.sizes.max()) < FOLD_FROM:
         return None
     return copies
