@@ -61,6 +61,23 @@ def test_audit_shows_as_many_groups_as_asked_for(echoless: Call, notes: str) -> 
     assert "2 more; --pairs and --json show them." in said
 
 
+def test_an_audit_shows_some_members_of_a_large_group_and_counts_the_rest(
+    echoless: Call, tmp_path: Path
+) -> None:
+    lines = [
+        json.dumps({"id": f"m-{at:02}", "content": "Tea is at four." + " " * at})
+        for at in range(14)
+    ]
+    store = tmp_path / "tea.jsonl"
+    store.write_text("\n".join(lines), "utf-8")
+    said = echoless("audit", str(store)).stdout
+    assert "3 more; --members and --json show them." in said
+    assert said.count("   m-") == 10
+    every = echoless("audit", str(store), "--members", "20").stdout
+    assert every.count("   m-") == 13
+    assert "--members and" not in every
+
+
 @pytest.mark.parametrize(("limit", "code"), [("37.5%", 0), ("37%", 10), ("0.5", 0), ("0", 10)])
 def test_fail_over_ends_with_ten_only_above_the_limit(
     echoless: Call, notes: str, limit: str, code: int

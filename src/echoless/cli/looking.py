@@ -61,6 +61,14 @@ if TYPE_CHECKING:
     help="Show the N largest groups.",
 )
 @click.option(
+    "--members",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Show N members of each of them.",
+)
+@click.option(
     "--pairs",
     type=click.IntRange(min=0),
     default=3,
@@ -80,6 +88,7 @@ def audit_command(
     store: str,
     choices: Choices,
     top: int,
+    members: int,
     pairs: int,
     fail_over: str | None,
     markdown: bool,
@@ -103,7 +112,8 @@ def audit_command(
         look = second.to_json() if second else None
         render.show_json({**report_json(report), "second_look": look})
     else:
-        blocks = [*audit_blocks(report, plan(report.findings), top=top, pairs=pairs)]
+        made = plan(report.findings)
+        blocks = [*audit_blocks(report, made, top=top, members=members, pairs=pairs)]
         _print(iter([*blocks, *second_look_blocks(second)]), markdown=markdown)
         if over:
             render.note(_too_much(report, str(fail_over)))

@@ -50,17 +50,20 @@ DONE: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete":
 # ------------------------------------------------------------------ audit
 
 
-def audit_blocks(report: Report, plan: Plan, *, top: int, pairs: int) -> Iterator[Block]:
+def audit_blocks(
+    report: Report, plan: Plan, *, top: int, members: int, pairs: int
+) -> Iterator[Block]:
     """The whole report.
 
     Args:
         report: The figures.
         plan: A plan of its findings, for groups as a plan shows them.
         top: Largest groups to show.
+        members: Members of each of them to show.
         pairs: Pairs of each kind that look alike and stay apart to show.
     """
     yield from _summary(report)
-    yield from _largest(report.findings, plan, top)
+    yield from _largest(report.findings, plan, top, members)
     yield from _apart(report.findings, pairs)
     yield from _parts("By namespace", "namespace", report.by_namespace)
     yield from _parts("Growth by month of creation", "month", report.by_month)
@@ -106,7 +109,7 @@ def _summary(report: Report) -> Iterator[Block]:
     yield Gap()
 
 
-def _largest(found: Findings, plan: Plan, top: int) -> Iterator[Block]:
+def _largest(found: Findings, plan: Plan, top: int, members: int) -> Iterator[Block]:
     if not plan.actions:
         yield say("Nothing is said twice.")
         yield Gap()
@@ -115,7 +118,7 @@ def _largest(found: Findings, plan: Plan, top: int) -> Iterator[Block]:
     yield Heading(f"Largest groups ({number(len(shown))} of {number(len(plan.actions))})")
     if shown:
         yield LEGEND
-    yield from group_blocks(shown, found.memories)
+    yield from group_blocks(shown, found.memories, members=members)
 
 
 def _apart(found: Findings, pairs: int) -> Iterator[Block]:
@@ -172,15 +175,30 @@ def skipped_blocks(tally: Tally) -> Iterator[Block]:
 
 
 def group_blocks(
-    actions: Iterable[Action], memories: Mapping[str, Memory], *, first: int = 1
+    actions: Iterable[Action],
+    memories: Mapping[str, Memory],
+    *,
+    first: int = 1,
+    members: int | None = None,
 ) -> Iterator[Block]:
-    """Groups with survivor, reason, members and evidence."""
+    """Groups with survivor, reason, members and evidence.
+
+    Args:
+        actions: One for each group.
+        memories: By id.
+        first: Number of the first group.
+        members: How many of each group are shown; all by default.
+    """
     for at, action in enumerate(actions, first):
         survivor = memories[action.survivor]
         yield say(f"{at}. ", strong(f"keep {action.survivor}"), f"  ({action.why})")
         yield say(flat(survivor.content), level=1)
-        for member in action.members:
+        shown = action.members[:members]
+        for member in shown:
             yield from member_blocks(member, survivor, memories[member.id])
+        if len(shown) < len(action.members):
+            left = number(len(action.members) - len(shown))
+            yield say(dim(f"{left} more; --members and --json show them."), level=1)
         if action.rewrite is not None:
             yield say(strong("new text"), dim(f"  by {action.rewrite.by}"), level=1)
             yield say(flat(action.rewrite.content), level=2)

@@ -21,6 +21,7 @@ from echoless.vectors.optional import require_module
 from echoless.vectors.registry import open_encoder
 
 _TOP = 20
+_MEMBERS = 10
 _PAIRS = 10
 
 
@@ -107,5 +108,6 @@ def mcp_command(
 
 
 def _report(found: Findings) -> str:
-    blocks = audit_blocks(audit(found), plan(found), top=_TOP, pairs=_PAIRS)
+    report, made = audit(found), plan(found)
+    blocks = audit_blocks(report, made, top=_TOP, members=_MEMBERS, pairs=_PAIRS)
     return "\n".join(render.markdown(blocks))
