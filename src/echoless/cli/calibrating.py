@@ -13,6 +13,7 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, count, dim, flat, names, number, say, strong
 from echoless.cli.options import (
     command_line,
+    count_option,
     encoder_option,
     examples,
     json_option,
@@ -53,13 +54,10 @@ _REPLIES: Final[dict[str, Reply]] = {
 )
 @store_argument
 @encoder_option
-@click.option(
+@count_option(
     "--questions",
-    type=click.IntRange(min=0),
     default=QUESTIONS,
-    show_default=True,
-    metavar="N",
-    help="Ask at most N questions; 0 learns only what the memories tell by themselves.",
+    explained="Ask at most N questions; 0 learns only what the memories tell by themselves.",
 )
 @click.option(
     "--answers",

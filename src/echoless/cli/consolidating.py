@@ -15,6 +15,7 @@ from echoless.cli.document import Block, Gap, count, say, strong
 from echoless.cli.offers import consolidation_blocks
 from echoless.cli.options import (
     command_line,
+    count_option,
     examples,
     json_option,
     mapping_options,
@@ -129,13 +130,8 @@ class _Wishes:
     metavar="HOURS",
     help="Only pairs with a memory of the last HOURS; the other may be of any age.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    default=LIMIT,
-    show_default=True,
-    metavar="N",
-    help="Show the N closest pairs; the others are counted.",
+@count_option(
+    "--limit", default=LIMIT, explained="Show the N closest pairs; the others are counted."
 )
 @click.option(
     "--advice",

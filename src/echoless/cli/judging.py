@@ -16,6 +16,7 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, count, dim, flat, say, strong
 from echoless.cli.options import (
     asking_options,
+    count_option,
     encoder_option,
     examples,
     no_cache_option,
@@ -54,13 +55,11 @@ _TEXT: Final = 200
 @verifier_option
 @questions_option
 @asking_options
-@click.option(
+@count_option(
     "--batch",
-    type=click.IntRange(min=1),
     default=BATCH,
-    show_default=True,
-    metavar="N",
-    help="Judge N pairs at a time. With 1 each line is answered before the next one is read.",
+    least=1,
+    explained="Judge N pairs at a time. With 1 each line is answered before the next one is read.",
 )
 @click.option(
     "--skip-bad",

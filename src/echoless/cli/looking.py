@@ -13,6 +13,7 @@ from echoless.auditing import Report, audit, report_json, share_limit
 from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, Table, count, dim, flat, names, say, strong
 from echoless.cli.options import (
+    count_option,
     encoder_option,
     examples,
     finding_options,
@@ -52,29 +53,10 @@ if TYPE_CHECKING:
 @store_argument
 @mapping_options
 @finding_options
-@click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Show the N largest groups.",
-)
-@click.option(
-    "--members",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Show N members of each of them.",
-)
-@click.option(
-    "--pairs",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Show N pairs of each kind that looks alike and stays apart.",
+@count_option("--top", default=10, explained="Show the N largest groups.")
+@count_option("--members", default=10, explained="Show N members of each of them.")
+@count_option(
+    "--pairs", default=3, explained="Show N pairs of each kind that looks alike and stays apart."
 )
 @click.option(
     "--fail-over",

@@ -66,6 +66,28 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON (see docs/cli.md) and nothing else."
 )
 
+
+def count_option(
+    name: str, *, default: int, explained: str, least: int = 0
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """An option that takes a whole number and shows its default.
+
+    Args:
+        name: As it is written, such as `--top`.
+        default: Without it.
+        explained: Its line in the help, which calls the number N.
+        least: Smallest number taken, inclusive.
+    """
+    return click.option(
+        name,
+        type=click.IntRange(min=least),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=explained,
+    )
+
+
 namespace_option = click.option(
     "--namespace", metavar="NAME", help="Look at this namespace only (all by default)."
 )

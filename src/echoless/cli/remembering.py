@@ -12,6 +12,7 @@ import click
 from echoless.cli import render
 from echoless.cli.document import Block, dim, flat, say, strong
 from echoless.cli.options import (
+    count_option,
     encoder_option,
     examples,
     json_option,
@@ -69,13 +70,8 @@ _DETAILS: Final = (
         show_default=True,
         help="What becomes of a text that may be known: held back, or stored.",
     ),
-    click.option(
-        "--links",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        metavar="N",
-        help="Link the new memory to at most N on the same matter.",
+    count_option(
+        "--links", default=0, explained="Link the new memory to at most N on the same matter."
     ),
     click.option("--dry-run", is_flag=True, help="Only say what would be done."),
 )

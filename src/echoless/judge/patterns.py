@@ -42,17 +42,18 @@ _MERIDIEM_DE: Final = (
 )
 """In German `am` is a preposition: `Tisch 5 am Fenster`."""
 
-_FLAT: Final = re.compile(
+PLAIN_WORD: Final = re.compile(
     r" *(?<![^\s(\[\"'])([A-ZÄÖÜ]?[a-zäöüß]+|[A-Z]+)(?=[ ,;!?)]|[.:](?= |$)|$)"
 )
-"""A plain word between spaces, which needs no look at the table."""
+"""A plain word between spaces, which needs no look at the table: group 1; group 0 begins with the
+spaces before it."""
 
-_FLAT_NUMBER: Final = re.compile(
+PLAIN_NUMBER: Final = re.compile(
     r" *(?<!\S)([0-9]{1,9})"
     r"(?=[,;!?)](?: |$)|$| ([A-Za-zÄÖÜäöüß]{2,})(?:[ ,;!?)]|[.:](?: |$)|$))"
 )
-"""Digits between spaces with a word after them or none, which the table is needed for only where
-that word is a companion."""
+"""Digits between spaces (group 1) with a word after them (group 2) or none. The table is needed for
+them only where that word is one of the `companions`."""
 
 
 def _any(names: Iterable[str]) -> str:
@@ -64,23 +65,11 @@ def _spellings(names: Mapping[str, int]) -> set[str]:
 
 
 @cache
-def plain_word() -> re.Pattern[str]:
-    """Group 1 is a word that stands alone; group 0 begins with the spaces before it."""
-    return _FLAT
-
-
-@cache
-def plain_number() -> re.Pattern[str]:
-    """Group 1 is a number that stands alone, group 2 the word after it; as `plain_word`."""
-    return _FLAT_NUMBER
-
-
-@cache
 def companions(lexicon: Lexicon) -> frozenset[str]:
     """Words, folded by case, that may make more than a number of the number before them."""
-    names = {*units()} - _SHORT_UNITS | {*_spellings(lexicon.months), *lexicon.multipliers}
+    names = _unit_names(lexicon.language) | _spellings(lexicon.months) | {*lexicon.multipliers}
     first = {re.split(r"[^A-Za-zÄÖÜäöüß]", name, maxsplit=1)[0] for name in names}
-    return frozenset({word.casefold() for word in first} - {""} | {"of", "am", "pm", "uhr", "mon"})
+    return frozenset({word.casefold() for word in first} - {""} | {"of", "am", "pm", "uhr"})
 
 
 @cache
@@ -198,11 +187,17 @@ class _Units(NamedTuple):
     east: str
 
 
+def _unit_names(language: str) -> set[str]:
+    """Units that are known by their spelling alone."""
+    # Mon. is short for Monate in German and for Monday in English.
+    more = {"mon"} if language == "de" else set()
+    return {*units()} - _SHORT_UNITS | more
+
+
 @cache
 def _units(language: str) -> _Units:
-    names = {u for u in units() if u not in _SHORT_UNITS}
-    # Mon. is short for Monate in German and for Monday in English.
-    long = _any(names | ({"mon"} if language == "de" else set()))
+    names = _unit_names(language)
+    long = _any(names)
     short = r"(?<=\d)(?:[dglLVWvw]|in)|(?<=[\s-])[dgmlLVWt]"
     east = _any(u for u in names if not u.isascii() and u not in "°€£¥￥％µgμgµm")
     return _Units(rf"(?:(?i:{long})|{short})", long, east)

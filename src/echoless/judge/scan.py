@@ -13,12 +13,12 @@ from echoless.judge import quantity
 from echoless.judge.language import Lexicon, fold
 from echoless.judge.patterns import (
     LINE,
+    PLAIN_NUMBER,
+    PLAIN_WORD,
     companions,
     heads,
     pattern,
     phrases_of,
-    plain_number,
-    plain_word,
 )
 
 __all__ = ["LINE", "Key", "Kind", "Raw", "Token", "scan"]
@@ -370,7 +370,7 @@ _SHORT: Final = {
 
 def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
     """Matches in order. Words come without keys: `words.py` tells what they are."""
-    flat, digits, search = plain_word().match, plain_number().match, pattern(lexicon).search
+    flat, digits, search = PLAIN_WORD.match, PLAIN_NUMBER.match, pattern(lexicon).search
     first, phrases, language = heads(lexicon), phrases_of(lexicon), lexicon.language
     beside = companions(lexicon)
     at = 0

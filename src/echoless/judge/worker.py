@@ -31,7 +31,7 @@ Row: TypeAlias = tuple[int, str | None, int, str | None, dict[str, float]]
 Batch: TypeAlias = tuple[list[str], list[Row], bool]
 """Texts, pairs, and whether to say what the verdicts depend on."""
 
-Told: TypeAlias = tuple[list[bytes], list[float | None]]
+Told: TypeAlias = tuple[Sequence[bytes], list[float | None]]
 """Verdicts packed, and what they depend on."""
 
 ENCODE: Final = "encode"
@@ -107,4 +107,4 @@ def _judged(judge: FullJudge, batch: Batch) -> Told:
         for a, made_a, b, made_b, signals in rows
     ]
     told = ruled(judge, pairs, keeping=keeping)
-    return list(told.data) or [packed(verdict) for verdict in told.verdicts], told.consulted
+    return told.data or [packed(verdict) for verdict in told.verdicts], told.consulted
