@@ -65,7 +65,14 @@ def eligible(
     tally: Tally,
     profile: Profile = SAFE,
 ) -> list[Memory]:
-    """Memories that can be compared; the others are counted with the reason."""
+    """Memories that can be compared; the others are counted with the reason.
+
+    Args:
+        memories: By id.
+        marked: Survivor by hidden duplicate, of earlier runs.
+        tally: Takes the others.
+        profile: Says which memories it looks at, which are too short, and which have expired.
+    """
     kept = []
     moment = instant(now())
     for memory in memories.values():
@@ -114,6 +121,11 @@ def folded(
 
     To a judge that reads, `the demo is tomorrow` of two days are two texts. Where stored vectors
     alone decide, one text with two vectors, or with none, is not one thing.
+
+    Args:
+        memories: Each id once.
+        profile: Names the partition, and whether days and vectors count.
+        readings: What was read of texts in earlier runs.
     """
     classes: dict[tuple[object, ...], list[Memory]] = {}
     for memory in memories:
@@ -279,7 +291,18 @@ def _options(
 def open_vectors(
     settings: Settings, tally: Tally, tell: Progress, spill: Spill | None = None
 ) -> MemoryVectoriser | None:
-    """The vectors of a run, for detectors and judge; None where the profile wants none."""
+    """The vectors of a run, for detectors and judge; None where the profile wants none.
+
+    Args:
+        settings: Profile, encoder, cache.
+        tally: Told what goes without.
+        tell: Told how many texts are encoded.
+        spill: Where large matrices lie; in memory by default.
+
+    Raises:
+        UsageError: Unknown encoder.
+        MissingExtra: Its library is not installed.
+    """
     if not any(use.name == "semantic" for use in settings.profile.detectors):
         return None
     from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415 - only where it is used

@@ -69,7 +69,16 @@ def rulings(
 
 
 def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
-    """What a judge of this process says of one batch."""
+    """What a judge of this process says of one batch.
+
+    Args:
+        judge: Decides.
+        pairs: The batch.
+        keeping: Whether what the verdicts depend on, and their bytes, are asked for.
+
+    Raises:
+        EncoderError: The encoder failed.
+    """
     with uncollected():
         verdicts = judge.judge_all(pairs)
         if not keeping or not isinstance(judge, Repeatable):

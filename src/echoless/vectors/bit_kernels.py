@@ -116,7 +116,26 @@ def sift(
     hits: int,
     done: Any,
 ) -> Any:
-    """Hits of a row in one tile, whose first row is `before`; `told` has a bit for each of it."""
+    """Hits of a row in one tile.
+
+    Args:
+        told: Shape (LANES / 64,), uint64: a bit for each row of the tile that passed the first
+            test, the first row's lowest.
+        before: First row of the tile.
+        row: The row that is compared with those before it.
+        strong: As `sieves.Laid.strong`.
+        rows: Shape (rows, dimensions), float32.
+        inverse: Shape (rows,), float32: the inverse of their lengths.
+        limits: As `sieves.Laid.limits`; the second one, inclusive, is looked at.
+        terms: See `hit`.
+        seen: Shape (rows,), int32: near partners of each row so far.
+        found: Shape (2, room), int64: takes the hits.
+        hits: How many it has already.
+        done: Shape (2,), int64: counts pairs past the first test, and those compared in full.
+
+    Returns:
+        How many hits it has now.
+    """
     for w in range(told.shape[0]):
         passed, first = told[w], before + 64 * w
         while passed:
@@ -151,7 +170,27 @@ def scan(
     found: Any,
     done: Any,
 ) -> Any:
-    """Rows of a span against all before them: hits, and the group and row to go on with."""
+    """Rows of a span against all before them: hits, and the group and row to go on with.
+
+    Args:
+        over: As `sieves.Laid.over`, like `tiles`, `queries`, `strong` and `limits`.
+        tiles: All rows, a tile in a line.
+        queries: All rows.
+        strong: Of all rows.
+        rows: As for `sift`, like `inverse`, `terms`, `seen`, `found` and `done`.
+        inverse: Of the rows.
+        limits: Of the first test and the second, inclusive.
+        terms: Of a hit.
+        enough: Near partners from which a row is passed over; 0 passes none over.
+        span: First row, and the one behind the last.
+        position: Group of tiles and row to begin with.
+        seen: Of the rows.
+        found: Room for more hits than `QUERIES * GROUP * LANES`.
+        done: Is added to.
+
+    Returns:
+        Hits in `found`, then where to go on, or -1 twice where all is done.
+    """
     hits, first, last = 0, span[0], span[1]
     group, row = position[0], position[1]
     told = np.empty((QUERIES, LANES // 64), dtype=np.uint64)

@@ -113,7 +113,13 @@ def unfolded(copies: Copies, hits: Hits, *, star: bool) -> Hits:
 
 
 def within(join: Join, copies: Copies, *, star: bool) -> Hits:
-    """Pairs of equal rows: with the first of their class, or all of them."""
+    """Pairs of equal rows.
+
+    Args:
+        join: Rows and threshold; a pair counts only if the cosine of its rows passes.
+        copies: Classes of the rows.
+        star: Only the pairs with the first row of a class; else all.
+    """
     pairs_i, pairs_j = [], []
     for group in np.flatnonzero(copies.sizes > 1).tolist():
         rows = copies.members[copies.starts[group] : copies.starts[group + 1]]

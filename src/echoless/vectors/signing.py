@@ -94,7 +94,16 @@ def centre_of(units: Floats) -> Floats | None:
 
 
 def random_planes(count: int, dimensions: int, seed: int = SEED) -> Floats:
-    """Planes in directions drawn alike and independently, which is what the odds are for."""
+    """Planes in directions drawn alike and independently, which is what the odds are for.
+
+    Args:
+        count: How many.
+        dimensions: Of the rows.
+        seed: Of the draw.
+
+    Returns:
+        Shape (count, dimensions), float32, of length 1.
+    """
     drawn = np.random.default_rng(seed).standard_normal((count, dimensions), dtype=np.float32)
     made: Floats = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     return made
