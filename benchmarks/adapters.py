@@ -224,8 +224,7 @@ def _audit(url: str, limit: int | None) -> None:
         chosen = resolve(settings, proposed=store.profile)
         report = audit(find(store, chosen, progress=tell))
     spent["the rest"] += time.perf_counter() - ended
-    findings = report.findings
-    told = {"profile": findings.settings.profile.name, "counts": findings.counts, "spent": spent}
+    told = {"profile": report.profile, "counts": report.counts, "spent": spent}
     print(json.dumps(told))
 
 

@@ -9,7 +9,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from echoless import audit, find, open_store
+from echoless import Choices, audit_store, open_store, resolve
 
 LIMIT = 0.25
 
@@ -17,12 +17,12 @@ LIMIT = 0.25
 def too_much(path: Path) -> bool:
     """Whether more than a quarter of the visible memories are redundant copies."""
     with open_store(path) as store:
-        report = audit(find(store, encoder="none"))
+        report = audit_store(store, resolve(Choices(encoder="none")))
     print(
-        f"{report.findings.redundant} of {len(report.findings.memories)} redundant, about "
+        f"{report.counts['redundant']} of {report.counts['total']} redundant, about "
         f"{report.wasted_tokens} tokens wasted in recall"
     )
-    return report.findings.ratio > LIMIT
+    return report.ratio > LIMIT
 
 
 def main() -> None:

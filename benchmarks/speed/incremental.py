@@ -2,8 +2,9 @@
 
 An SQLite store with stored vectors is audited, and audited again; then one memory in a hundred is
 added or edited, and it is audited once more, and then with empty caches, which has to say the same.
-Each run is a process of its own. Two stores: one whose changes are spread over all of it, and one
-of many namespaces (users, projects), of which one in a hundred changed.
+So are `find` and `plan`, as `dedup` calls them. Each run is a process of its own. Two stores: one
+whose changes are spread over all of it, and one of many namespaces (users, projects), of which one
+in a hundred changed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.data import memories
-from benchmarks.measure import RESULTS, keep, run
+from benchmarks.measure import RESULTS, Cost, echoless, keep, run
 from echoless import Memory, find, open_store, plan
 from echoless.auditing import findings_json
 from echoless.codec import json_text
@@ -43,9 +44,11 @@ RUNS: Final = (
     (CHANGED, "kept"),
     (f"{CHANGED}, nothing kept", "empty"),
 )
+AUDIT: Final = "audit"
+FIND: Final = "find and plan"
 _COLUMNS: Final = (
-    *("memories", "namespaces", "audit", "wall s", "cpu s", "peak MB"),
-    *("pairs", "kept", "looks", "share", "same"),
+    *("memories", "namespaces", "door", "run", "wall s", "cpu s", "peak MB"),
+    *("pairs", "share", "same"),
 )
 OWN: Final = 100
 """Memories of a namespace in the store of many."""
@@ -62,7 +65,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     told = parser.parse_args(argv)
     if told.child:
-        print(json.dumps(_audit(Path(told.child), told.threshold)))
+        print(json.dumps(_found(Path(told.child), told.threshold)))
         return
     lines: list[dict[str, object]] = []
     for size in map(int, told.sizes.split(",")):
@@ -80,39 +83,63 @@ def main(argv: Sequence[str]) -> None:
 def _measured(
     size: int, dims: int, threshold: float, share: float, *, many: bool
 ) -> Iterator[dict[str, object]]:
-    """One line a run; the last says whether all agree."""
+    """One line a run of a door; every second one says whether it agrees with that before."""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "store.db"
         changed = max(1, round(size * share))
         _fill(path, list(_of_many(size)) if many else memories(size), dims)
-        first, results = 0.0, []
+        first, results = dict[str, float](), dict[str, list[object]]()
         for number, (name, folder) in enumerate(RUNS):
             if name == CHANGED:
                 told = _changes_of_some(size, changed) if many else _changes(size, changed)
                 _fill(path, list(told), dims)
-            cost = run(
-                *(sys.executable, "-m", "benchmarks.speed.incremental", "--child", str(path)),
-                *("--threshold", str(threshold)),
-                environment={"ECHOLESS_CACHE_DIR": f"{place}/{folder}"},
-            )
-            said = json.loads(cost.output)
-            first = first or cost.cpu
-            results.append(said.pop("result"))
-            yield {
-                "method": "echoless",
-                "run": name,
-                "n": size,
-                "dims": dims,
-                "threshold": threshold,
-                "namespaces": size // OWN if many else 3,
-                "changed": changed if number >= len(RUNS) - 2 else 0,
-                "wall_s": round(cost.wall, 2),
-                "cpu_s": round(cost.cpu, 2),
-                "peak_mb": round(cost.peak_mb),
-                "recall": float(results[-1] == results[-2]) if number % 2 else None,
-                "share_of_first": round(cost.cpu / first, 4),
-                **said,
-            }
+            for door in (AUDIT, FIND):
+                cost = _run(door, path, threshold, f"{place}/{door.split()[0]}-{folder}")
+                said = _said(door, cost.output)
+                first.setdefault(door, cost.cpu)
+                heard = results.setdefault(door, [])
+                heard.append(said.pop("result"))
+                yield {
+                    "method": "echoless",
+                    "door": door,
+                    "run": name,
+                    "n": size,
+                    "dims": dims,
+                    "threshold": threshold,
+                    "namespaces": size // OWN if many else 3,
+                    "changed": changed if number >= len(RUNS) - 2 else 0,
+                    "wall_s": round(cost.wall, 2),
+                    "cpu_s": round(cost.cpu, 2),
+                    "peak_mb": round(cost.peak_mb),
+                    "recall": float(heard[-1] == heard[-2]) if number % 2 else None,
+                    "share_of_first": round(cost.cpu / first[door], 4),
+                    **said,
+                }
+
+
+def _run(door: str, path: Path, threshold: float, cache_folder: str) -> Cost:
+    environment = {"ECHOLESS_CACHE_DIR": cache_folder}
+    if door == AUDIT:
+        chosen = ("--encoder", "stored", "--threshold", f"semantic={threshold}", "--json")
+        return echoless("audit", str(path), *chosen, environment=environment)
+    return run(
+        *(sys.executable, "-m", "benchmarks.speed.incremental", "--child", str(path)),
+        *("--threshold", str(threshold)),
+        environment=environment,
+    )
+
+
+def _said(door: str, output: str) -> dict[str, object]:
+    """What a run found, and a digest of all it said."""
+    if door == FIND:
+        told: dict[str, object] = json.loads(output)
+        return told
+    report = json.loads(output)
+    return {
+        "pairs": report["counts"]["candidates"],
+        "groups": report["counts"]["groups"],
+        "result": hashlib.sha256(output.encode()).hexdigest(),
+    }
 
 
 def _fill(path: Path, told: Sequence[Memory], dims: int) -> None:
@@ -170,8 +197,8 @@ def _word(word: str, dims: int) -> NDArray[np.float64]:
     return np.random.default_rng(seed).standard_normal(dims)
 
 
-def _audit(path: Path, threshold: float) -> dict[str, object]:
-    """One audit in this process: what it found, and seconds by stage."""
+def _found(path: Path, threshold: float) -> dict[str, object]:
+    """What is found and planned in this process, and seconds by stage."""
     spent: dict[str, float] = {}
     last = ("opening", time.process_time())
 
@@ -203,31 +230,33 @@ def _body(lines: Sequence[dict[str, object]], share: float) -> str:
     for line in lines:
         same = {None: "", 1.0: "yes", 0.0: "NO"}[line["recall"]]  # type: ignore[index]
         rows.append(
-            f"| {line['n']:,} | {line['namespaces']:,} | {line['run']} | {line['wall_s']} "
-            f"| {line['cpu_s']} | {line['peak_mb']} | {line['pairs']:,} | {line['remembered']:,} "
-            f"| {line['taken_over']:,} | {line['share_of_first']:.1%} | {same} |"
+            f"| {line['n']:,} | {line['namespaces']:,} | {line['door']} | {line['run']} "
+            f"| {line['wall_s']} | {line['cpu_s']} | {line['peak_mb']} | {line['pairs']:,} "
+            f"| {line['share_of_first']:.1%} | {same} |"
         )
-        spent = line["stages"]
-        assert isinstance(spent, dict)
-        parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in spent.items() if name)
-        stages.append(
-            f"- {line['n']:,} in {line['namespaces']:,} namespaces, {line['run']}: {parts}"
-        )
+        spent = line.get("stages")
+        if isinstance(spent, dict):
+            parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in spent.items() if name)
+            stages.append(
+                f"- {line['n']:,} in {line['namespaces']:,} namespaces, {line['run']} "
+                f"({line['remembered']:,} verdicts and {line['taken_over']:,} looks taken over): "
+                f"{parts}"
+            )
     return "\n".join(
         [
             "Memories of about 20 words with stored vectors, SQLite. In the store of three",
             f"namespaces {share:.0%} of the memories, from all of it, are added or edited; in that",
-            "of many all of these belong to one namespace in a hundred. The last run of each has",
-            "empty caches, and has to say the same: report, verdicts with evidence, plan. Whole",
-            "processes, start-up included. `kept`: verdicts taken over from an audit before;",
-            "`looks`: what a detector proposed in a namespace, taken over whole; `share`: of the",
-            "first's CPU time.",
+            "of many all of these belong to one namespace in a hundred. `audit`: the command with",
+            "`--json`. `find and plan`: what `dedup` does, with verdicts, evidence and plan",
+            "compared. Each door has caches of its own; the last run of each has empty ones, and",
+            "has to say the same. Whole processes, start-up included. `share`: of the first's CPU",
+            "time.",
             "",
             f"| {' | '.join(_COLUMNS)} |",
             f"|{'---|' * len(_COLUMNS)}",
             *rows,
             "",
-            "CPU seconds by stage, without start-up:",
+            "CPU seconds of `find and plan` by stage, without start-up:",
             "",
             *stages,
         ]

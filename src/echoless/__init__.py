@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from echoless.applying import Refusal, Run, apply
+    from echoless.audited import audit_store
     from echoless.auditing import Report, audit
     from echoless.checking import Health, Problem, check
     from echoless.condensing import Condensed, plan_consolidation
     from echoless.consolidating import Consolidation, Offer, consolidate
     from echoless.errors import EcholessError
+    from echoless.findings import Findings
     from echoless.groups import Group, Membership
     from echoless.model import (
         Contradiction,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
         Vector,
         Verdict,
     )
-    from echoless.pipeline import Findings, find, plan
+    from echoless.pipeline import find, plan
     from echoless.planning import Plan, read_plan, write_plan
     from echoless.remembering import (
         Admitted,
@@ -111,6 +113,7 @@ __all__ = [
     "Verdict",
     "apply",
     "audit",
+    "audit_store",
     "backup",
     "check",
     "consolidate",
@@ -138,11 +141,13 @@ __all__ = [
 
 _HOMES: Final = {
     "applying": ("Refusal", "Run", "apply"),
+    "audited": ("audit_store",),
     "auditing": ("Report", "audit"),
     "checking": ("Health", "Problem", "check"),
     "condensing": ("Condensed", "plan_consolidation"),
     "consolidating": ("Consolidation", "Offer", "consolidate"),
     "errors": ("EcholessError",),
+    "findings": ("Findings",),
     "groups": ("Group", "Membership"),
     "model": (
         "Contradiction",
@@ -163,7 +168,7 @@ _HOMES: Final = {
         "Vector",
         "Verdict",
     ),
-    "pipeline": ("Findings", "find", "plan"),
+    "pipeline": ("find", "plan"),
     "planning": ("Plan", "read_plan", "write_plan"),
     "remembering": (
         "Admitted",

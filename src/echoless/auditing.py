@@ -1,182 +1,249 @@
-"""The report: how much is repetition, where, since when, and what only looks like it."""
+"""The report: how much is repetition, where, since when, and what only looks like it.
+
+It is made of pages, one for each namespace (`pages.py`). `audited.py` keeps them for as long as
+nothing changes in their namespace.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from echoless.errors import UsageError
-from echoless.groups import Group
-from echoless.model import (
-    Contradiction,
-    Json,
-    Judged,
-    Memory,
-    Sibling,
-    Unsure,
-    Update,
-    flipped,
-    verdict_name,
+from echoless.findings import Findings, spared_note, totals
+from echoless.model import Json
+from echoless.pages import (
+    Page,
+    Share,
+    ToldGroup,
+    ToldMember,
+    ToldPair,
+    group_teller,
+    pages_of,
+    skipped_by_namespace,
+    told_pair,
 )
-from echoless.pipeline import Findings, measure
-from echoless.text import token_estimate
+from echoless.tally import Tally
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Repetition in one part of a store.
-
-    Attributes:
-        total: Visible memories.
-        redundant: Copies beyond the first among them.
-    """
-
-    total: int
-    redundant: int
-
-    @property
-    def ratio(self) -> float:
-        """Redundant over total, 0 to 1."""
-        return self.redundant / self.total if self.total else 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """What `audit` says.
 
     Attributes:
-        findings: What it was made from.
-        tokens: Estimated tokens of all visible memories.
-        wasted_tokens: Estimated tokens of redundant copies: what recall pays for repetition.
-        by_namespace: Share of each namespace, names sorted.
-        by_month: Share of each month of creation (`2026-01`, or `unknown`), sorted.
+        url: Of the store.
+        profile: Name of the profile.
+        action: What a plan would do with members of groups.
+        pages: By namespace.
+        told: Sentences about this run alone, such as a file that could not be read.
+        elsewhere: Ids by reason that belong to no page.
+        opinions: How the verifier was asked, as in `--json`; None where there was none.
+        taken_over: Pages that were known from an earlier audit.
     """
 
-    findings: Findings
-    tokens: int
-    wasted_tokens: int
-    by_namespace: Mapping[str, Share]
-    by_month: Mapping[str, Share]
+    url: str
+    profile: str
+    action: str
+    pages: tuple[Page, ...]
+    told: tuple[str, ...] = ()
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    opinions: Json = None
+    taken_over: int = 0
+
+    @cached_property
+    def groups(self) -> Sequence[ToldGroup]:
+        """Memories that say the same, largest group first."""
+        found = (group for page in self.pages for group in page.groups)
+        return sorted(found, key=lambda group: (-len(group.members), group.survivor))
+
+    @cached_property
+    def held(self) -> Sequence[ToldPair]:
+        """Pairs that look alike and stay apart, by ids."""
+        return sorted((p for page in self.pages for p in page.held), key=lambda pair: pair.ids)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What was skipped, and why, and what is to be said of the run."""
+        told = Tally()
+        for sentence in (*self.told, *(s for page in self.pages for s in page.general)):
+            told.note(sentence)
+        for page in self.pages:
+            for sentence in page.notes:
+                told.note(sentence)
+        for ids_by_reason in (self.elsewhere, *(page.skipped for page in self.pages)):
+            for reason, ids in ids_by_reason.items():
+                told.skip(reason, *ids)
+        if spared := sum(page.spared for page in self.pages):
+            told.note(spared_note(spared))
+        return told
+
+    @cached_property
+    def verdicts(self) -> Mapping[str, int]:
+        """How many candidate pairs got which verdict."""
+        return _summed(page.verdicts for page in self.pages)
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """Totals as in `--json`."""
+        return totals(
+            memories=sum(page.total for page in self.pages),
+            marked=self.marked,
+            groups=len(self.groups),
+            redundant=sum(page.share.redundant for page in self.pages),
+            candidates=sum(self.verdicts.values()),
+            left_out=sum(page.left_out for page in self.pages),
+            held=Counter(pair.verdict for pair in self.held),
+        )
+
+    @property
+    def marked(self) -> int:
+        """Memories hidden by earlier runs."""
+        return sum(page.marked for page in self.pages)
+
+    @property
+    def ratio(self) -> float:
+        """Redundant copies over all visible memories, 0 to 1."""
+        visible = self.counts["total"] - self.marked
+        return self.counts["redundant"] / visible if visible else 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of all visible memories."""
+        return sum(page.tokens for page in self.pages)
+
+    @property
+    def wasted_tokens(self) -> int:
+        """Estimated tokens of redundant copies: what recall pays for repetition."""
+        return sum(page.wasted_tokens for page in self.pages)
+
+    @property
+    def by_namespace(self) -> Mapping[str, Share]:
+        """Share of each namespace with visible memories, names sorted."""
+        return {page.namespace: page.share for page in self.pages if page.share.total}
+
+    @cached_property
+    def by_month(self) -> Mapping[str, Share]:
+        """Share of each month of creation (`2026-01`, or `unknown`), sorted."""
+        total = _summed({m: s.total for m, s in page.months.items()} for page in self.pages)
+        copies = _summed({m: s.redundant for m, s in page.months.items()} for page in self.pages)
+        return {month: Share(total[month], copies[month]) for month in sorted(total)}
 
 
 def audit(findings: Findings) -> Report:
     """A report from findings; pure."""
-    visible = [m for m in findings.memories.values() if m.id not in findings.marked]
-    copies = {m.id for group in findings.groups for m in group.members}
+    pages = tuple(pages_of(findings))
+    notes = {sentence for page in pages for sentence in (*page.notes, *page.general)}
+    notes.add(spared_note(sum(page.spared for page in pages)))
     return Report(
-        findings=findings,
-        tokens=sum(token_estimate(m.content) for m in visible),
-        wasted_tokens=sum(token_estimate(m.content) for m in visible if m.id in copies),
-        by_namespace=_shares((m.namespace, m.id in copies) for m in visible),
-        by_month=_shares((_month(m), m.id in copies) for m in visible),
+        url=findings.url,
+        profile=findings.settings.profile.name,
+        action=findings.settings.profile.action,
+        pages=pages,
+        told=tuple(note for note in findings.tally.notes if note not in notes),
+        elsewhere=skipped_by_namespace(findings).get(None, {}),
+        opinions=findings.opinions.to_json() if findings.opinions else None,
     )
 
 
-def _shares(entries: Iterator[tuple[str, bool]]) -> dict[str, Share]:
-    totals: Counter[str] = Counter()
-    redundant: Counter[str] = Counter()
-    for name, is_copy in entries:
-        totals[name] += 1
-        redundant[name] += is_copy
-    return {name: Share(totals[name], redundant[name]) for name in sorted(totals)}
+def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for each in counts:
+        found.update(each)
+    return found
 
 
-def _month(memory: Memory) -> str:
-    text = memory.created_at or ""
-    looks_right = len(text) >= 7 and text[:4].isdecimal() and text[4] == "-"
-    return text[:7] if looks_right else "unknown"
+# ------------------------------------------------------------------ as JSON
 
 
-def groups_json(findings: Findings, *, action: str | None = None) -> list[dict[str, Json]]:
+def groups_json(groups: Iterable[ToldGroup], action: str) -> list[dict[str, Json]]:
     """Groups as in `--json`.
+
+    Args:
+        groups: In their order.
+        action: What a plan would do with their members.
+    """
+    return [
+        {
+            "survivor": group.survivor,
+            "why": group.why,
+            "members": [_member_json(member, action) for member in group.members],
+        }
+        for group in groups
+    ]
+
+
+def _member_json(member: ToldMember, action: str) -> dict[str, Json]:
+    told: dict[str, Json] = {
+        "id": member.id,
+        "verdict": member.verdict,
+        "similarity": member.similarity,
+        "action": action,
+    }
+    return told if member.evidence is None else {**told, "evidence": member.evidence}
+
+
+def held_json(pairs: Iterable[ToldPair]) -> list[dict[str, Json]]:
+    """Held pairs as in `--json`, by ids. For an update, a is the older one."""
+    return [
+        {
+            "a": pair.a,
+            "b": pair.b,
+            "verdict": pair.verdict,
+            "difference": pair.difference,
+            "similarity": pair.similarity,
+            "evidence": pair.evidence,
+        }
+        for pair in pairs
+    ]
+
+
+def findings_json(findings: Findings, *, action: str | None = None) -> dict[str, Json]:
+    """The documented answer of `dedup --json`; see `docs/cli.md`.
 
     Args:
         findings: What was found.
         action: The action a plan would take; the profile's by default.
     """
-    named = action or findings.settings.profile.action
-    measured = measure(findings)
-    return [
-        {
-            "survivor": group.survivor,
-            "why": findings.reasons[group.survivor],
-            "members": [
-                _member_json(group, m.id, m.judged, named, measured) for m in group.members
-            ],
-        }
-        for group in findings.groups
-    ]
-
-
-def _member_json(
-    group: Group,
-    id_: str,
-    judged: Judged | None,
-    action: str,
-    measured: Callable[[str, str], float | None] | None,
-) -> dict[str, Json]:
-    if judged is None:
-        similarity = measured(id_, group.survivor) if measured else None
-        return {"id": id_, "verdict": None, "similarity": similarity, "action": action}
+    profile = findings.settings.profile
     return {
-        "id": id_,
-        "verdict": verdict_name(judged.verdict),
-        "similarity": judged.verdict.evidence.similarity,
-        "action": action,
-        "evidence": judged.verdict.evidence.line(),
+        "store": findings.url,
+        "profile": profile.name,
+        "groups": list(
+            groups_json(map(group_teller(findings), findings.groups), action or profile.action)
+        ),
+        "held": list(held_json(map(told_pair, findings.held))),
+        "counts": dict(findings.counts),
+        **_skipped_json(findings.tally),
+        "opinions": findings.opinions.to_json() if findings.opinions else None,
     }
 
 
-def held_json(findings: Findings) -> list[dict[str, Json]]:
-    """Held pairs as in `--json`, by ids. For an update, a is the older one."""
-    made: list[dict[str, Json]] = []
-    for judged in findings.held:
-        a, b, verdict = judged.a, judged.b, judged.verdict
-        if isinstance(verdict, Update) and verdict.newer == "a":
-            a, b, verdict = b, a, flipped(verdict)
-        difference = verdict.evidence.difference
-        made.append(
-            {
-                "a": a,
-                "b": b,
-                "verdict": verdict_name(verdict),
-                "difference": difference.value if difference else None,
-                "similarity": verdict.evidence.similarity,
-                "evidence": verdict.evidence.line(),
-            }
-        )
-    return made
-
-
-def findings_json(findings: Findings, *, action: str | None = None) -> dict[str, Json]:
-    """The documented answer of `dedup --json`; see `docs/cli.md`."""
-    skipped: dict[str, Json] = dict(findings.tally.counts)
-    counts: dict[str, Json] = dict(findings.counts)
+def _skipped_json(tally: Tally) -> dict[str, Json]:
     return {
-        "store": findings.url,
-        "profile": findings.settings.profile.name,
-        "groups": list(groups_json(findings, action=action)),
-        "held": list(held_json(findings)),
-        "counts": counts,
-        "skipped": skipped,
-        "skipped_ids": {reason: list(ids) for reason, ids in findings.tally.skipped.items()},
-        "notes": list(findings.tally.notes),
-        "opinions": findings.opinions.to_json() if findings.opinions else None,
+        "skipped": dict(tally.counts),
+        "skipped_ids": {reason: list(ids) for reason, ids in tally.skipped.items()},
+        "notes": list(tally.notes),
     }
 
 
 def report_json(report: Report) -> dict[str, Json]:
     """The documented answer of `audit --json`."""
-    findings = report.findings
     return {
-        **findings_json(findings),
-        "ratio": round(findings.ratio, 6),
+        "store": report.url,
+        "profile": report.profile,
+        "groups": list(groups_json(report.groups, report.action)),
+        "held": list(held_json(report.held)),
+        "counts": dict(report.counts),
+        **_skipped_json(report.tally),
+        "opinions": report.opinions,
+        "ratio": round(report.ratio, 6),
         "tokens": report.tokens,
         "wasted_tokens": report.wasted_tokens,
         "by_namespace": {n: _share_json(s) for n, s in report.by_namespace.items()},
         "by_month": {n: _share_json(s) for n, s in report.by_month.items()},
-        "verdicts": dict(sorted(findings.verdicts.items())),
+        "verdicts": dict(sorted(report.verdicts.items())),
     }
 
 
@@ -185,15 +252,6 @@ def _share_json(share: Share) -> dict[str, Json]:
         "total": share.total,
         "redundant": share.redundant,
         "ratio": round(share.ratio, 6),
-    }
-
-
-def held_by_kind(findings: Findings) -> dict[str, list[Judged]]:
-    """Held pairs by verdict, worst first: contradictions, updates, siblings, unsure."""
-    kinds = (Contradiction, Update, Sibling, Unsure)
-    return {
-        kind.__name__.lower(): [j for j in findings.held if isinstance(j.verdict, kind)]
-        for kind in kinds
     }
 
 

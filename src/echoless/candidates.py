@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -50,12 +50,14 @@ class Found(NamedTuple):
 
     Attributes:
         signals: The pairs with their similarities.
-        left_out: How many more were proposed, beyond the budget.
+        left_out: How many more were proposed, beyond the budget, by namespace.
+        notes: Sentences of the detectors, by the namespace they are about.
         taken_over: Looks of a detector at a partition that were known from an earlier run.
     """
 
     signals: PairSignals
-    left_out: int
+    left_out: Mapping[str, int]
+    notes: Mapping[str, Collection[str]]
     taken_over: int
 
 
@@ -251,7 +253,7 @@ def candidates(
         detector = open_detector(use.name, _options(use, vectoriser, pulse))
         search.look(use, detector, partitions, pulse)
         pulse(len(partitions))
-    return Found(search.signals(), search.left_out, search.taken_over)
+    return Found(search.signals(), search.left_out, search.notes, search.taken_over)
 
 
 def beside(

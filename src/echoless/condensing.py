@@ -16,12 +16,13 @@ from typing import assert_never
 from echoless.actions import Rewrite
 from echoless.consolidating import Consolidation
 from echoless.errors import EncoderError, UsageError
+from echoless.findings import Findings
 from echoless.groups import Group
 from echoless.judging import judge_pairs
 from echoless.llm import Complete, Embed, Model
 from echoless.llm.bridge import as_model
 from echoless.model import Duplicate, Json, Memory, Subsumes, Unsure, Verdict, verdict_name
-from echoless.pipeline import Findings, plan_groups
+from echoless.pipeline import plan_groups
 from echoless.planning import Plan
 from echoless.profiles import SAFE, ActionKind
 from echoless.proposing import Proposal, Proposed, Refused, propose_merges

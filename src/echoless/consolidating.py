@@ -16,9 +16,10 @@ from typing import Final
 
 from echoless.candidates import Progress
 from echoless.errors import UsageError
+from echoless.findings import Findings
 from echoless.model import Json, verdict_name
 from echoless.offering import ADVICE, Advice, Desk, Offer, Pairing, advice_on, lay_out
-from echoless.pipeline import Findings, find
+from echoless.pipeline import find
 from echoless.recency import window_of
 from echoless.settings import Settings
 from echoless.stores.base import Store

@@ -16,7 +16,6 @@ import numpy as np
 from echoless.groups import Group
 from echoless.model import Judged
 from echoless.signals import Ints, PairSignals
-from echoless.tally import Tally
 from echoless.vectors.crowd import DENSE
 
 Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
@@ -26,16 +25,19 @@ ROUNDS: Final = 8
 """Times memories may be taken to the survivor their own one stands behind."""
 
 
-def judge_in_turn(signals: PairSignals, ask: Ask, tally: Tally) -> list[Judged]:
+def judge_in_turn(signals: PairSignals, ask: Ask) -> tuple[list[Judged], Mapping[str, int]]:
     """The verdicts on all pairs but those a crowded memory can do without, by ids.
 
     Args:
         signals: What the detectors measured.
         ask: Judges.
-        tally: Told how many pairs were not judged, and why.
+
+    Returns:
+        The verdicts, and how many pairs were not judged, by the memory that did without; see
+        `findings.spared_note`.
     """
     if signals.crowds is None:
-        return list(ask(signals))
+        return list(ask(signals)), {}
     line = _Line(signals)
     judged = list(ask(signals.some(line.at_once)))
     line.settle(judged)
@@ -43,12 +45,7 @@ def judge_in_turn(signals: PairSignals, ask: Ask, tally: Tally) -> list[Judged]:
         some = ask(signals.some(rows))
         line.learn(some)
         judged += some
-    if line.spared:
-        tally.note(
-            f"{line.spared:,} pairs were not judged: each has a memory with many partners that "
-            "stands behind one of them already."
-        )
-    return sorted(judged, key=lambda each: (each.a, each.b))
+    return sorted(judged, key=lambda each: (each.a, each.b)), line.spared
 
 
 class _Line:
@@ -74,7 +71,8 @@ class _Line:
         self._next = first.astype(np.int64)
         self._end = np.append(first[1:], len(rows)).astype(np.int64)
         self._behind = np.full(len(self._who), -1, dtype=np.int64)
-        self.spared = 0
+        self._spared = np.zeros(len(self._who), dtype=np.int64)
+        self._ids = signals.ids
 
     def next_rows(self) -> Ints:
         """The next pair of each memory that no visible one hides; ascending."""
@@ -82,7 +80,7 @@ class _Line:
         self._pass_hidden(~found)
         asks = ~found & (self._next < self._end)
         if not asks.any():
-            self.spared += int((self._end - self._next)[found].sum())
+            self._spared[found] += (self._end - self._next)[found]
             return np.empty(0, dtype=np.int64)
         rows = np.sort(self._rows[self._next[asks]])
         self._next[asks] += 1
@@ -97,7 +95,14 @@ class _Line:
             if not len(at):
                 return
             self._next[at] += 1
-            self.spared += len(at)
+            self._spared[at] += 1
+
+    @property
+    def spared(self) -> dict[str, int]:
+        """How many pairs of a memory were not given out, by its id."""
+        at = np.flatnonzero(self._spared)
+        ids = (self._ids[place] for place in self._who[at].tolist())
+        return dict(zip(ids, self._spared[at].tolist(), strict=True))
 
     def settle(self, judged: Iterable[Judged]) -> None:
         """Who stands behind whom among memories judged at once: best survivors first."""

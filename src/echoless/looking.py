@@ -7,6 +7,7 @@ never more than that many times the memories. Other ways of grouping need the cl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -62,7 +63,14 @@ class _Part:
 
 
 class Search:
-    """What the detectors of one run found so far."""
+    """What the detectors of one run found so far.
+
+    Attributes:
+        left_out: Pairs beyond the budget, by namespace of the partition.
+        notes: Sentences of the detectors that every run over the same partition would tell, by its
+            namespace.
+        taken_over: Looks that were known from an earlier run.
+    """
 
     def __init__(
         self,
@@ -93,7 +101,8 @@ class Search:
         self._found: dict[str, list[tuple[Ints, Floats]]] = {}
         self._ranked: dict[str, _Part] = {}
         self._crowds: Crowds | None = None
-        self.left_out = 0
+        self.left_out: Counter[str] = Counter()
+        self.notes: dict[str, dict[str, None]] = {}
         self.taken_over = 0
 
     def _mask(self, touching: AbstractSet[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -165,7 +174,9 @@ class Search:
         size = len(part.memories)
         low, high = part.places[look.keys // size], part.places[look.keys % size]
         self._found.setdefault(name, []).append((low * len(self._ids) + high, look.similarity))
-        self.left_out += look.left_out
+        namespace = part.memories[0].namespace
+        self.left_out[namespace] += look.left_out
+        self.notes.setdefault(namespace, {}).update(dict.fromkeys(look.tally.lasting))
         self._tally.join(look.tally)
         if look.crowds is not None:
             self._mark_crowds(self._in_order(part), look.crowds)

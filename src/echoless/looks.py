@@ -148,7 +148,8 @@ class KeptLooks:
                 continue
             self._tally.note(
                 f"{len(look.keys):,} pairs proposed among {len(partition):,} memories are too many "
-                "to keep; the next run will look again."
+                "to keep; the next run will look again.",
+                passing=True,
             )
         self._file.put(told, self._tally)
 
@@ -199,7 +200,7 @@ def packed(look: Look, partition: Sequence[Memory]) -> bytes | None:
         "left_out": look.left_out,
         "crowds": look.crowds is not None,
         "skipped": {reason: [at[id_] for id_ in ids] for reason, ids in skipped.items()},
-        "notes": list(look.tally.notes),
+        "notes": list(look.tally.lasting),
     }
     parts = [look.keys.astype("<i8").tobytes(), look.similarity.astype("<f8").tobytes()]
     parts += [np.packbits(flags).tobytes() for flags in look.crowds or ()]

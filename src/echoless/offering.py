@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 from echoless import survivor as survivors
 from echoless.candidates import PRIOR_SURVIVOR
 from echoless.cleanliness import levelled
+from echoless.findings import Findings
 from echoless.groups import SAME_BYTES, SAME_TEXT, Group, Membership
 from echoless.model import (
     Contradiction,
@@ -30,7 +31,6 @@ from echoless.model import (
     flipped,
     verdict_name,
 )
-from echoless.pipeline import Findings
 from echoless.recency import Window, recent_first
 
 Advice: TypeAlias = Literal["merge", "keep_both", "look"]

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from echoless.actions import Rewrite
-from echoless.candidates import Progress, beside, candidates, eligible, open_vectors
-from echoless.crowds import ROUNDS, judge_in_turn, stranded
+from echoless.candidates import (
+    Found,
+    Progress,
+    beside,
+    candidates,
+    eligible,
+    open_vectors,
+)
 from echoless.deciding import (
     consult,
     judge_all,
@@ -18,18 +24,13 @@ from echoless.deciding import (
     open_judge,
     open_kept,
 )
+from echoless.findings import Findings, Part, held, measure, spared_note
 from echoless.gathering import best_first, fold, make_groups, protected_among
 from echoless.groups import Group
 from echoless.ledger import Mark
 from echoless.model import (
-    Contradiction,
     Judged,
     Memory,
-    Sibling,
-    Subsumes,
-    Unsure,
-    Update,
-    Verdict,
     verdict_name,
 )
 from echoless.planning import Plan, make_plan
@@ -44,102 +45,7 @@ from echoless.uncollected import uncollected
 from echoless.vectors.spilling import Spill
 
 if TYPE_CHECKING:
-    from echoless.opinions.consultation import Heard
     from echoless.signals import PairSignals
-
-HELD: Final = (Update, Contradiction, Sibling, Unsure)
-"""Verdicts worth a person's eye though nothing is merged."""
-
-
-def held(verdict: Verdict) -> bool:
-    """Whether a pair stays apart and is worth a person's eye."""
-    return isinstance(verdict, HELD) or (isinstance(verdict, Subsumes) and verdict.narrows)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """What was found; nothing was written.
-
-    Attributes:
-        store: Identity of the store.
-        url: Its URL.
-        settings: What it was found with.
-        memories: Every memory in scope by id, marked ones included.
-        groups: Memories that say the same, largest group first.
-        reasons: Why each survivor survives, by survivor id.
-        held: Pairs that look alike and stay apart: updates, contradictions, siblings, unsure.
-        verdicts: How many candidate pairs got which verdict.
-        marked: Survivor by hidden memory, from earlier runs.
-        left_out: Pairs detectors proposed beyond the budget, not judged.
-        tally: What was skipped, and why.
-        opinions: How the verifier was asked about unsure pairs; None where there was none.
-        settled: Verdicts that a verifier's word changed, by ids, smaller first.
-        rules: The store's own rules of merging, where it has some.
-        judged: The verdict on every candidate pair, by ids.
-        retained: Why a memory of a group may be hidden but not removed, by id.
-        copies: Memories of one text, by the one that stands for them in `judged`; all classes.
-        apart: Pairs of ids (smaller first) kept apart by `keep_both`, their texts unchanged.
-        protected: Why memories stay visible whatever they say, by id.
-        remembered: Of how many pairs the verdict was known from an earlier run.
-        taken_over: Looks of a detector at a partition that were known from an earlier run.
-    """
-
-    store: str
-    url: str
-    settings: Settings
-    memories: Mapping[str, Memory]
-    groups: tuple[Group, ...]
-    reasons: Mapping[str, str]
-    held: tuple[Judged, ...]
-    verdicts: Mapping[str, int]
-    marked: Mapping[str, str]
-    left_out: int
-    tally: Tally
-    opinions: Heard | None = None
-    settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
-    rules: Unites | None = None
-    judged: tuple[Judged, ...] = ()
-    retained: Mapping[str, str] = field(default_factory=dict)
-    copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    apart: Collection[tuple[str, str]] = frozenset()
-    protected: Mapping[str, str] = field(default_factory=dict)
-    remembered: int = 0
-    taken_over: int = 0
-
-    @property
-    def redundant(self) -> int:
-        """Copies beyond the first: the sum of (size - 1) over groups."""
-        return sum(len(group.members) for group in self.groups)
-
-    @property
-    def participants(self) -> int:
-        """Memories in any group, survivors included."""
-        return self.redundant + len(self.groups)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Totals as in `--json`."""
-        held = Counter(verdict_name(j.verdict) for j in self.held)
-        return {
-            "total": len(self.memories),
-            "groups": len(self.groups),
-            "redundant": self.redundant,
-            "participants": self.participants,
-            "unique": len(self.memories) - self.redundant - len(self.marked),
-            "candidates": sum(self.verdicts.values()),
-            "left_out": self.left_out,
-            "held": len(self.held),
-            "updates": held["update"],
-            "contradictions": held["contradiction"],
-            "siblings": held["sibling"],
-            "unsure": held["unsure"],
-        }
-
-    @property
-    def ratio(self) -> float:
-        """Redundant copies over all visible memories, 0 to 1."""
-        visible = len(self.memories) - len(self.marked)
-        return self.redundant / visible if visible else 0.0
 
 
 def find(
@@ -153,6 +59,7 @@ def find(
     verifier: str | None = None,
     only: Collection[str] | None = None,
     touching: Callable[[Memory], bool] | None = None,
+    within: Collection[str] | None = None,
     progress: Progress | None = None,
 ) -> Findings:
     """Find what a store says twice. Reads only.
@@ -167,6 +74,8 @@ def find(
         verifier: `none` or `name:argument` of a model asked about unsure pairs.
         only: Ids of the memories that take part; all of the scope by default.
         touching: Pairs count, and are judged, only if one of the two is such a memory.
+        within: Only these namespaces; those the settings ask for by default. A limit of the
+            settings holds for each.
         progress: Told how far each stage is.
 
     Raises:
@@ -191,7 +100,7 @@ def find(
     spill = Spill(tally)
     readings = open_readings(tally, enabled=chosen.cache)
     with uncollected():
-        memories = _scan(store, chosen, only, tally, tell, spill)
+        memories = _scan(store, chosen, only, within, tally, tell, spill)
         tell("folding", 0, 0)
         marks = _standing_marks(store, memories, tally)
         marked = {d: m.survivor for d, m in marks.items() if d in memories}
@@ -210,7 +119,11 @@ def find(
     def ask(some: PairSignals) -> list[Judged]:
         return judge_all(judge, memories, some, apart, tell, tally, kept)
 
-    judged = judge_in_turn(signals, ask, tally)
+    from echoless.crowds import ROUNDS, judge_in_turn, stranded  # noqa: PLC0415 - brings in numpy
+
+    judged, spared = judge_in_turn(signals, ask)
+    if spared:
+        tally.note(spared_note(sum(spared.values())))
     judged, settled = consult(consultation, memories, signals, judged, tally)
     protected = protected_among(store, memories, prior)
     standing = Standing(chosen.profile.survivor, prior, chosen.profile.junk, readings)
@@ -241,7 +154,6 @@ def find(
         held=tuple(j for j in judged if held(j.verdict)),
         verdicts=Counter(verdict_name(j.verdict) for j in judged),
         marked=marked,
-        left_out=proposed.left_out,
         tally=tally,
         opinions=consultation.heard if consultation else None,
         settled=settled,
@@ -253,7 +165,20 @@ def find(
         protected=protected,
         remembered=kept.remembered if kept else 0,
         taken_over=proposed.taken_over,
+        parts=_parts(proposed, spared, memories),
     )
+
+
+def _parts(
+    proposed: Found, spared: Mapping[str, int], memories: Mapping[str, Memory]
+) -> dict[str, Part]:
+    without: Counter[str] = Counter()
+    for id_, pairs in spared.items():
+        without[memories[id_].namespace] += pairs
+    return {
+        name: Part(left_out=proposed.left_out[name], spared=without[name], notes=tuple(notes))
+        for name, notes in proposed.notes.items()
+    }
 
 
 def _touched(
@@ -324,29 +249,6 @@ def plan_groups(
         )
 
 
-def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
-    """Similarity of two ids by the profile's own measure, for members joined by a chain."""
-    profile = findings.settings.profile
-    if profile.centre and profile.encoder == "stored":
-        return lambda a, b: _stored_cosine(findings.memories[a], findings.memories[b])
-    if not any(d.name == "sequence" for d in profile.detectors):
-        return None
-    from echoless.detect.sequence import ratio  # noqa: PLC0415 - brings in rapidfuzz
-
-    texts = findings.memories
-    return lambda a, b: ratio(texts[a].content, texts[b].content)
-
-
-def _stored_cosine(one: Memory, other: Memory) -> float | None:
-    """Cosine of the first stored vectors of two memories; None where they cannot be compared."""
-    from echoless.codec import bytes_to_floats  # noqa: PLC0415 - seldom asked for
-    from echoless.vectors.join import cosine  # noqa: PLC0415 - brings in numpy
-
-    if not one.vectors or not other.vectors or one.vectors[0].model != other.vectors[0].model:
-        return None
-    return cosine(*(bytes_to_floats(each.vectors[0].data) for each in (one, other)))
-
-
 def groups_among(
     memories: Iterable[Memory], settings: Settings, tally: Tally | None = None
 ) -> tuple[Group, ...]:
@@ -378,15 +280,17 @@ def _scan(
     store: Store,
     settings: Settings,
     only: Collection[str] | None,
+    within: Collection[str] | None,
     tally: Tally,
     tell: Progress,
     spill: Spill,
 ) -> dict[str, Memory]:
     check_namespace(store, settings.namespace)
-    scope = Scope(settings.namespace, settings.since, settings.limit)
+    names = [settings.namespace] if within is None else sorted(within)
+    scopes = (Scope(name, settings.since, settings.limit) for name in names)
     found: dict[str, Memory] = {}
     tell("reading", 0, 0)
-    for memory in spill.aside(store.scan(scope)):
+    for memory in spill.aside(chain.from_iterable(store.scan(scope) for scope in scopes)):
         if only is not None and memory.id not in only:
             continue
         found[memory.id] = memory
@@ -401,13 +305,11 @@ def _scan(
 def _standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) -> dict[str, Mark]:
     """Marks whose verdict still holds; a memory whose mark is outdated is looked at again."""
     marks = store.ledger.marks()
-    there = store.get({mark.survivor for mark in marks.values()} - memories.keys())
-    stale = {mark.duplicate for mark in outdated(marks.values(), memories)}
-    stale |= {
-        mark.duplicate
-        for mark in marks.values()
-        if mark.survivor not in memories and mark.survivor not in there
-    }
+    here = [mark for mark in marks.values() if mark.duplicate in memories]
+    there = store.get({mark.survivor for mark in here} - memories.keys())
+    told = {i: memories[i] for m in here for i in (m.duplicate, m.survivor) if i in memories}
+    stale = {mark.duplicate for mark in outdated(here, {**told, **there})}
+    stale |= {m.duplicate for m in here if m.survivor not in memories and m.survivor not in there}
     if stale:
         tally.skip("mark outdated, looked at again", *stale)
     return {id_: mark for id_, mark in marks.items() if id_ not in stale}

@@ -39,6 +39,9 @@ from echoless.times import now
 FORMAT: Final = 1
 _PREVIEW: Final = 160
 
+BY_CHAIN: Final = "joined by a chain, no direct match"
+"""Evidence of a member without a verdict of its own."""
+
 LEAVABLE: Final = ("tags", "metadata")
 """Fields of a survivor that a plan may leave as they are; the others' values are in the ledger."""
 
@@ -150,7 +153,7 @@ def make_plan(
                     tuple(_member(memory(m.id), survivor.id, m.judged, measure) for m in part),
                     reasons[survivor.id],
                     _preview(survivor.content),
-                    _gains(survivor, duplicates, kind, rules, untouched),
+                    gains(survivor, duplicates, kind, rules, untouched),
                     rewrite,
                     tuple(untouched),
                 )
@@ -204,7 +207,7 @@ def removals(
                 tuple(_hidden(m, memories[m.duplicate]) for m in behind[survivor]),
                 "what stands hidden behind it is removed",
                 _preview(kept.content),
-                _gains(kept, gone, "delete", rules),
+                gains(kept, gone, "delete", rules),
                 marked=True,
             )
         )
@@ -235,7 +238,7 @@ def _member(
             fingerprint(memory),
             None,
             similarity,
-            "joined by a chain, no direct match",
+            BY_CHAIN,
             _preview(memory.content),
         )
     evidence = judged.verdict.evidence
@@ -249,14 +252,22 @@ def _member(
     )
 
 
-def _gains(
+def gains(
     survivor: Memory,
     duplicates: Sequence[Memory],
     kind: ActionKind,
     rules: Unites | None = None,
     untouched: Sequence[str] = (),
 ) -> dict[str, Json]:
-    """Fields of the survivor that an action would change, with the new value."""
+    """Fields of the survivor that an action would change, with the new value.
+
+    Args:
+        survivor: As it is.
+        duplicates: Those that stand behind it.
+        kind: `mark` changes none.
+        rules: The store's own rules of merging, where it has some.
+        untouched: Fields that stay as they are.
+    """
     if kind == "mark":
         return {}
     removed = kind == "delete"

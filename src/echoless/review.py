@@ -13,10 +13,11 @@ from typing import Final
 from echoless.candidates import candidates, open_vectors
 from echoless.deciding import open_judge
 from echoless.errors import UsageError
+from echoless.findings import Findings
 from echoless.gathering import fold
 from echoless.groups import Bonds, Group, Membership
 from echoless.model import Judged, Memory, Pair
-from echoless.pipeline import Findings, plan_groups
+from echoless.pipeline import plan_groups
 from echoless.planning import Plan
 from echoless.profiles import ActionKind
 from echoless.tally import Tally

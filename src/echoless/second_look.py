@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from echoless.findings import Findings
 from echoless.model import Json, Judged, Memory, Pair, Verdict, merges, verdict_name
-from echoless.pipeline import Findings, find
+from echoless.pipeline import find
 from echoless.settings import Settings
 from echoless.stores.base import Store
 from echoless.tally import Tally

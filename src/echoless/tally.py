@@ -10,15 +10,21 @@ class Tally:
 
     def __init__(self) -> None:
         self._ids: dict[str, list[str]] = {}
-        self._notes: dict[str, None] = {}
+        self._notes: dict[str, bool] = {}
 
     def skip(self, reason: str, *ids: str) -> None:
         """Count `ids` under a reason such as `empty` or `vector not comparable`."""
         self._ids.setdefault(reason, []).extend(ids)
 
-    def note(self, sentence: str) -> None:
-        """Keep a sentence about the run as a whole, such as a fallback that was taken."""
-        self._notes[sentence] = None
+    def note(self, sentence: str, *, passing: bool = False) -> None:
+        """Keep a sentence about the run as a whole, such as a fallback that was taken.
+
+        Args:
+            sentence: Complete, with its full stop.
+            passing: It tells of this run only, such as a file that could not be read: the next one
+                over the same memories need not tell it.
+        """
+        self._notes[sentence] = passing
 
     def join(self, other: Tally) -> None:
         """Take over what another one collected."""
@@ -40,3 +46,8 @@ class Tally:
     def notes(self) -> tuple[str, ...]:
         """The sentences, in the order they came."""
         return tuple(self._notes)
+
+    @property
+    def lasting(self) -> tuple[str, ...]:
+        """The sentences that are not passing, in the order they came."""
+        return tuple(sentence for sentence, passing in self._notes.items() if not passing)

@@ -104,7 +104,7 @@ def test_an_interruption_while_looking_says_nothing_was_changed(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(looking, "find", interrupted)
+    monkeypatch.setattr(looking, "audit_store", interrupted)
     result = echoless("audit", notes)
     assert result.exit_code == 130
     assert "Interrupted; nothing was changed." in result.stderr
@@ -129,7 +129,7 @@ def test_what_should_not_happen_ends_with_one_and_debug_shows_where(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(looking, "find", broken)
+    monkeypatch.setattr(looking, "audit_store", broken)
     short = echoless("audit", notes)
     assert short.exit_code == 1
     assert "ZeroDivisionError: oops" in short.stderr

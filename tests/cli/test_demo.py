@@ -76,7 +76,7 @@ def test_an_interruption_ends_the_demo_not_only_its_step(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("echoless.cli.looking.find", interrupted)
+    monkeypatch.setattr("echoless.cli.looking.audit_store", interrupted)
     result = echoless("demo")
     assert result.exit_code == 130
     assert "$ echoless dedup" not in result.stdout

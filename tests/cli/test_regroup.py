@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from echoless.errors import UsageError
-from echoless.pipeline import Findings, find
+from echoless.findings import Findings
+from echoless.pipeline import find
 from echoless.review import CHOSEN, bonds_among, plan_reviewed, regroup
 from echoless.settings import Choices, resolve
 from echoless.stores import open_store

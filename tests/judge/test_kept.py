@@ -17,7 +17,7 @@ from echoless.judge import FullJudge, GuardJudge
 from echoless.judge.base import Repeatable
 from echoless.judge.keeping import KeptVerdicts
 from echoless.judge.kept import Kept, VerdictCache
-from echoless.judge.packing import opened, packed, pair_key, sealed, text_print, unpacked
+from echoless.judge.packing import packed, unpacked
 from echoless.model import (
     Contradiction,
     Difference,
@@ -35,6 +35,7 @@ from echoless.model import (
     Verdict,
     flipped,
 )
+from echoless.sealing import opened, pair_key, sealed, text_print
 from echoless.tally import Tally
 from echoless.vectors import cache_file
 from tests.judge.judge_pairs import ADDS, APART, SAME

@@ -13,6 +13,7 @@ from echoless import Memory, audit, find, open_store, plan
 from echoless.auditing import findings_json
 from echoless.cli.main import main
 from echoless.errors import UsageError, VerifierError
+from echoless.findings import Findings
 from echoless.judging import Question, judge_pairs
 from echoless.limits import Limits
 from echoless.model import (
@@ -32,7 +33,6 @@ from echoless.opinions import NoOpinion, Opinion, Reply, Says, open_verifier
 from echoless.opinions import consultation as slot
 from echoless.opinions.base import Limited
 from echoless.opinions.consultation import Consultation
-from echoless.pipeline import Findings
 from echoless.review import bonds_among
 from echoless.settings import Choices, resolve
 from echoless.tally import Tally

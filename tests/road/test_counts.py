@@ -29,7 +29,7 @@ def proposed(memories: list[Memory], settings: Settings = SETTINGS) -> PairSigna
     copies = fold(memories, profile, set(), set(), Tally())
     order = best_first(by_id, copies, profile, set())
     found = candidates(by_id, copies, settings, Tally(), lambda *_: None, None, None, order)
-    assert (found.left_out, found.taken_over) == (0, 0)
+    assert (sum(found.left_out.values()), found.taken_over) == (0, 0)
     return found.signals
 
 

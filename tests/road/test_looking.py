@@ -80,7 +80,7 @@ def test_signals_of_several_detectors_come_together_by_pair_in_the_order_of_the_
     assert ("m-00004", "m-00005") not in signals
     with pytest.raises(KeyError):
         signals["m-00004", "m-00000"]
-    assert search.left_out == 0
+    assert search.left_out.total() == 0
     assert signals.crowds is None
 
 
@@ -115,7 +115,7 @@ def test_groups_that_are_no_stars_get_the_closest_pairs_of_all_and_are_told_the_
     search = Search(CLOSEST, [some], tally)
     search.look(EVERYTHING, Everything(), [some])
     assert len(search.signals()) == 3_000
-    assert search.left_out == 100 * 99 // 2 - 3_000
+    assert search.left_out.total() == 100 * 99 // 2 - 3_000
     (note,) = tally.notes
     assert note.startswith("everything: of 4,950 pairs among 100 memories the 3,000 closest")
 

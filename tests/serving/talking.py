@@ -130,7 +130,7 @@ def desk_of(store: Path | str, **options: object) -> Desk:
     choices = options.pop("choices", Choices(encoder="none"))
     return Desk(
         str(store),
-        lambda found: f"# {found.redundant} redundant",
+        lambda _store, report: f"# {report.counts['redundant']} redundant",
         choices=choices,  # type: ignore[arg-type]
         plans=plans,  # type: ignore[arg-type]
         **options,  # type: ignore[arg-type]

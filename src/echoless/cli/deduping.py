@@ -26,8 +26,9 @@ from echoless.cli.progress import Bar
 from echoless.cli.report import plan_blocks
 from echoless.cli.review import review_findings
 from echoless.errors import UsageError
+from echoless.findings import Findings
 from echoless.model import Json
-from echoless.pipeline import Findings, find, plan
+from echoless.pipeline import find, plan
 from echoless.planning import Plan, write_plan
 from echoless.profiles import ACTIONS
 from echoless.settings import Choices

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from echoless.audited import audit_store
 from echoless.auditing import Report, audit, report_json, share_limit
 from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, Table, count, dim, flat, names, say, strong
@@ -26,15 +27,16 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import audit_blocks, second_look_blocks, skipped_blocks
+from echoless.cli.report import audit_blocks, second_look_blocks, shown_ids, skipped_blocks
 from echoless.codec import memory_to_json
 from echoless.errors import TOO_MUCH_REPETITION, InputError
 from echoless.ledger import Event, Ledger
 from echoless.model import Json, Memory
-from echoless.pipeline import Findings, find, plan
+from echoless.pipeline import find
 from echoless.searching import MODES, Answer, Hit, Mode, search, similar
-from echoless.settings import Choices
+from echoless.settings import Choices, Settings
 from echoless.stores import Store, open_store
+from echoless.stores.base import Unites
 
 if TYPE_CHECKING:
     from echoless.second_look import SecondLook
@@ -86,29 +88,33 @@ def audit_command(
     second look: which of these pairs the judge that reads the texts would hold back.
     """
     limit = None if fail_over is None else share_limit(fail_over)
-    with open_store(store) as opened, Bar(quiet=as_json) as bar:
-        report = audit(find(opened, settings_for(opened, choices), progress=bar))
-    second = _second_look(report.findings, choices)
-    over = limit is not None and report.findings.ratio > limit
+    with open_store(store) as opened:
+        with Bar(quiet=as_json) as bar:
+            report, second = _audited(opened, settings_for(opened, choices), choices, bar)
+        texts = {} if as_json else opened.get(shown_ids(report, top=top, pairs=pairs))
+        rules = opened if isinstance(opened, Unites) else None
+    over = limit is not None and report.ratio > limit
     if as_json:
         look = second.to_json() if second else None
         render.show_json({**report_json(report), "second_look": look})
     else:
-        made = plan(report.findings)
-        blocks = [*audit_blocks(report, made, top=top, members=members, pairs=pairs)]
+        blocks = audit_blocks(report, texts, top=top, members=members, pairs=pairs, rules=rules)
         _print(iter([*blocks, *second_look_blocks(second)]), markdown=markdown)
         if over:
             render.note(_too_much(report, str(fail_over)))
     return TOO_MUCH_REPETITION if over else 0
 
 
-def _second_look(findings: Findings, choices: Choices) -> SecondLook | None:
-    """Where a profile trusts a similarity, what the judge that reads would hold back."""
-    if findings.settings.profile.judge == "full":
-        return None
+def _audited(
+    store: Store, settings: Settings, choices: Choices, bar: Bar
+) -> tuple[Report, SecondLook | None]:
+    """The report, and where a profile trusts a similarity, what the full judge would hold back."""
+    if settings.profile.judge == "full":
+        return audit_store(store, settings, progress=bar), None
     from echoless.second_look import look_again  # noqa: PLC0415 - only for such profiles
 
-    return look_again(findings, encoder=choices.encoder or "auto")
+    found = find(store, settings, progress=bar)
+    return audit(found), look_again(found, encoder=choices.encoder or "auto")
 
 
 def _print(blocks: Iterator[Block], *, markdown: bool) -> None:
@@ -120,7 +126,7 @@ def _print(blocks: Iterator[Block], *, markdown: bool) -> None:
 
 
 def _too_much(report: Report, limit: str) -> str:
-    return f"{report.findings.ratio:.2%} is redundant, more than the limit of {limit}."
+    return f"{report.ratio:.2%} is redundant, more than the limit of {limit}."
 
 
 # ------------------------------------------------------------------ similar and search

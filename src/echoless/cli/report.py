@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from echoless.actions import Action, Member
-from echoless.auditing import Report, Share, held_by_kind
+from echoless.actions import Rewrite
+from echoless.auditing import Report
 from echoless.cli.differences import word_difference
 from echoless.cli.document import (
     Block,
@@ -23,9 +24,12 @@ from echoless.cli.document import (
     say,
     strong,
 )
-from echoless.model import Judged, Memory, Update
-from echoless.pipeline import Findings
-from echoless.planning import Plan
+from echoless.findings import Findings
+from echoless.model import Memory
+from echoless.pages import HELD_KINDS, Share, ToldGroup, ToldPair
+from echoless.planning import BY_CHAIN, Plan, gains
+from echoless.profiles import ActionKind
+from echoless.stores.base import Unites
 from echoless.tally import Tally
 
 if TYPE_CHECKING:
@@ -50,24 +54,38 @@ DONE: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete":
 # ------------------------------------------------------------------ audit
 
 
+def shown_ids(report: Report, *, top: int, pairs: int) -> set[str]:
+    """Memories whose texts a report shows: see `audit_blocks`."""
+    groups = {id_ for g in report.groups[:top] for id_ in (g.survivor, *(m.id for m in g.members))}
+    held = (pair for some in _held_by_kind(report).values() for pair in some[:pairs])
+    return groups.union(*(pair.ids for pair in held))
+
+
 def audit_blocks(
-    report: Report, plan: Plan, *, top: int, members: int, pairs: int
+    report: Report,
+    memories: Mapping[str, Memory],
+    *,
+    top: int,
+    members: int,
+    pairs: int,
+    rules: Unites | None = None,
 ) -> Iterator[Block]:
     """The whole report.
 
     Args:
         report: The figures.
-        plan: A plan of its findings, for groups as a plan shows them.
+        memories: By id, those of `shown_ids`; what is gone since shows no text.
         top: Largest groups to show.
         members: Members of each of them to show.
         pairs: Pairs of each kind that look alike and stay apart to show.
+        rules: The store's own rules of merging, where it has some.
     """
     yield from _summary(report)
-    yield from _largest(report.findings, plan, top, members)
-    yield from _apart(report.findings, pairs)
+    yield from _largest(report, memories, top, members, rules)
+    yield from _apart(report, memories, pairs)
     yield from _parts("By namespace", "namespace", report.by_namespace)
     yield from _parts("Growth by month of creation", "month", report.by_month)
-    yield from skipped_blocks(report.findings.tally)
+    yield from skipped_blocks(report.tally)
 
 
 def second_look_blocks(second: SecondLook | None) -> Iterator[Block]:
@@ -81,14 +99,13 @@ def second_look_blocks(second: SecondLook | None) -> Iterator[Block]:
 
 
 def _summary(report: Report) -> Iterator[Block]:
-    found = report.findings
-    counts = found.counts
-    yield Heading(f"Audit of {found.url}")
+    counts = report.counts
+    yield Heading(f"Audit of {report.url}")
     yield say(
         strong(count(counts["redundant"], "redundant copy", "redundant copies")),
         f" in {count(counts['groups'], 'group')} among ",
         f"{count(counts['total'], 'memory', 'memories')}: ",
-        f"{percent(found.ratio)} of what is visible.",
+        f"{percent(report.ratio)} of what is visible.",
     )
     yield Gap()
     rows = [
@@ -96,8 +113,8 @@ def _summary(report: Report) -> Iterator[Block]:
         ("groups that say the same", number(counts["groups"])),
         ("memories in them (k each)", number(counts["participants"])),
         ("redundant copies (k-1 each)", number(counts["redundant"])),
-        ("share of visible memories", percent(found.ratio)),
-        ("hidden by earlier runs", number(len(found.marked))),
+        ("share of visible memories", percent(report.ratio)),
+        ("hidden by earlier runs", number(report.marked)),
         ("estimated tokens, all visible", number(report.tokens)),
         ("estimated tokens wasted in recall", number(report.wasted_tokens)),
         ("pairs compared", number(counts["candidates"])),
@@ -105,46 +122,86 @@ def _summary(report: Report) -> Iterator[Block]:
         ("pairs alike but kept apart", number(counts["held"])),
     ]
     yield Table(("figure", "value"), tuple(rows), frozenset({1}))
-    yield say(f"Profile {found.settings.profile.name}.")
+    yield say(f"Profile {report.profile}.")
     yield Gap()
 
 
-def _largest(found: Findings, plan: Plan, top: int, members: int) -> Iterator[Block]:
-    if not plan.actions:
+def _largest(
+    report: Report,
+    memories: Mapping[str, Memory],
+    top: int,
+    members: int,
+    rules: Unites | None,
+) -> Iterator[Block]:
+    if not report.groups:
         yield say("Nothing is said twice.")
         yield Gap()
         return
-    shown = plan.actions[:top]
-    yield Heading(f"Largest groups ({number(len(shown))} of {number(len(plan.actions))})")
+    shown = report.groups[:top]
+    yield Heading(f"Largest groups ({number(len(shown))} of {number(len(report.groups))})")
     if shown:
         yield LEGEND
-    yield from group_blocks(shown, found.memories, members=members)
+    action = cast("ActionKind", report.action)
+    there = (_of_report(group, memories, action, rules) for group in shown)
+    yield from group_blocks(there, memories, members=members)
 
 
-def _apart(found: Findings, pairs: int) -> Iterator[Block]:
-    for kind, held in held_by_kind(found).items():
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    """A group of a report, as groups are shown."""
+
+    survivor: str
+    members: Sequence[ShownMember]
+    why: str
+    gains: Collection[str]
+    rewrite: Rewrite | None = None
+
+
+def _of_report(
+    group: ToldGroup, memories: Mapping[str, Memory], action: ActionKind, rules: Unites | None
+) -> _Reported:
+    behind = [memories[member.id] for member in group.members if member.id in memories]
+    kept = memories.get(group.survivor)
+    takes = [] if kept is None else list(gains(kept, behind, action, rules))
+    return _Reported(group.survivor, group.members, group.why, takes)
+
+
+def _apart(report: Report, memories: Mapping[str, Memory], pairs: int) -> Iterator[Block]:
+    for kind, held in _held_by_kind(report).items():
         if not held:
             continue
         title, meaning = HELD[kind]
         yield Heading(f"{title}: {number(len(held))}")
         yield say(f"Not duplicates: {meaning}.")
-        closest = sorted(held, key=lambda j: (-j.verdict.evidence.similarity, j.a, j.b))
-        for judged in closest[:pairs]:
-            yield from _pair(judged, found.memories)
+        for pair in held[:pairs]:
+            yield from _pair(pair, memories)
         if len(held) > pairs:
             yield say(dim(f"{number(len(held) - pairs)} more; --pairs and --json show them."))
         yield Gap()
 
 
-def _pair(judged: Judged, memories: Mapping[str, Memory]) -> Iterator[Block]:
-    a, b, verdict = judged.a, judged.b, judged.verdict
-    if isinstance(verdict, Update) and verdict.newer == "a":
-        a, b = b, a
-    evidence = verdict.evidence
+def _held_by_kind(report: Report) -> dict[str, list[ToldPair]]:
+    """Held pairs by verdict, worst first, the closest of each first."""
+    found: dict[str, list[ToldPair]] = {kind: [] for kind in HELD_KINDS}
+    for pair in sorted(report.held, key=lambda p: (-p.similarity, p.ids)):
+        found.get(pair.verdict, []).append(pair)
+    return found
+
+
+def _pair(pair: ToldPair, memories: Mapping[str, Memory]) -> Iterator[Block]:
     yield say(
-        strong(a), " and ", strong(b), f"  {evidence.similarity:.3f}  {evidence.line()}", level=1
+        strong(pair.a),
+        " and ",
+        strong(pair.b),
+        f"  {pair.similarity:.3f}  {pair.evidence}",
+        level=1,
     )
-    yield say(*word_difference(flat(memories[a].content), flat(memories[b].content)), level=2)
+    yield say(*word_difference(_text(memories, pair.a), _text(memories, pair.b)), level=2)
+
+
+def _text(memories: Mapping[str, Memory], id_: str) -> str:
+    """The text of a memory in one line; one that is gone meanwhile has none."""
+    return flat(memories[id_].content) if id_ in memories else ""
 
 
 def _parts(title: str, column: str, shares: Mapping[str, Share]) -> Iterator[Block]:
@@ -174,8 +231,43 @@ def skipped_blocks(tally: Tally) -> Iterator[Block]:
 # ------------------------------------------------------------------ groups and plans
 
 
+class ShownMember(Protocol):
+    """One memory behind a survivor: of a plan, or of a report."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+
+    @property
+    def verdict(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def similarity(self) -> float | None: ...  # noqa: D102
+
+    @property
+    def evidence(self) -> str | None: ...  # noqa: D102
+
+
+class ShownGroup(Protocol):
+    """Memories that say the same: of a plan, or of a report."""
+
+    @property
+    def survivor(self) -> str: ...  # noqa: D102
+
+    @property
+    def members(self) -> Sequence[ShownMember]: ...  # noqa: D102
+
+    @property
+    def why(self) -> str: ...  # noqa: D102
+
+    @property
+    def gains(self) -> Collection[str]: ...  # noqa: D102
+
+    @property
+    def rewrite(self) -> Rewrite | None: ...  # noqa: D102
+
+
 def group_blocks(
-    actions: Iterable[Action],
+    groups: Iterable[ShownGroup],
     memories: Mapping[str, Memory],
     *,
     first: int = 1,
@@ -184,40 +276,43 @@ def group_blocks(
     """Groups with survivor, reason, members and evidence.
 
     Args:
-        actions: One for each group.
+        groups: Of a plan or a report.
         memories: By id.
         first: Number of the first group.
         members: How many of each group are shown; all by default.
     """
-    for at, action in enumerate(actions, first):
-        survivor = memories[action.survivor]
-        yield say(f"{at}. ", strong(f"keep {action.survivor}"), f"  ({action.why})")
-        yield say(flat(survivor.content), level=1)
-        shown = action.members[:members]
+    for at, group in enumerate(groups, first):
+        yield say(f"{at}. ", strong(f"keep {group.survivor}"), f"  ({group.why})")
+        yield say(_text(memories, group.survivor), level=1)
+        shown = group.members[:members]
         for member in shown:
-            yield from member_blocks(member, survivor, memories[member.id])
-        if len(shown) < len(action.members):
-            left = number(len(action.members) - len(shown))
+            yield from member_blocks(member, group.survivor, memories)
+        if len(shown) < len(group.members):
+            left = number(len(group.members) - len(shown))
             yield say(dim(f"{left} more; --members and --json show them."), level=1)
-        if action.rewrite is not None:
-            yield say(strong("new text"), dim(f"  by {action.rewrite.by}"), level=1)
-            yield say(flat(action.rewrite.content), level=2)
-        if action.gains:
-            yield say(dim(f"{action.survivor} takes over: {', '.join(action.gains)}"), level=1)
+        if group.rewrite is not None:
+            yield say(strong("new text"), dim(f"  by {group.rewrite.by}"), level=1)
+            yield say(flat(group.rewrite.content), level=2)
+        if group.gains:
+            yield say(dim(f"{group.survivor} takes over: {', '.join(group.gains)}"), level=1)
         yield Gap()
 
 
 def member_blocks(
-    member: Member, survivor: Memory, memory: Memory, *, label: str = ""
+    member: ShownMember, survivor: str, memories: Mapping[str, Memory], *, label: str = ""
 ) -> Iterator[Block]:
     """One memory behind a survivor: evidence, then the words that differ."""
     similarity = "" if member.similarity is None else f"  {member.similarity:.3f}"
-    verdict = member.verdict or "by a chain"
-    yield say(f"{label}", strong(member.id), f"  {verdict}{similarity}  {member.evidence}", level=1)
-    if survivor.content == memory.content:
+    verdict, evidence = member.verdict or "by a chain", member.evidence or BY_CHAIN
+    yield say(f"{label}", strong(member.id), f"  {verdict}{similarity}  {evidence}", level=1)
+    if _content(memories, survivor) == _content(memories, member.id):
         yield say(dim("the same text"), level=2)
     else:
-        yield say(*word_difference(flat(survivor.content), flat(memory.content)), level=2)
+        yield say(*word_difference(_text(memories, survivor), _text(memories, member.id)), level=2)
+
+
+def _content(memories: Mapping[str, Memory], id_: str) -> str:
+    return memories[id_].content if id_ in memories else ""
 
 
 def plan_blocks(found: Findings, plan: Plan, top: int | None) -> Iterator[Block]:

@@ -31,9 +31,9 @@ from echoless.cli.outcome import exit_code, run_blocks
 from echoless.cli.progress import Bar
 from echoless.cli.report import LEGEND, member_blocks, promise
 from echoless.errors import UsageError
+from echoless.findings import Findings
 from echoless.groups import Group
 from echoless.model import Memory
-from echoless.pipeline import Findings
 from echoless.planning import Plan, write_plan
 from echoless.review import Pairs, plan_reviewed, regroup
 from echoless.stores import Store
@@ -169,9 +169,8 @@ def _group_blocks(action: Action, findings: Findings, place: str) -> Iterable[Bl
     yield say(flat(survivor.content), level=1)
     yield _facts(survivor, level=1)
     for at, member in enumerate(action.members, 1):
-        memory = findings.memories[member.id]
-        yield from member_blocks(member, survivor, memory, label=f"[{at}] ")
-        yield _facts(memory, level=2)
+        yield from member_blocks(member, survivor.id, findings.memories, label=f"[{at}] ")
+        yield _facts(findings.memories[member.id], level=2)
 
 
 def _facts(memory: Memory, *, level: int) -> Paragraph:

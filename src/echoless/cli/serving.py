@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
-from echoless.auditing import audit
+from echoless.auditing import Report
 from echoless.cli import render
 from echoless.cli.options import encoder_option, examples, no_cache_option, store_argument
-from echoless.cli.report import audit_blocks
+from echoless.cli.report import audit_blocks, shown_ids
 from echoless.mcp.address import read_address, read_token
-from echoless.pipeline import Findings, plan
 from echoless.profiles import PROFILES
 from echoless.remembering.recognising import read_boot_files
 from echoless.settings import Choices, layered, resolve
-from echoless.stores import open_store
+from echoless.stores import Store, open_store
+from echoless.stores.base import Unites
 from echoless.vectors.optional import require_module
 from echoless.vectors.registry import open_encoder
 
@@ -107,7 +107,8 @@ def mcp_command(
     serve_http(desk, where, token=token, told=lambda url: render.note(f"Serving {store} at {url}"))
 
 
-def _report(found: Findings) -> str:
-    report, made = audit(found), plan(found)
-    blocks = audit_blocks(report, made, top=_TOP, members=_MEMBERS, pairs=_PAIRS)
+def _report(store: Store, report: Report) -> str:
+    texts = store.get(shown_ids(report, top=_TOP, pairs=_PAIRS))
+    rules = store if isinstance(store, Unites) else None
+    blocks = audit_blocks(report, texts, top=_TOP, members=_MEMBERS, pairs=_PAIRS, rules=rules)
     return "\n".join(render.markdown(blocks))

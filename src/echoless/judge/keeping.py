@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from echoless.judge.base import Repeatable
 from echoless.judge.kept import Kept, VerdictCache
-from echoless.judge.packing import opened, pair_key, sealed, text_print, unpacked
+from echoless.judge.packing import unpacked
 from echoless.model import Pair, Verdict
+from echoless.sealing import opened, pair_key, sealed, text_print
 from echoless.tally import Tally
 from echoless.times import instant
 

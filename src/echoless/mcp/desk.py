@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from anyio import Lock
 
+from echoless.auditing import Report
 from echoless.errors import UsageError
 from echoless.mcp.door import Door
 from echoless.mcp.plans import Plans
 from echoless.mcp.working import Reports, Teller, in_thread
 from echoless.model import Memory
-from echoless.pipeline import Findings
 from echoless.settings import Choices, Settings, layered, resolve
 from echoless.stores import Store, open_store
 
@@ -34,7 +34,7 @@ class Desk:
 
     Attributes:
         url: The store, as it was named.
-        report: The audit report of findings, as Markdown.
+        report: An audit of this store as Markdown.
         choices: Settings of the server, over environment and file.
         boot: Files an agent reads at its start; what stands in them is known.
         read_only: Whether nothing may be written.
@@ -43,7 +43,7 @@ class Desk:
     """
 
     url: str
-    report: Callable[[Findings], str]
+    report: Callable[[Store, Report], str]
     choices: Choices = field(default_factory=Choices)
     boot: tuple[Path, ...] = ()
     read_only: bool = False

@@ -11,11 +11,12 @@ from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.resources import FunctionResource, Resource
 from pydantic import Field
 
-from echoless.auditing import audit, report_json
+from echoless.audited import audit_store
+from echoless.auditing import Report, report_json
 from echoless.errors import EcholessError
 from echoless.mcp.desk import Desk
 from echoless.mcp.working import Teller, in_thread
-from echoless.pipeline import Findings, find
+from echoless.stores import Store
 
 INSTRUCTIONS: Final = """\
 The long-term memory of an agent, kept free of repetition.
@@ -86,7 +87,8 @@ def resources(desk: Desk) -> list[Resource]:
 
     async def as_json() -> str:
         return await _told(
-            desk, lambda found: json.dumps(report_json(audit(found)), indent=2, ensure_ascii=False)
+            desk,
+            lambda _store, report: json.dumps(report_json(report), indent=2, ensure_ascii=False),
         )
 
     return [
@@ -109,10 +111,10 @@ def resources(desk: Desk) -> list[Resource]:
     ]
 
 
-async def _told(desk: Desk, tell: Callable[[Findings], str]) -> str:
+async def _told(desk: Desk, tell: Callable[[Store, Report], str]) -> str:
     def work(teller: Teller) -> str:
         with desk.opened() as store:
-            return tell(find(store, desk.settings(store), progress=teller))
+            return tell(store, audit_store(store, desk.settings(store), progress=teller))
 
     try:
         return await in_thread(work)

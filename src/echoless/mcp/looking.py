@@ -7,7 +7,8 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field
 
-from echoless.auditing import audit, report_json
+from echoless.audited import audit_store
+from echoless.auditing import report_json
 from echoless.errors import InputError, UsageError
 from echoless.explaining import explain_memories, explanation_json
 from echoless.mcp.answers import (
@@ -25,7 +26,6 @@ from echoless.mcp.tools import Context, MemoryTool, made
 from echoless.mcp.working import Teller, in_thread
 from echoless.model import Json, Memory
 from echoless.neighbouring import ASKED, Neighbours, memory_of, neighbours
-from echoless.pipeline import find
 from echoless.searching import Hit as Found
 from echoless.searching import search
 from echoless.settings import Choices
@@ -193,7 +193,7 @@ class Looking:
         def work(tell: Teller) -> AuditAnswer:
             with self._desk.opened() as store:
                 chosen = self._desk.settings(store, Choices(namespace=namespace))
-                told = report_json(audit(find(store, chosen, progress=tell)))
+                told = report_json(audit_store(store, chosen, progress=tell))
             groups, held = cast("list[Json]", told["groups"]), cast("list[Json]", told["held"])
             closest = sorted(held, key=lambda pair: -cast("dict[str, float]", pair)["similarity"])
             shown = {**told, "groups": groups[:top], "held": closest[:pairs]}

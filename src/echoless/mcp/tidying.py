@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from echoless.applying import Run, apply
-from echoless.auditing import held_json
 from echoless.errors import PlanRefused, UsageError
+from echoless.findings import Findings
 from echoless.groups import Group
 from echoless.mcp.desk import Desk
 from echoless.mcp.outcomes import Deduplication, DuplicateGroup, HeldPair, left_behind, planned
 from echoless.mcp.working import Teller
 from echoless.model import Json
-from echoless.pipeline import Findings, find, plan_groups
+from echoless.pages import told_pair
+from echoless.pipeline import find, plan_groups
 from echoless.planning import Plan
 from echoless.profiles import ActionKind
 from echoless.settings import Choices
@@ -213,10 +214,10 @@ def _held(found: Findings, top: int) -> list[HeldPair]:
     """Pairs that look alike and stay apart, closest first."""
     told = [
         HeldPair(
-            ids=[str(pair["a"]), str(pair["b"])],
-            similarity=cast("float", pair["similarity"]),
-            reason=f"{pair['verdict']}: {pair['evidence']}",
+            ids=[pair.a, pair.b],
+            similarity=pair.similarity,
+            reason=f"{pair.verdict}: {pair.evidence}",
         )
-        for pair in held_json(found)
+        for pair in map(told_pair, found.held)
     ]
     return sorted(told, key=lambda pair: (-pair["similarity"], pair["ids"]))[:top]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self, runtime_checkable
 from echoless.errors import StoreLocked, UsageError
 from echoless.ledger import Ledger, Mark
 from echoless.model import Memory
+from echoless.stores.prints import Printed, Prints
 from echoless.stores.scope import ALL, Head, Scope
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ __all__: Final = (
     "Changes",
     "Head",
     "HidesMarked",
+    "Printed",
+    "Prints",
     "Protects",
     "RecordsRemovals",
     "Remarks",

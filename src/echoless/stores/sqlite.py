@@ -10,6 +10,7 @@ import sqlite3
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple, Self
 
@@ -27,7 +28,7 @@ from echoless.errors import (
 from echoless.ledger import Ledger
 from echoless.model import Json, Memory
 from echoless.stores import full_text, schema
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Prints, Scope
 from echoless.stores.files import file_number
 from echoless.stores.rows import CODED, COLUMNS, PLAIN, Rows
 from echoless.text import unreadable
@@ -163,6 +164,47 @@ class SqliteStore:
             return dict(
                 self._db.execute("SELECT namespace, count(*) FROM memories GROUP BY 1 ORDER BY 1")
             )
+
+    def prints(
+        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] = ()
+    ) -> Prints:
+        """Digests by namespace, from the rows as they lie there; no memory is made of them."""
+        told: dict[str, blake2b] = {}
+        homes: dict[str, str] = {}
+        wanted = [None] if namespaces is None else sorted(namespaces)
+        with self._database.speaking():
+            for name in wanted:
+                self._add_prints(name, told, frozenset(homes_of), homes)
+        return Prints({name: each.digest() for name, each in told.items()}, homes)
+
+    def _add_prints(
+        self,
+        wanted: str | None,
+        told: dict[str, blake2b],
+        asked: Collection[str],
+        homes: dict[str, str],
+    ) -> None:
+        """Add the rows of one namespace, or of all."""
+        where, values = ("", ()) if wanted is None else ("WHERE namespace = ?", (wanted,))
+        owners: dict[int, blake2b] = {}
+        for row in self._db.execute(
+            f"SELECT namespace, seq, {', '.join(COLUMNS)} FROM memories {where} ORDER BY seq",
+            values,
+        ):
+            name, seq, id_ = row[:3]
+            own = told.get(name)
+            if own is None:
+                own = told[name] = blake2b()
+            own.update(repr(row).encode("utf-8", "surrogatepass"))
+            owners[seq] = own
+            if id_ in asked:
+                homes[id_] = name
+        within = f"WHERE seq IN (SELECT seq FROM memories {where})" if where else ""
+        for seq, model, data in self._db.execute(
+            f"SELECT seq, model, data FROM vectors {within} ORDER BY seq, model", values
+        ):
+            if own := owners.get(seq):
+                own.update(b"%d %d " % (seq, len(data)) + model.encode() + b"\0" + data)
 
     def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
         """BM25 over words, and over trigrams where the query has a script without spaces."""

@@ -93,7 +93,8 @@ class CacheFile:
         self._resting = True
         tally.note(
             f"The {self.name} {self._path} was not used ({problem}); {self.instead}. "
-            f"Delete the file, or set {FOLDER} to another folder."
+            f"Delete the file, or set {FOLDER} to another folder.",
+            passing=True,
         )
 
 
@@ -184,11 +185,15 @@ class AgingFile(CacheFile):
             self._resting = True
             tally.note(
                 f"The {self.name} {self._path} is full; further {self.things} were not kept. "
-                f"Delete the file to start it anew."
+                f"Delete the file to start it anew.",
+                passing=True,
             )
             return False
         connection.execute(f"DELETE FROM {self.table} WHERE used <= ?", (last,))
-        tally.note(f"{gone:,} {self.things} not asked for longest left the cache {self._path}.")
+        tally.note(
+            f"{gone:,} {self.things} not asked for longest left the cache {self._path}.",
+            passing=True,
+        )
         return True
 
     @contextmanager

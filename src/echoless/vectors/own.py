@@ -84,6 +84,15 @@ def own_path(model: str) -> Path:
     return data_folder() / "calibrations" / f"{readable}-{digest}.json"
 
 
+def own_digest() -> str:
+    """32 hexadecimal digits over all that this user taught; changes with every answer."""
+    told = hashlib.sha256()
+    folder = data_folder() / "calibrations"
+    for path in sorted(folder.glob("*.json")):
+        told.update(f"\0{path.name}\0".encode() + path.read_bytes())
+    return told.hexdigest()[:32]
+
+
 def read_own(model: str) -> Own | None:
     """What a person taught about a model, or None.
 

@@ -9,8 +9,8 @@ from echoless.settings import Choices, layered
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from echoless.findings import Findings
     from echoless.model import Pair
-    from echoless.pipeline import Findings
 
 
 def chosen_encoder() -> str:

@@ -12,9 +12,10 @@ from typing import Final
 from echoless import survivor
 from echoless.applying import Run, apply
 from echoless.candidates import Progress
+from echoless.findings import Findings
 from echoless.groups import Group, Membership
 from echoless.model import Json, Memory
-from echoless.pipeline import Findings, find, plan_groups
+from echoless.pipeline import find, plan_groups
 from echoless.planning import Plan
 from echoless.profiles import LLM_MEMORY, DetectorUse
 from echoless.second_look import look_again

@@ -11,9 +11,10 @@ from echoless.actions import Delete
 from echoless.applying import Run, apply
 from echoless.candidates import KEPT_SURVIVOR, MARKED, NOT_LOOKED_AT, TOO_SHORT, eligible
 from echoless.errors import PlanError, UsageError
+from echoless.findings import Findings
 from echoless.ledger import Mark
 from echoless.model import Judged, Memory, merges
-from echoless.pipeline import Findings, find, plan
+from echoless.pipeline import find, plan
 from echoless.planning import Plan, removals
 from echoless.profiles import RECALL
 from echoless.settings import Choices, Settings, read_threshold, resolve

@@ -10,12 +10,13 @@ from typing import TypeAlias
 from echoless.actions import Rewrite
 from echoless.applying import Run, apply
 from echoless.errors import ModelError
+from echoless.findings import Findings
 from echoless.groups import Group
 from echoless.llm import Complete, Embed, Model
 from echoless.llm.bridge import as_model
 from echoless.llm.governed import GovernedModel
 from echoless.model import Memory
-from echoless.pipeline import Findings, find, plan_groups
+from echoless.pipeline import find, plan_groups
 from echoless.proposing import GIVE_UP
 from echoless.second_look import look_again
 from echoless.stores.lancedb.layout import CONTEXT_TABLE

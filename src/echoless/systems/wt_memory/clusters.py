@@ -8,9 +8,9 @@ from typing import Final
 
 from echoless import survivor as survivors
 from echoless.detect.sequence import ratio
+from echoless.findings import Findings
 from echoless.groups import Group
 from echoless.model import Json, Memory
-from echoless.pipeline import Findings
 
 SHOWN: Final = 10
 """Clusters in `top_clusters`. What is applied is never limited by what is shown."""

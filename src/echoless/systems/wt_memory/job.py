@@ -13,8 +13,9 @@ from typing import Final, Literal
 
 from echoless.applying import Refusal, apply
 from echoless.errors import EcholessError, MissingExtra, UsageError
+from echoless.findings import Findings
 from echoless.model import Json
-from echoless.pipeline import Findings, find, plan_groups
+from echoless.pipeline import find, plan_groups
 from echoless.profiles import WT_MEMORY, DetectorUse, Profile
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Store
