@@ -22,7 +22,7 @@ from echoless.cli.options import (
     settings_for,
     store_argument,
 )
-from echoless.cli.report import skipped_blocks
+from echoless.cli.shown_groups import skipped_blocks
 from echoless.errors import InputError, UsageError
 from echoless.settings import Choices, Settings
 from echoless.stores import open_store

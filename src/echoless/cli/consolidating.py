@@ -27,7 +27,7 @@ from echoless.cli.options import (
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
 from echoless.cli.pair_review import PERSON, review_pairs
 from echoless.cli.progress import Bar
-from echoless.cli.report import group_blocks, plan_blocks
+from echoless.cli.shown_groups import group_blocks, plan_blocks
 from echoless.condensing import Condensed, plan_consolidation, to_write
 from echoless.consolidating import LIMIT, Consolidation, consolidate
 from echoless.errors import UsageError

@@ -23,8 +23,8 @@ from echoless.cli.options import (
 )
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
 from echoless.cli.progress import Bar
-from echoless.cli.report import plan_blocks
 from echoless.cli.review import review_findings
+from echoless.cli.shown_groups import plan_blocks
 from echoless.errors import UsageError
 from echoless.findings import Findings
 from echoless.model import Json

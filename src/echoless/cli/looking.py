@@ -27,7 +27,8 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import audit_blocks, second_look_blocks, shown_ids, skipped_blocks
+from echoless.cli.report import audit_blocks, second_look_blocks, shown_ids
+from echoless.cli.shown_groups import skipped_blocks
 from echoless.codec import memory_to_json
 from echoless.errors import TOO_MUCH_REPETITION, InputError
 from echoless.ledger import Event, Ledger

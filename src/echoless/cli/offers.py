@@ -19,7 +19,7 @@ from echoless.cli.document import (
     strong,
 )
 from echoless.cli.options import command_line
-from echoless.cli.report import skipped_blocks
+from echoless.cli.shown_groups import skipped_blocks
 from echoless.consolidating import Advice, Consolidation, Offer
 from echoless.model import verdict_name
 

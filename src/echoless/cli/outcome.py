@@ -8,7 +8,7 @@ from echoless.applying import Run
 from echoless.cli import render
 from echoless.cli.document import Block, count, say, strong
 from echoless.cli.options import command_line
-from echoless.cli.report import achieved
+from echoless.cli.shown_groups import achieved
 from echoless.errors import PlanRefused
 from echoless.model import Json
 from echoless.stores.base import Reports, Store

@@ -17,8 +17,8 @@ from echoless.cli.offers import LEGEND, offer_blocks
 from echoless.cli.options import command_line, writing
 from echoless.cli.outcome import exit_code, run_blocks, say_notes
 from echoless.cli.progress import Bar
-from echoless.cli.report import promise
 from echoless.cli.review import Ask
+from echoless.cli.shown_groups import promise
 from echoless.consolidating import Consolidation, Offer
 from echoless.planning import write_plan
 from echoless.profiles import ActionKind

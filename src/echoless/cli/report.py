@@ -1,10 +1,10 @@
-"""The report of `audit` and the preview of `dedup`, as blocks."""
+"""The report of `audit`, as blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from echoless.actions import Rewrite
 from echoless.auditing import Report
@@ -13,44 +13,30 @@ from echoless.cli.document import (
     Block,
     Gap,
     Heading,
-    Span,
     Table,
     count,
     dim,
-    flat,
-    names,
     number,
     percent,
     say,
     strong,
 )
-from echoless.findings import Findings
+from echoless.cli.shown_groups import LEGEND, ShownMember, group_blocks, skipped_blocks, text_of
 from echoless.model import Memory
 from echoless.pages import HELD_KINDS, Share, ToldGroup, ToldPair
-from echoless.planning import BY_CHAIN, Plan, gains
+from echoless.planning import gains
 from echoless.profiles import ActionKind
 from echoless.stores.base import Unites
-from echoless.tally import Tally
 
 if TYPE_CHECKING:
     from echoless.second_look import SecondLook
 
-LEGEND: Final = say(
-    "Differences: ",
-    Span("only in the survivor", "old"),
-    " ",
-    Span("only in this memory", "new"),
-    ", as words.",
-)
 HELD: Final[Mapping[str, tuple[str, str]]] = {
     "contradiction": ("Contradictions", "both cannot be true, and nothing says which is newer"),
     "update": ("Updates", "the same attribute with a newer value, older one first"),
     "sibling": ("Siblings", "one pattern, different things; both are true"),
     "unsure": ("Unsure, for a person to look at", "never acted on by itself"),
 }
-DONE: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
-
-
 # ------------------------------------------------------------------ audit
 
 
@@ -196,12 +182,7 @@ def _pair(pair: ToldPair, memories: Mapping[str, Memory]) -> Iterator[Block]:
         f"  {pair.similarity:.3f}  {pair.evidence}",
         level=1,
     )
-    yield say(*word_difference(_text(memories, pair.a), _text(memories, pair.b)), level=2)
-
-
-def _text(memories: Mapping[str, Memory], id_: str) -> str:
-    """The text of a memory in one line; one that is gone meanwhile has none."""
-    return flat(memories[id_].content) if id_ in memories else ""
+    yield say(*word_difference(text_of(memories, pair.a), text_of(memories, pair.b)), level=2)
 
 
 def _parts(title: str, column: str, shares: Mapping[str, Share]) -> Iterator[Block]:
@@ -214,147 +195,3 @@ def _parts(title: str, column: str, shares: Mapping[str, Share]) -> Iterator[Blo
     )
     yield Table((column, "memories", "redundant", "share"), tuple(rows), frozenset({1, 2, 3}))
     yield Gap()
-
-
-def skipped_blocks(tally: Tally) -> Iterator[Block]:
-    """What was left out, and why."""
-    if not tally.skipped and not tally.notes:
-        return
-    yield Heading("Skipped and noted")
-    for reason, ids in tally.skipped.items():
-        yield say(strong(reason), f": {number(len(ids))} ({names(ids)})", level=1)
-    for sentence in tally.notes:
-        yield say(sentence, level=1)
-    yield Gap()
-
-
-# ------------------------------------------------------------------ groups and plans
-
-
-class ShownMember(Protocol):
-    """One memory behind a survivor: of a plan, or of a report."""
-
-    @property
-    def id(self) -> str: ...  # noqa: D102
-
-    @property
-    def verdict(self) -> str | None: ...  # noqa: D102
-
-    @property
-    def similarity(self) -> float | None: ...  # noqa: D102
-
-    @property
-    def evidence(self) -> str | None: ...  # noqa: D102
-
-
-class ShownGroup(Protocol):
-    """Memories that say the same: of a plan, or of a report."""
-
-    @property
-    def survivor(self) -> str: ...  # noqa: D102
-
-    @property
-    def members(self) -> Sequence[ShownMember]: ...  # noqa: D102
-
-    @property
-    def why(self) -> str: ...  # noqa: D102
-
-    @property
-    def gains(self) -> Collection[str]: ...  # noqa: D102
-
-    @property
-    def rewrite(self) -> Rewrite | None: ...  # noqa: D102
-
-
-def group_blocks(
-    groups: Iterable[ShownGroup],
-    memories: Mapping[str, Memory],
-    *,
-    first: int = 1,
-    members: int | None = None,
-) -> Iterator[Block]:
-    """Groups with survivor, reason, members and evidence.
-
-    Args:
-        groups: Of a plan or a report.
-        memories: By id.
-        first: Number of the first group.
-        members: How many of each group are shown; all by default.
-    """
-    for at, group in enumerate(groups, first):
-        yield say(f"{at}. ", strong(f"keep {group.survivor}"), f"  ({group.why})")
-        yield say(_text(memories, group.survivor), level=1)
-        shown = group.members[:members]
-        for member in shown:
-            yield from member_blocks(member, group.survivor, memories)
-        if len(shown) < len(group.members):
-            left = number(len(group.members) - len(shown))
-            yield say(dim(f"{left} more; --members and --json show them."), level=1)
-        if group.rewrite is not None:
-            yield say(strong("new text"), dim(f"  by {group.rewrite.by}"), level=1)
-            yield say(flat(group.rewrite.content), level=2)
-        if group.gains:
-            yield say(dim(f"{group.survivor} takes over: {', '.join(group.gains)}"), level=1)
-        yield Gap()
-
-
-def member_blocks(
-    member: ShownMember, survivor: str, memories: Mapping[str, Memory], *, label: str = ""
-) -> Iterator[Block]:
-    """One memory behind a survivor: evidence, then the words that differ."""
-    similarity = "" if member.similarity is None else f"  {member.similarity:.3f}"
-    verdict, evidence = member.verdict or "by a chain", member.evidence or BY_CHAIN
-    yield say(f"{label}", strong(member.id), f"  {verdict}{similarity}  {evidence}", level=1)
-    if _content(memories, survivor) == _content(memories, member.id):
-        yield say(dim("the same text"), level=2)
-    else:
-        yield say(*word_difference(_text(memories, survivor), _text(memories, member.id)), level=2)
-
-
-def _content(memories: Mapping[str, Memory], id_: str) -> str:
-    return memories[id_].content if id_ in memories else ""
-
-
-def plan_blocks(found: Findings, plan: Plan, top: int | None) -> Iterator[Block]:
-    """The preview of `dedup`."""
-    yield Heading(f"Plan for {found.url}")
-    if not plan.actions:
-        yield say("Nothing is said twice; there is nothing to do.")
-    else:
-        shown = plan.actions[:top]
-        if shown:
-            yield LEGEND
-        yield from group_blocks(shown, found.memories)
-        if len(shown) < len(plan.actions):
-            yield say(
-                dim(f"{count(len(plan.actions) - len(shown), 'more group')}; --top shows them.")
-            )
-    yield from skipped_blocks(found.tally)
-    yield say(strong(promise(plan.counts)))
-    held = found.counts["held"]
-    if held:
-        yield say(
-            f"{count(held, 'pair')} that look alike stay apart (updates, contradictions, siblings, "
-            "unsure); `echoless audit` lists them."
-        )
-
-
-def promise(counts: Mapping[str, int]) -> str:
-    """What a plan would do, in one sentence."""
-    parts = [
-        f"{count(counts[kind], 'memory', 'memories')} would be {done}"
-        for kind, done in DONE.items()
-        if counts[kind]
-    ]
-    total = count(counts["groups"], "group")
-    return f"{total}: {', '.join(parts)}." if parts else f"{total}: nothing would change."
-
-
-def achieved(counts: Mapping[str, int]) -> str:
-    """What a run did, in one sentence."""
-    parts = [
-        f"{count(counts[kind], 'memory', 'memories')} {done}"
-        for kind, done in DONE.items()
-        if counts[kind]
-    ]
-    return f"{', '.join(parts) or 'nothing changed'} in {count(counts['groups'], 'group')}."

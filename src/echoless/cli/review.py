@@ -29,7 +29,7 @@ from echoless.cli.document import (
 from echoless.cli.options import command_line, writing
 from echoless.cli.outcome import exit_code, run_blocks
 from echoless.cli.progress import Bar
-from echoless.cli.report import LEGEND, member_blocks, promise
+from echoless.cli.shown_groups import LEGEND, member_blocks, promise
 from echoless.errors import UsageError
 from echoless.findings import Findings
 from echoless.groups import Group
