@@ -67,7 +67,7 @@ class Choices:
         namespace: Only this one.
         since: Only memories created from this time on.
         limit: Only the most recently created.
-        cache: False leaves the caches of vectors, readings, proposals and verdicts alone.
+        cache: False neither reads nor writes what is kept from run to run.
         verifier: `none`, or `name:argument` of a verifier asked about unsure pairs.
         questions: At most so many pairs are put to it in a run.
         locale: Language in which a model is asked: `de`, `en` or `ja`.

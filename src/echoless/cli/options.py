@@ -105,7 +105,7 @@ no_cache_option = click.option(
     flag_value=False,
     default=None,
     type=bool,
-    help="Neither read nor write the caches of vectors, readings, proposals and verdicts.",
+    help="Neither read nor write what is kept from run to run.",
 )
 
 verifier_option = click.option(

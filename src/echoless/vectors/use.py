@@ -128,9 +128,11 @@ class UniversalSentenceEncoder:
         """Lengths in tokens of the texts that can go with others."""
         assert self._inside is not None
         words, model = self._inside
-        ids = [words.encode(text) for text in _PROBES]
+        lengths = model.certified()
+        ids = [told for told in map(words.encode, _PROBES) if len(told) in lengths]
         alone = b"".join(model.alone(each).tobytes() for each in ids)
-        return model.certified() if model.encode(ids, 1).tobytes() == alone else frozenset()
+        together = model.encode(ids, 1).tobytes() if ids else b""
+        return lengths if together == alone else frozenset()
 
     @cached_property
     def _inside(self) -> tuple[Words, BulkModel] | None:
@@ -186,8 +188,8 @@ _PROBES: Final = (
 
 
 def _alike(loaded: _Model, words: Words, model: BulkModel) -> bool:
-    """Whether texts, none so short that it is filled up, have the package's own vectors."""
+    """Whether texts have the package's own vectors, as long as nothing is filled up."""
     return all(
-        model.alone(words.encode(text)).tobytes() == loaded.encode(text).tobytes()
+        model.alone(words.encode(text), filled=False).tobytes() == loaded.encode(text).tobytes()
         for text in _PROBES
     )

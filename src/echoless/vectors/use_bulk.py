@@ -5,9 +5,11 @@ costs. Here the tokens of many texts go through a layer together, always as bloc
 that a row's bits do not depend on its neighbours; what a single text does with one row (the layers
 after its tokens are summed) is done row by row here too, because BLAS sums one row in another
 order. It has a way of its own for a few rows as well, so a text of few tokens, a single word for
-instance, is filled up with empty rows, alone as among others. Whether a row among many is the row
-alone is not taken on trust: `certified` compares the two on this machine's BLAS, for every length
-of text, and the lengths that differ go one by one.
+instance, is filled up with empty rows when it is alone. And on some processors it treats the rows
+of a block in turn (OpenBLAS for AVX2: the first six of every twelve in one way, the others in
+another), so there each text begins where a turn does, and is filled up to the end of one
+(`stride`). Whether a row among many is the row alone is not taken on trust: `certified` compares
+the two on this machine's BLAS, for every length of text, and the lengths that differ go one by one.
 
 The arithmetic is that of the package's numpy model (a sum of token embeddings and of convolutions
 over 2, 3 and 5 tokens, then four dense layers); the weights are the package's own.
@@ -18,7 +20,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.float32]
     Whole: TypeAlias = NDArray[np.int64]
 
+Count = TypeVar("Count", int, "Whole")
+
 ROWS: Final = 384
 """Token rows in a product, always: the working set stays in the cache, and one shape of product
 means one path through BLAS. 256 and 512 were slower."""
@@ -35,6 +40,9 @@ means one path through BLAS. 256 and 512 were slower."""
 SHORTEST: Final = 8
 """Rows to which the tokens of a shorter text are filled up. OpenBLAS 0.3.31 multiplies up to 7 rows
 in another way than more."""
+
+STRIDES: Final = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48)
+"""Rows after which BLAS may begin its turn again; each divides `ROWS` and `LONGEST`."""
 
 LONGEST: Final = 96
 """Tokens up to which a text goes with others. A part of 40 words has 60; certifying costs the
@@ -145,37 +153,56 @@ class BulkModel:
         self._places: dict[int, int] = {}
         self._first = np.empty((0, width), dtype=np.float32)
 
+    @cached_property
+    def stride(self) -> int:
+        """Rows after which this machine's BLAS treats the rows of a block as it did before.
+
+        1 where all rows are alike, and where no stride was found: nothing is certified then. A few
+        thousandths of a second.
+        """
+        found = [each for each in STRIDES if all(_repeats(w, LONGEST, each) for w in self._shapes)]
+        return found[0] if found else 1
+
     def certified(self) -> frozenset[int]:
         """Lengths in tokens at which a text among others has the bits it has alone.
 
-        A block's path through BLAS is the same for every text, so it is enough to see that no row's
-        place in the block matters, and that as many rows alone give what they give in the block.
-        About a tenth of a second.
+        A block's path through BLAS is the same for every text, so it is enough to see that a row's
+        place in the block matters no further than its place within the stride, and that as many
+        rows alone give what they give in the block. About a tenth of a second.
         """
-        of = self._of
         source = np.random.default_rng(7)
         good = set(range(1, LONGEST + 1))
-        for weights in (of.proj_W, *of.w1):  # the second convolutions have the shapes of the first
+        for weights in self._shapes:
+            if not _repeats(weights, ROWS, self.stride):
+                return frozenset()
             rows = source.standard_normal((ROWS, weights.shape[0]), dtype=np.float32)
             block = rows @ weights
-            moved = np.repeat(rows[:1], ROWS, axis=0) @ weights
-            if not (moved == block[0]).all():
-                return frozenset()
             good = {n for n in good if np.array_equal(rows[:n] @ weights, block[:n])}
-        return frozenset(n for n in range(1, LONGEST + 1) if max(n, SHORTEST) in good)
+        return frozenset(n for n in range(1, LONGEST + 1) if self._rows_alone(n) in good)
 
-    def alone(self, text: Sequence[int]) -> Rows:
+    @property
+    def _shapes(self) -> tuple[Rows, ...]:
+        """Weights of each shape; the second convolutions have the shapes of the first."""
+        return (self._of.proj_W, *self._of.w1)
+
+    def _rows_alone(self, tokens: int) -> int:
+        """Rows of a text that is alone."""
+        return max(_up_to(tokens, self.stride), SHORTEST)
+
+    def alone(self, text: Sequence[int], *, filled: bool = True) -> Rows:
         """The vector of one text.
 
         Args:
             text: Its token ids, any number from 1.
+            filled: False takes its own rows only, as the package does. Its last bits may be others.
 
         Returns:
             Shape (1, 512), float32, of unit length.
         """
-        flat = np.zeros(max(len(text), SHORTEST), dtype=np.int64)
+        flat = np.zeros(self._rows_alone(len(text)) if filled else len(text), dtype=np.int64)
         flat[: len(text)] = text
-        return self._vectors_of(flat, self._project(flat), np.array([len(text)], dtype=np.int64))
+        one = np.array([len(text)], dtype=np.int64)
+        return self._vectors_of(flat, self._project(flat), np.zeros(1, dtype=np.int64), one)
 
     def encode(self, texts: Sequence[Sequence[int]], threads: int) -> Rows:
         """Vectors of texts.
@@ -187,14 +214,16 @@ class BulkModel:
         Returns:
             Shape (len(texts), 512), float32, of unit length.
         """
-        first = self._first_layer(np.unique(np.concatenate([np.asarray(t) for t in texts])))
-        blocks = list(_blocks(texts))
+        first = None
+        if self.stride == 1:  # else a token's row hangs on where it stands
+            first = self._first_layer(np.unique(np.concatenate([np.asarray(t) for t in texts])))
+        blocks = list(_blocks([_up_to(len(text), self.stride) for text in texts]))
         if threads == 1 or len(blocks) == 1:
-            made = [self._block(texts[a:b], *first) for a, b in blocks]
+            made = [self._block(texts[a:b], first) for a, b in blocks]
         else:
             pool = ThreadPoolExecutor(threads)
             try:
-                asked = [pool.submit(self._block, texts[a:b], *first) for a, b in blocks]
+                asked = [pool.submit(self._block, texts[a:b], first) for a, b in blocks]
                 made = [each.result() for each in asked]
             finally:
                 pool.shutdown(cancel_futures=True)
@@ -237,18 +266,24 @@ class BulkModel:
 
     # ------------------------------------------------------------------ a block of texts
 
-    def _block(self, texts: Sequence[Sequence[int]], places: Whole, first: Rows) -> Rows:
+    def _block(self, texts: Sequence[Sequence[int]], first: tuple[Whole, Rows] | None) -> Rows:
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        starts = np.zeros(len(texts), dtype=np.int64)
+        np.cumsum(_up_to(lengths[:-1], self.stride), out=starts[1:])
         flat = np.zeros(ROWS, dtype=np.int64)
-        flat[: lengths.sum()] = np.concatenate([np.asarray(text) for text in texts])
-        return self._vectors_of(flat, first[places[flat]], lengths)
+        for start, text in zip(starts.tolist(), texts, strict=True):
+            flat[start : start + len(text)] = text
+        if first is None:
+            return self._vectors_of(flat, self._project(flat), starts, lengths)
+        places, rows = first
+        return self._vectors_of(flat, rows[places[flat]], starts, lengths)
 
-    def _vectors_of(self, flat: Whole, x: Rows, lengths: Whole) -> Rows:
-        """From the tokens of texts, one after the other, and their first layer to vectors."""
-        features = self._features(flat, x, _windows(lengths, len(flat)))
-        starts = np.zeros(len(lengths), dtype=np.int64)
-        np.cumsum(lengths[:-1], out=starts[1:])
-        summed = np.add.reduceat(features[: lengths.sum()], starts, axis=0)
+    def _vectors_of(self, flat: Whole, x: Rows, starts: Whole, lengths: Whole) -> Rows:
+        """From the tokens of texts, where each begins, and their first layer to vectors."""
+        ends = starts + lengths
+        features = self._features(flat, x, _windows(starts, ends, len(flat)))
+        bounds = np.stack([starts, ends], axis=1).ravel()[:-1]
+        summed = np.add.reduceat(features[: ends[-1]], bounds, axis=0)[::2]  # not what fills up
         return self._vectors(summed, lengths.astype(np.float32))
 
     def _features(self, flat: Whole, x: Rows, windows: Whole) -> Rows:
@@ -282,25 +317,36 @@ class BulkModel:
         return z
 
 
-def _blocks(texts: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
-    """Runs of texts that fit in a block, from and to."""
+def _up_to(rows: Count, stride: int) -> Count:
+    """The next multiple of the stride, or the number itself."""
+    return -(-rows // stride) * stride
+
+
+def _repeats(weights: Rows, rows: int, stride: int) -> bool:
+    """Whether so many equal rows have equal products from stride to stride."""
+    row = np.random.default_rng(11).standard_normal((1, weights.shape[0]), dtype=np.float32)
+    made = np.asarray(np.repeat(row, rows, axis=0) @ weights)
+    return np.array_equal(made[stride:], made[:-stride])
+
+
+def _blocks(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs of texts that fit in a block, from and to, by the rows each takes."""
     start = held = 0
-    for at, text in enumerate(texts):
-        if held + len(text) > ROWS:
+    for at, size in enumerate(sizes):
+        if held + size > ROWS:
             yield start, at
             start, held = at, 0
-        held += len(text)
-    if start < len(texts):
-        yield start, len(texts)
+        held += size
+    if start < len(sizes):
+        yield start, len(sizes)
 
 
-def _windows(lengths: Whole, rows: int) -> Whole:
+def _windows(starts: Whole, ends: Whole, rows: int) -> Whole:
     """Around each token the tokens of its own text, others being the row of zeros at the end."""
-    ends = np.cumsum(lengths)
-    begin = np.full(rows, ends[-1], dtype=np.int64)
-    end = np.full(rows, rows, dtype=np.int64)
-    begin[: ends[-1]] = np.repeat(ends - lengths, lengths)
-    end[: ends[-1]] = np.repeat(ends, lengths)
+    begin = np.zeros(rows, dtype=np.int64)
+    end = np.zeros(rows, dtype=np.int64)
+    for one, other in zip(starts.tolist(), ends.tolist(), strict=True):
+        begin[one:other], end[one:other] = one, other
     around = np.arange(rows)[:, None] + np.arange(-_LEFT, _RIGHT + 1)
     inside = (around >= begin[:, None]) & (around < end[:, None])
     return np.where(inside, around, rows)
