@@ -203,7 +203,10 @@ class _Again:
         names = {}
         for namespace, own in prints.by_namespace.items():
             told = blake2b(self._rules)
-            for part in (own, repr((namespace, lines.get(namespace))).encode("utf-8", "replace")):
+            for part in (
+                own,
+                repr((namespace, lines.get(namespace))).encode("utf-8", "surrogatepass"),
+            ):
                 told.update(len(part).to_bytes(8, "little") + part)
             for other in sorted(linked.get(namespace, ())):
                 told.update(prints.by_namespace.get(other, b""))
