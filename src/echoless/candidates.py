@@ -250,7 +250,7 @@ def candidates(
             done = done if finished is None else finished
             tell(f"looking ({name})", done, len(partitions))
 
-        detector = open_detector(use.name, _options(use, vectoriser, pulse))
+        detector = open_detector(use.name, _options(use, vectoriser, pulse, looked_at))
         search.look(use, detector, partitions, pulse)
         pulse(len(partitions))
     return Found(search.signals(), search.left_out, search.notes, search.taken_over)
@@ -279,7 +279,10 @@ def beside(
 
 
 def _options(
-    use: DetectorUse, vectoriser: Vectoriser | None, pulse: Callable[[], None]
+    use: DetectorUse,
+    vectoriser: Vectoriser | None,
+    pulse: Callable[[], None],
+    memories: int = 0,
 ) -> DetectorOptions:
     return DetectorOptions(
         threshold=use.threshold,
@@ -287,6 +290,7 @@ def _options(
         settings=use.settings,
         vectoriser=vectoriser,
         pulse=pulse,
+        memories=memories,
     )
 
 

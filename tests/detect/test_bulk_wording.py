@@ -1,6 +1,8 @@
 """The detectors that read words, asked for pairs as arrays: compiled or not, the same pairs."""
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from random import Random
@@ -321,3 +323,39 @@ def test_among_many_look_alikes_a_memory_finds_its_own_double(
     assert sum(s >= DENSE for (_, other), s in alike.items() if other == 150) > 100
     assert (77, 150) in found
     assert {(n, 150) for n in range(3)} <= found.keys(), "and those that survive best"
+
+
+# ------------------------------------------------------------------ many small partitions
+
+
+_MANY_SMALL = """
+import sys
+from echoless.detect import DetectorOptions, open_detector
+from echoless.model import Memory
+from echoless.tally import Tally
+
+name, told = sys.argv[1], int(sys.argv[2])
+detector = open_detector(name, DetectorOptions(threshold=0.3, memories=told))
+for number in range(5):
+    texts = [f"room {number} has printer {at} and scanner {at % 7}" for at in range(20)]
+    part = [Memory(id=f"{at:03}", content=text) for at, text in enumerate(texts)]
+    for block in detector.propose(part, Tally(), 30):
+        print(block.one.tolist(), block.other.tolist(), block.similarity.tolist())
+print("echoless.detect.shingling_kernels" in sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("name", ["lexical", "minhash"])
+def test_loops_are_loaded_for_many_small_partitions_and_find_the_same(name: str) -> None:
+    """In a process of its own: once they are loaded, they are."""
+    few, many = (
+        subprocess.run(
+            [sys.executable, "-c", _MANY_SMALL, name, str(told)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for told in (100, shingling.WORTH)
+    )
+    assert (few.stderr.strip(), many.stderr.strip()) == ("False", "True")
+    assert few.stdout == many.stdout != ""

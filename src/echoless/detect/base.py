@@ -49,6 +49,8 @@ class DetectorOptions:
         vectoriser: Gives vectors for memories; None when the run has no encoder.
         pulse: Called now and then by a detector that may work for long. What it raises ends the
             work: that is how a run is given a time limit.
+        memories: How many it will be shown in all partitions together, 0 where that is not known:
+            what is not worth preparing for one small partition may be for a thousand.
     """
 
     threshold: float | None = None
@@ -56,6 +58,7 @@ class DetectorOptions:
     settings: JsonObject = field(default_factory=dict)
     vectoriser: Vectoriser | None = None
     pulse: Callable[[], None] = field(default=_no_pulse, compare=False)
+    memories: int = field(default=0, compare=False)
 
 
 class Detector(Protocol):

@@ -16,6 +16,7 @@ from echoless.detect.classes import by_id
 from echoless.detect.gate import count_setting, gate_for, refuse_unknown
 from echoless.detect.ngram_index import DECIMALS, Likeness
 from echoless.detect.partners import among_classes, proposed
+from echoless.detect.shingling import load_for
 from echoless.detect.term_rows import TermRows, gram_rows, rows_and_clues
 from echoless.detect.wording_join import LOOKED_AT, WordingJoin
 from echoless.model import Candidate, Memory
@@ -76,6 +77,7 @@ class LexicalDetector:
         self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
         self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
         self._pulse = options.pulse
+        self._memories = options.memories
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
         """Propose pairs whose cosine passes the threshold.
@@ -102,6 +104,7 @@ class LexicalDetector:
         Every pair is scored up to `EXACT_UP_TO` memories, and where all pairs are wanted; beyond,
         those that share their rarest words (`wording_join.py`), which is told.
         """
+        load_for(self._memories)
         contents = (memory.content for memory in memories)
         if most is None or len(memories) <= EXACT_UP_TO:
             rows = gram_rows(contents, self._n)

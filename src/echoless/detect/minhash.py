@@ -16,6 +16,7 @@ from echoless.detect.gate import count_setting, gate_for, refuse_unknown, share_
 from echoless.detect.jaccard_join import JaccardJoin
 from echoless.detect.partners import among_classes, proposed
 from echoless.detect.shingle_sets import ShingleSets, gram_sets, word_sets
+from echoless.detect.shingling import load_for
 from echoless.errors import UsageError
 from echoless.model import Candidate, Memory
 from echoless.tally import Tally
@@ -71,6 +72,7 @@ class MinHashDetector:
             self._words = count_setting(NAME, options, "characters", default=3, least=2, most=8)
         self._recall = share_setting(NAME, options, "recall", default=DEFAULT_RECALL)
         self._pulse = options.pulse
+        self._memories = options.memories
         self.banding = _banding(self._gate.threshold, self._recall)
 
     @property
@@ -98,6 +100,7 @@ class MinHashDetector:
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
     ) -> Iterator[Proposed]:
         """Propose pairs as arrays, see `echoless.detect.base.BulkDetector`."""
+        load_for(self._memories)
         sets, places = self._sets(memories, tally)
         if len(places) >= SLOW_FROM and not compiled():
             tally.note(f"{NAME}: {MISSING}")

@@ -82,6 +82,12 @@ def pays(count: int) -> bool:
     return (count >= WORTH or _LOOPS in sys.modules) and compiled()
 
 
+def load_for(count: int) -> None:
+    """Load compiled loops if so many texts are to come, though a few at a time."""
+    if pays(count):
+        from echoless.detect import shingling_kernels  # noqa: F401, PLC0415 - needs numba
+
+
 def word_runs(texts: Sequence[str]) -> Runs:
     """Hashes of the words of each text, in order, with repeats: `text.words`.
 

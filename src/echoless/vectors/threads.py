@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
 
 from echoless.compiled import workers
@@ -16,11 +17,13 @@ def in_order(tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
     """Run tasks on `workers()` threads and yield what they return, first task first.
 
     At most two tasks a thread are under way or waiting to be taken, so results do not pile up. An
-    interrupt or a failure ends it at the next task: those not begun are dropped. A single thread is
-    the caller's own.
+    interrupt or a failure ends it at the next task: those not begun are dropped. A single thread,
+    or a single task, is the caller's own.
     """
-    threads = workers()
-    if threads == 1:
+    threads, source = workers(), iter(tasks)
+    begun = list(islice(source, 2))
+    tasks = chain(begun, source)
+    if threads == 1 or len(begun) < 2:
         for task in tasks:
             yield task()
         return
