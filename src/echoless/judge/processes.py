@@ -36,7 +36,7 @@ _LISTEN: Final = 0.5
 _ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Each process has a core; threads of a product of small matrices would only be in the way."""
 
-LOST: Final = "A process that helped judging ended early ({why}); this one judged in its place."
+LOST: Final = "A process that helped judging ended early; this one judged in its place."
 
 
 def rulings_of(
@@ -145,8 +145,8 @@ class _Crew:
         opening: Opening = None if meaning is None else (meaning.model, meaning.calibration)
         try:
             send(cast("BinaryIO", member.stdin), opening)
-        except (OSError, ValueError) as problem:
-            self._lost(problem)
+        except (OSError, ValueError):
+            self._lost()
             return False
         return True
 
@@ -158,8 +158,8 @@ class _Crew:
             while (message := receive(reading))[0] == ENCODE:  # type: ignore[index]
                 send(writing, self._vectors(message[1]))  # type: ignore[index]
             return _ruled(batch, message[1])  # type: ignore[index]
-        except (OSError, ValueError, EOFError) as problem:
-            self._lost(problem)
+        except (OSError, ValueError, EOFError):
+            self._lost()
             return None
 
     def _vectors(self, texts: list[str]) -> object:
@@ -167,9 +167,10 @@ class _Crew:
         with self._judging:
             return self.judge.meaning.made(texts)
 
-    def _lost(self, problem: Exception) -> None:
+    def _lost(self) -> None:
+        """Tell it once: whether a pipe broke or ended first says nothing of why a process died."""
         if not self._ended:
-            self._tally.note(LOST.format(why=type(problem).__name__), passing=True)
+            self._tally.note(LOST, passing=True)
 
 
 def _started() -> subprocess.Popen[bytes]:
