@@ -54,6 +54,26 @@ def test_audit_names_figures_groups_differences_conflicts_and_what_was_skipped(
     assert "empty: 1 (m-8)" in said
 
 
+def test_audit_says_what_it_takes_over_from_the_last_one(
+    echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("echoless.audited.KEPT_FROM", 1)
+    store = f"sqlite:///{tmp_path}/agent.db"
+    made = echoless("import", notes, store, "--skip-invalid")
+    assert made.exit_code == 0, made.stderr
+    first, again, anew = (
+        echoless("audit", store, "--no-semantic", *more).stdout
+        for more in ((), (), ("--no-cache",))
+    )
+    told = "since an earlier audit, which is taken over.\n"
+    assert anew == first != again
+    assert [line for line in again.splitlines(keepends=True) if line.endswith(told)] == [
+        f"Nothing changed in 2 of 2 namespaces {told}"
+    ]
+    assert "".join(x for x in again.splitlines(keepends=True) if not x.endswith(told)) == first
+
+
 def test_audit_shows_as_many_groups_as_asked_for(echoless: Call, notes: str) -> None:
     said = echoless("audit", notes, "--no-semantic", "--top", "1", "--pairs", "0").stdout
     assert "Largest groups (1 of 2)" in said

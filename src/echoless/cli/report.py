@@ -109,6 +109,11 @@ def _summary(report: Report) -> Iterator[Block]:
     ]
     yield Table(("figure", "value"), tuple(rows), frozenset({1}))
     yield say(f"Profile {report.profile}.")
+    if report.taken_over:
+        yield say(
+            f"Nothing changed in {number(report.taken_over)} of "
+            f"{count(len(report.pages), 'namespace')} since an earlier audit, which is taken over."
+        )
     yield Gap()
 
 
