@@ -122,8 +122,7 @@ def _print(blocks: Iterator[Block], *, markdown: bool) -> None:
     if not markdown:
         render.show(blocks)
         return
-    for line in render.markdown(blocks):
-        click.echo(line)
+    render.print_lines(render.markdown(blocks))
 
 
 def _too_much(report: Report, limit: str) -> str:

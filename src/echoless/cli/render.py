@@ -8,6 +8,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Final, assert_never
 
 import click
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _INDENT: Final = 3
+_AT_ONCE: Final = 500
 _MARKS: Final[dict[Style, tuple[str, str]]] = {"old": ("[-", "-]"), "new": ("{+", "+}")}
 _RICH: Final[dict[Style, str]] = {
     "": "",
@@ -47,8 +49,14 @@ def show(blocks: Iterable[Block]) -> None:
     if is_terminal():
         _show_rich(blocks)
         return
-    for line in plain(blocks):
-        click.echo(line)
+    print_lines(plain(blocks))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines, some hundreds at a time: each call asks what kind of output there is."""
+    source = iter(lines)
+    while some := list(islice(source, _AT_ONCE)):
+        click.echo("\n".join(some))
 
 
 def show_json(value: Json) -> None:
