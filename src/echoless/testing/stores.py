@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -40,7 +40,7 @@ from echoless.profiles import ActionKind
 from echoless.remembering import Admitted, AlreadyKnown, remember
 from echoless.remembering.wish import Details
 from echoless.settings import Choices, resolve
-from echoless.stores.base import Changes, Scope, Store, Transaction
+from echoless.stores.base import Changes, Printed, Scope, Store, Transaction
 from echoless.stores.registry import open_store
 from echoless.undoing import undo
 
@@ -335,6 +335,31 @@ class StoreConformance:
                 store.remove(self.ids("m-1"))
             _, ids = store.changes(changed)
             assert ids is None or self.named("m-1") in ids
+
+    def test_a_store_that_prints_what_it_holds_prints_every_field_of_it(
+        self, tmp_path: Path
+    ) -> None:
+        here, there = (replace(simple(at), namespace=name) for at, name in ((1, "a"), (2, "b")))
+        self.fill(tmp_path, self.told(here, there))
+        with self.open(tmp_path) as store:
+            if not isinstance(store, Printed):
+                assert not hasattr(store, "prints")  # it says so by not having it
+                return
+            before = store.prints(homes_of=[*self.ids("m-1", "m-2"), "gone"])
+            assert before.homes == {self.named("m-1"): "a", self.named("m-2"): "b"}
+            assert {len(each) for each in before.by_namespace.values()} == {64}
+            kept = store.get(self.ids("m-1"))[self.named("m-1")]
+            full = self.kept(replace(FULL, id="m-1", namespace="a"))
+            names = (field.name for field in fields(Memory) if field.name not in {"id", "native"})
+            for name in names:
+                with store.writing():
+                    store.put([replace(kept, **{name: getattr(full, name)})])
+                changed = store.get([kept.id])[kept.id] != kept
+                assert (store.prints().by_namespace != before.by_namespace) == changed, name
+                assert store.prints(["b"]).by_namespace == {"b": before.by_namespace["b"]}
+                with store.writing():
+                    store.put([kept])
+                assert store.prints().by_namespace == before.by_namespace, name
 
     def test_what_is_remembered_is_known_again_and_can_be_undone(self, tmp_path: Path) -> None:
         self.fill(tmp_path, self.told(simple(1), simple(2)))
