@@ -99,7 +99,7 @@ def _run(name: str, size: int, folder: str, options: Any, before: Sequence[Line]
     expected = _expected(name, size, before)
     if name not in OURS and expected > options.patience:
         return {**nothing, "left_out": f"would take about {expected:,.0f} s"}
-    environment = {"OPENBLAS_CORETYPE": _core()} if name.startswith("faiss") else {}
+    environment = {"OPENBLAS_CORETYPE": _core()}
     told = child(
         MODULE, "--method", name, "--folder", folder, "--threshold", str(options.threshold),
         environment=environment,
@@ -118,10 +118,10 @@ def _expected(name: str, size: int, before: Sequence[Line]) -> float:
 
 
 def _core() -> str:
-    """What the BLAS inside the wheels of FAISS is told to be on.
+    """What BLAS is told to be on, whoever brings it: the best kernels this processor can run.
 
-    It is old, and takes the kernels of an old processor for one it does not know: 3.7 times slower
-    (measured).
+    That inside the wheels of FAISS is old, and takes the kernels of an old processor for one it
+    does not know: 3.7 times slower (measured).
     """
     flags = Path("/proc/cpuinfo").read_text("utf-8") if Path("/proc/cpuinfo").exists() else ""
     return "SkylakeX" if "avx512f" in flags else "Haswell"
