@@ -38,7 +38,7 @@ from echoless.stores.base import (
     check_namespace,
 )
 from echoless.tally import Tally
-from echoless.vectors.cache_file import AgingFile, cache_folder
+from echoless.vectors.cache_file import BytesFile, cache_folder
 from echoless.vectors.own import own_digest
 
 FILE_NAME: Final = "pages.sqlite3"
@@ -174,9 +174,8 @@ class _Again:
                 pages[namespace] = page
         return pages
 
-    def _keep(self, pages: Iterable[Page], before: Prints, names: Mapping[str, bytes]) -> None:
+    def _keep(self, pages: Sequence[Page], before: Prints, names: Mapping[str, bytes]) -> None:
         """Keep pages of what did not change while they were made."""
-        pages = list(pages)
         ledger = _Decisions(self._store.ledger)
         now = self._printed.prints([page.namespace for page in pages], ledger.ids)
         after = Prints({**before.by_namespace, **now.by_namespace}, {**before.homes, **now.homes})
@@ -285,7 +284,7 @@ class _Decisions:
 # ------------------------------------------------------------------ the file
 
 
-class PageFile(AgingFile):
+class PageFile(BytesFile):
     """Sealed pages by name, in one file."""
 
     schema = (_SCHEMA,)
@@ -294,12 +293,4 @@ class PageFile(AgingFile):
     table = "pages"
     things = "pages"
     most = MOST_BYTES
-
-    def get(self, names: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
-        """What is known of these names."""
-        rows = self._get("sealed", names, tally)
-        return {name: data for name, _, data in rows if isinstance(data, bytes)}
-
-    def put(self, pages: Mapping[bytes, bytes], tally: Tally) -> None:
-        """Keep pages in place of what is there."""
-        self._put("sealed", list(pages.items()), tally)
+    column = "sealed"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from echoless.errors import UsageError
 from echoless.findings import Findings, spared_note, totals
 from echoless.model import Json
 from echoless.pages import (
+    HELD_KINDS,
     Page,
     Share,
     ToldGroup,
@@ -22,7 +23,6 @@ from echoless.pages import (
     ToldPair,
     group_teller,
     pages_of,
-    skipped_by_namespace,
     told_pair,
 )
 from echoless.tally import Tally
@@ -62,6 +62,14 @@ class Report:
     def held(self) -> Sequence[ToldPair]:
         """Pairs that look alike and stay apart, by ids."""
         return sorted((p for page in self.pages for p in page.held), key=lambda pair: pair.ids)
+
+    @cached_property
+    def held_by_kind(self) -> Mapping[str, Sequence[ToldPair]]:
+        """Held pairs by verdict, worst first (`HELD_KINDS`), the closest of each first."""
+        found: dict[str, list[ToldPair]] = {}
+        for pair in sorted(self.held, key=lambda pair: (-pair.similarity, pair.ids)):
+            found.setdefault(pair.verdict, []).append(pair)
+        return {kind: found[kind] for kind in HELD_KINDS if kind in found}
 
     @cached_property
     def tally(self) -> Tally:
@@ -105,8 +113,7 @@ class Report:
     @property
     def ratio(self) -> float:
         """Redundant copies over all visible memories, 0 to 1."""
-        visible = self.counts["total"] - self.marked
-        return self.counts["redundant"] / visible if visible else 0.0
+        return Share(self.counts["total"] - self.marked, self.counts["redundant"]).ratio
 
     @property
     def tokens(self) -> int:
@@ -133,18 +140,19 @@ class Report:
 
 def audit(findings: Findings) -> Report:
     """A report from findings; pure."""
-    pages = tuple(pages_of(findings))
-    notes = {sentence for page in pages for sentence in (*page.notes, *page.general)}
-    notes.add(spared_note(sum(page.spared for page in pages)))
-    return Report(
+    profile, skipped = findings.settings.profile, findings.tally.skipped.items()
+    gone = {r: tuple(id_ for id_ in ids if id_ not in findings.memories) for r, ids in skipped}
+    report = Report(
         url=findings.url,
-        profile=findings.settings.profile.name,
-        action=findings.settings.profile.action,
-        pages=pages,
-        told=tuple(note for note in findings.tally.notes if note not in notes),
-        elsewhere=skipped_by_namespace(findings).get(None, {}),
+        profile=profile.name,
+        action=profile.action,
+        pages=tuple(pages_of(findings)),
+        elsewhere={reason: ids for reason, ids in gone.items() if ids},
         opinions=findings.opinions.to_json() if findings.opinions else None,
     )
+    on_pages = set(report.tally.notes)
+    told = tuple(note for note in findings.tally.notes if note not in on_pages)
+    return replace(report, told=told)
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:

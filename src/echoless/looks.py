@@ -31,7 +31,7 @@ from echoless.signals import Floats, Ints
 from echoless.sources import digest_of
 from echoless.tally import Tally
 from echoless.vectors.base import Vectoriser
-from echoless.vectors.cache_file import AgingFile, cache_folder
+from echoless.vectors.cache_file import BytesFile, cache_folder
 from echoless.vectors.calibration import operating_point
 
 FILE_NAME: Final = "looks.sqlite3"
@@ -248,7 +248,7 @@ def _sound(look: Look, size: int) -> bool:
 # ------------------------------------------------------------------ the file
 
 
-class LookFile(AgingFile):
+class LookFile(BytesFile):
     """Looks by name, in one file."""
 
     schema = (_SCHEMA,)
@@ -257,15 +257,7 @@ class LookFile(AgingFile):
     table = "looks"
     things = "looks"
     most = MOST_BYTES
-
-    def get(self, names: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
-        """What is known of these names."""
-        rows = self._get("data", names, tally)
-        return {name: data for name, _, data in rows if isinstance(data, bytes)}
-
-    def put(self, looks: Mapping[bytes, bytes], tally: Tally) -> None:
-        """Keep looks in place of what is there."""
-        self._put("data", list(looks.items()), tally)
+    column = "data"
 
 
 def open_looks(

@@ -146,7 +146,7 @@ def pages_of(findings: Findings) -> Iterator[Page]:
     memories = _sorted_out(findings.memories.values(), lambda memory: memory.namespace)
     groups = _sorted_out(findings.groups, lambda group: home[group.survivor].namespace)
     judged = _sorted_out(findings.judged, lambda pair: home[pair.a].namespace)
-    skipped = skipped_by_namespace(findings)
+    skipped = _skipped(findings)
     own = {note for part in findings.parts.values() for note in part.notes}
     own.add(spared_note(sum(part.spared for part in findings.parts.values())))
     general = tuple(note for note in findings.tally.lasting if note not in own)
@@ -182,14 +182,13 @@ def _sorted_out(things: Iterable[_Thing], name: Callable[[_Thing], str]) -> dict
     return found
 
 
-def skipped_by_namespace(findings: Findings) -> dict[str | None, dict[str, tuple[str, ...]]]:
-    """Skipped ids by namespace and reason; under None those of memories that are not in scope."""
-    found: dict[str | None, dict[str, list[str]]] = {}
+def _skipped(findings: Findings) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Skipped ids by namespace and reason, of memories in scope."""
+    found: dict[str, dict[str, list[str]]] = {}
     for reason, ids in findings.tally.skipped.items():
         for id_ in ids:
-            memory = findings.memories.get(id_)
-            name = None if memory is None else memory.namespace
-            found.setdefault(name, {}).setdefault(reason, []).append(id_)
+            if memory := findings.memories.get(id_):
+                found.setdefault(memory.namespace, {}).setdefault(reason, []).append(id_)
     return {name: {r: tuple(ids) for r, ids in told.items()} for name, told in found.items()}
 
 

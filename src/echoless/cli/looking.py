@@ -27,7 +27,7 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import audit_blocks, second_look_blocks, shown_ids
+from echoless.cli.report import audit_blocks, second_look_blocks
 from echoless.cli.shown_groups import skipped_blocks
 from echoless.codec import memory_to_json
 from echoless.errors import TOO_MUCH_REPETITION, InputError
@@ -37,7 +37,6 @@ from echoless.pipeline import find
 from echoless.searching import MODES, Answer, Hit, Mode, search, similar
 from echoless.settings import Choices, Settings
 from echoless.stores import Store, open_store
-from echoless.stores.base import Unites
 
 if TYPE_CHECKING:
     from echoless.second_look import SecondLook
@@ -92,15 +91,15 @@ def audit_command(
     with open_store(store) as opened:
         with Bar(quiet=as_json) as bar:
             report, second = _audited(opened, settings_for(opened, choices), choices, bar)
-        texts = {} if as_json else opened.get(shown_ids(report, top=top, pairs=pairs))
-        rules = opened if isinstance(opened, Unites) else None
+        shown = (
+            [] if as_json else audit_blocks(opened, report, top=top, members=members, pairs=pairs)
+        )
     over = limit is not None and report.ratio > limit
     if as_json:
         look = second.to_json() if second else None
         render.show_json({**report_json(report), "second_look": look})
     else:
-        blocks = audit_blocks(report, texts, top=top, members=members, pairs=pairs, rules=rules)
-        _print(iter([*blocks, *second_look_blocks(second)]), markdown=markdown)
+        _print(iter([*shown, *second_look_blocks(second)]), markdown=markdown)
         if over:
             render.note(_too_much(report, str(fail_over)))
     return TOO_MUCH_REPETITION if over else 0

@@ -23,10 +23,10 @@ from echoless.cli.document import (
 )
 from echoless.cli.shown_groups import LEGEND, ShownMember, group_blocks, skipped_blocks, text_of
 from echoless.model import Memory
-from echoless.pages import HELD_KINDS, Share, ToldGroup, ToldPair
+from echoless.pages import Share, ToldGroup, ToldPair
 from echoless.planning import gains
 from echoless.profiles import ActionKind
-from echoless.stores.base import Unites
+from echoless.stores.base import Store, Unites
 
 if TYPE_CHECKING:
     from echoless.second_look import SecondLook
@@ -37,41 +37,37 @@ HELD: Final[Mapping[str, tuple[str, str]]] = {
     "sibling": ("Siblings", "one pattern, different things; both are true"),
     "unsure": ("Unsure, for a person to look at", "never acted on by itself"),
 }
-# ------------------------------------------------------------------ audit
-
-
-def shown_ids(report: Report, *, top: int, pairs: int) -> set[str]:
-    """Memories whose texts a report shows: see `audit_blocks`."""
-    groups = {id_ for g in report.groups[:top] for id_ in (g.survivor, *(m.id for m in g.members))}
-    held = (pair for some in _held_by_kind(report).values() for pair in some[:pairs])
-    return groups.union(*(pair.ids for pair in held))
 
 
 def audit_blocks(
-    report: Report,
-    memories: Mapping[str, Memory],
-    *,
-    top: int,
-    members: int,
-    pairs: int,
-    rules: Unites | None = None,
-) -> Iterator[Block]:
-    """The whole report.
+    store: Store, report: Report, *, top: int, members: int, pairs: int
+) -> list[Block]:
+    """The whole report, with texts as they are now.
 
     Args:
+        store: Open, the one that was audited; a memory that is gone since shows no text.
         report: The figures.
-        memories: By id, those of `shown_ids`; what is gone since shows no text.
         top: Largest groups to show.
         members: Members of each of them to show.
         pairs: Pairs of each kind that look alike and stay apart to show.
-        rules: The store's own rules of merging, where it has some.
     """
-    yield from _summary(report)
-    yield from _largest(report, memories, top, members, rules)
-    yield from _apart(report, memories, pairs)
-    yield from _parts("By namespace", "namespace", report.by_namespace)
-    yield from _parts("Growth by month of creation", "month", report.by_month)
-    yield from skipped_blocks(report.tally)
+    memories = store.get(_shown_ids(report, top, pairs))
+    rules = store if isinstance(store, Unites) else None
+    return [
+        *_summary(report),
+        *_largest(report, memories, top, members, rules),
+        *_apart(report, memories, pairs),
+        *_parts("By namespace", "namespace", report.by_namespace),
+        *_parts("Growth by month of creation", "month", report.by_month),
+        *skipped_blocks(report.tally),
+    ]
+
+
+def _shown_ids(report: Report, top: int, pairs: int) -> set[str]:
+    """Memories whose texts are shown, and all members of the groups: what survivors take over."""
+    groups = {id_ for g in report.groups[:top] for id_ in (g.survivor, *(m.id for m in g.members))}
+    held = (pair for some in report.held_by_kind.values() for pair in some[:pairs])
+    return groups.union(*(pair.ids for pair in held))
 
 
 def second_look_blocks(second: SecondLook | None) -> Iterator[Block]:
@@ -158,9 +154,7 @@ def _of_report(
 
 
 def _apart(report: Report, memories: Mapping[str, Memory], pairs: int) -> Iterator[Block]:
-    for kind, held in _held_by_kind(report).items():
-        if not held:
-            continue
+    for kind, held in report.held_by_kind.items():
         title, meaning = HELD[kind]
         yield Heading(f"{title}: {number(len(held))}")
         yield say(f"Not duplicates: {meaning}.")
@@ -169,14 +163,6 @@ def _apart(report: Report, memories: Mapping[str, Memory], pairs: int) -> Iterat
         if len(held) > pairs:
             yield say(dim(f"{number(len(held) - pairs)} more; --pairs and --json show them."))
         yield Gap()
-
-
-def _held_by_kind(report: Report) -> dict[str, list[ToldPair]]:
-    """Held pairs by verdict, worst first, the closest of each first."""
-    found: dict[str, list[ToldPair]] = {kind: [] for kind in HELD_KINDS}
-    for pair in sorted(report.held, key=lambda p: (-p.similarity, p.ids)):
-        found.get(pair.verdict, []).append(pair)
-    return found
 
 
 def _pair(pair: ToldPair, memories: Mapping[str, Memory]) -> Iterator[Block]:

@@ -10,13 +10,12 @@ import click
 from echoless.auditing import Report
 from echoless.cli import render
 from echoless.cli.options import encoder_option, examples, no_cache_option, store_argument
-from echoless.cli.report import audit_blocks, shown_ids
+from echoless.cli.report import audit_blocks
 from echoless.mcp.address import read_address, read_token
 from echoless.profiles import PROFILES
 from echoless.remembering.recognising import read_boot_files
 from echoless.settings import Choices, layered, resolve
 from echoless.stores import Store, open_store
-from echoless.stores.base import Unites
 from echoless.vectors.optional import require_module
 from echoless.vectors.registry import open_encoder
 
@@ -108,7 +107,5 @@ def mcp_command(
 
 
 def _report(store: Store, report: Report) -> str:
-    texts = store.get(shown_ids(report, top=_TOP, pairs=_PAIRS))
-    rules = store if isinstance(store, Unites) else None
-    blocks = audit_blocks(report, texts, top=_TOP, members=_MEMBERS, pairs=_PAIRS, rules=rules)
+    blocks = audit_blocks(store, report, top=_TOP, members=_MEMBERS, pairs=_PAIRS)
     return "\n".join(render.markdown(blocks))

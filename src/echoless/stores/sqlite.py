@@ -172,9 +172,10 @@ class SqliteStore:
         told: dict[str, blake2b] = {}
         homes: dict[str, str] = {}
         wanted = [None] if namespaces is None else sorted(namespaces)
+        asked = frozenset(homes_of)
         with self._database.speaking():
             for name in wanted:
-                self._add_prints(name, told, frozenset(homes_of), homes)
+                self._add_prints(name, told, asked, homes)
         return Prints({name: each.digest() for name, each in told.items()}, homes)
 
     def _add_prints(

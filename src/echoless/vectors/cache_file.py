@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -202,6 +202,35 @@ class AgingFile(CacheFile):
             # A loss of power may cost what was kept last, which is time and nothing else.
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
+
+
+class BytesFile(AgingFile):
+    """A cache file of bytes by name.
+
+    Attributes:
+        column: Where in its table they lie.
+    """
+
+    column: ClassVar[str]
+
+    def get(self, names: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
+        """What is known of these names.
+
+        Args:
+            names: Any number.
+            tally: Takes a sentence if the cache cannot be used.
+        """
+        rows = self._get(self.column, names, tally)
+        return {name: data for name, _, data in rows if isinstance(data, bytes)}
+
+    def put(self, entries: Mapping[bytes, bytes], tally: Tally) -> None:
+        """Keep bytes in place of what is there. One transaction, kept when it returns.
+
+        Args:
+            entries: By name.
+            tally: Takes a sentence if the cache cannot be used, and if it is full.
+        """
+        self._put(self.column, list(entries.items()), tally)
 
 
 def _today() -> int:
