@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +40,7 @@ from echoless.testing.stores import fill
 from echoless.testing.strategies import worlds
 from echoless.vectors.cache_file import FOLDER
 from tests.laws.worlds import folder, safe
+from tests.road.changing import change, changed, changes, removed
 
 TEXTS = [
     f"{who} keeps the {what} of the {where} team in room {room}{stop}"
@@ -94,11 +95,6 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> Within:
     return told
 
 
-def change(store: Store, *memories: Memory) -> None:
-    with store.writing():
-        store.put(memories)
-
-
 def full(store: Store, chosen: Settings) -> JsonObject:
     """What an audit says that takes nothing over."""
     return report_json(audit(find(store, replace(chosen, cache=False))))
@@ -134,11 +130,6 @@ CHANGES: dict[str, Act] = {
 
 def one(store: Store) -> Memory:
     return store.get(["cellar-03"])["cellar-03"]
-
-
-def removed(store: Store, id_: str) -> None:
-    with store.writing():
-        store.remove([id_])
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -349,43 +340,6 @@ def test_what_is_too_much_to_keep_is_told(
 # ------------------------------------------------------------------ the same as a full audit
 
 
-@st.composite
-def changes(draw: st.DrawFn) -> list[tuple[str, int, str]]:
-    """What happens to a store: what, to which memory, and with which text."""
-    what = st.sampled_from(
-        ["add", "edit", "remove", "move", "later", "apply", "undo", "apart", "pin", "recall"]
-    )
-    text = st.sampled_from([*TEXTS[:6], "The demo is tomorrow", "The demo is on 2 May"])
-    return draw(st.lists(st.tuples(what, st.integers(0, 99), text), min_size=1, max_size=8))
-
-
-def changed(store: Store, told: Sequence[tuple[str, int, str]]) -> None:
-    runs: list[str] = []
-    for number, (what, at, text) in enumerate(told):
-        there = sorted(store.scan(), key=lambda memory: memory.id)
-        memory = there[at % len(there)] if there else Memory(id="first", content=text)
-        made = {
-            "add": Memory(id=f"new-{number}", content=text, namespace=memory.namespace),
-            "edit": replace(memory, content=text),
-            "move": replace(memory, namespace=("", "elsewhere", "attic")[at % 3]),
-            "later": replace(memory, created_at=f"2026-05-{1 + at % 28:02}T08:00:00Z"),
-            "pin": replace(memory, pinned=not memory.pinned),
-            "recall": replace(memory, access_count=at),
-        }
-        if what == "apply":
-            made_plan = plan(find(store, safe()))
-            runs += [apply(store, made_plan).id] if made_plan.actions else []
-        elif what == "undo" and runs:
-            undo(store, runs.pop())
-        elif what == "apart" and len(there) > 1:
-            other = there[(at + 1) % len(there)]
-            keep_both(store, [(memory.id, other.id)])
-        elif what == "remove":
-            removed(store, memory.id)
-        elif what in made:
-            change(store, made[what])
-
-
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -393,8 +347,8 @@ def changed(store: Store, told: Sequence[tuple[str, int, str]]) -> None:
     told=worlds(max_size=8),
     first=st.sampled_from([safe(), safe(grouping="clique"), resolve(Choices(encoder="stored"))]),
     second=st.sampled_from([safe(), resolve(Choices(encoder="stored"))]),
-    before=changes(),
-    after=changes(),
+    before=changes(TEXTS[:6]),
+    after=changes(TEXTS[:6]),
     whole=st.sampled_from([3, looking.WHOLE_UP_TO]),
 )
 def test_an_audit_after_changes_says_what_one_from_nothing_says(

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from echoless import (
     Findings,
     Memory,
-    apply,
     cleanliness,
     deciding,
     find,
@@ -46,6 +45,7 @@ from echoless.testing.stores import fill
 from echoless.testing.strategies import worlds
 from echoless.vectors.cache_file import FOLDER
 from tests.laws.worlds import folder, safe
+from tests.road.changing import changed, changes
 
 TEXTS = [
     f"{who} keeps the {what} of the {where} team in room {room}"
@@ -466,35 +466,6 @@ def test_no_text_stands_in_the_readings(copies: Store, own_cache: Path) -> None:
 # ------------------------------------------------------------------ the same as a full run
 
 
-@st.composite
-def changes(draw: st.DrawFn) -> list[tuple[str, int, str]]:
-    """What happens to a store: what, to which memory, and with which text."""
-    what = st.sampled_from(["add", "edit", "remove", "move", "later", "apply", "recall"])
-    text = st.sampled_from([*TEXTS, "The demo is tomorrow", "The demo is on 2 May"])
-    return draw(st.lists(st.tuples(what, st.integers(0, 99), text), min_size=1, max_size=6))
-
-
-def change(store: Store, told: Sequence[tuple[str, int, str]]) -> None:
-    for number, (what, at, text) in enumerate(told):
-        there = sorted(store.scan(), key=lambda memory: memory.id)
-        memory = there[at % len(there)] if there else Memory(id="first", content=text)
-        made = {
-            "add": Memory(id=f"new-{number}", content=text, created_at="2026-05-01"),
-            "edit": replace(memory, content=text),
-            "move": replace(memory, namespace="elsewhere"),
-            "later": replace(memory, created_at=f"2026-05-{1 + at % 28:02}T08:00:00Z"),
-            "recall": replace(memory, access_count=at),
-        }
-        if what == "apply":
-            apply(store, plan(find(store, safe())))
-        elif what == "remove":
-            with store.writing():
-                store.remove([memory.id])
-        else:
-            with store.writing():
-                store.put([made[what]])
-
-
 CHOICES = [
     safe(),
     safe(threshold=("lexical=0.3",)),
@@ -510,7 +481,7 @@ CHOICES = [
     told=worlds(max_size=8),
     first=st.sampled_from(CHOICES),
     second=st.sampled_from(CHOICES),
-    changed=changes(),
+    told_changes=changes(TEXTS),
     whole=st.sampled_from([3, looking.WHOLE_UP_TO]),
 )
 def test_a_run_after_changes_says_what_a_run_from_nothing_says(
@@ -518,7 +489,7 @@ def test_a_run_after_changes_says_what_a_run_from_nothing_says(
     told: list[Memory],
     first: Settings,
     second: Settings,
-    changed: list[tuple[str, int, str]],
+    told_changes: list[tuple[str, int, str]],
     whole: int,
 ) -> None:
     with folder() as place, pytest.MonkeyPatch.context() as patch:
@@ -529,7 +500,7 @@ def test_a_run_after_changes_says_what_a_run_from_nothing_says(
         )
         with open_store(url) as store:
             find(store, first)
-            change(store, changed)
+            changed(store, told_changes)
             after = find(store, second)
             shutil.rmtree(own_cache, ignore_errors=True)
             fresh = find(store, second)
