@@ -4,9 +4,10 @@
     --dims 384         components
     --threshold 0.95   cosine
 
-A small probe measures what the machine gives: bytes copied, products of float32, bits counted, each
-on all threads. From that and from what the join has to touch follows the least time each part can
-take; beside it stands what it takes.
+A small probe measures what the machine gives: bytes copied, products of float32, and what a join
+looks at of two rows, whole numbers multiplied and added and words of bits compared and counted,
+with all data in the caches; each on all threads. From that and from what the join has to touch
+follows the least time each part can take; beside it stands what it takes.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ from benchmarks.speed.vectors import write
 from echoless.compiled import workers
 from echoless.vectors.join import Join, row_norms
 from echoless.vectors.selfjoin import Choice, choose, similar_pairs
-from echoless.vectors.sieves import PrefixSieve
+from echoless.vectors.sieves import STEPS, Laid, PrefixSieve, Steps, laid_out, side_by_side
 from echoless.vectors.work import Work
 
 ROUNDS = 5
+ROWS = 1 << 14
+"""Rows the probe compares: a group of tiles at a time stays in the first-level cache."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -58,8 +61,12 @@ def main(argv: Sequence[str]) -> None:
 
 
 def probe() -> dict[str, float]:
-    """What the machine gives a second: `bytes` copied, `flop` in float32, `words` counted."""
-    return {"bytes": _bytes(), "flop": _flop(), "words": _words()}
+    """What the machine gives a second.
+
+    `bytes` copied, `flop` in float32, `words` of bits compared and counted, and `terms` of two rows
+    multiplied and added in whole numbers.
+    """
+    return {"bytes": _bytes(), "flop": _flop(), "words": _words(), "terms": _terms()}
 
 
 def _best(work: Callable[[], object]) -> float:
@@ -89,38 +96,38 @@ def _flop() -> float:
 
 
 def _words() -> float:
-    """64-bit words compared and counted, data in the first-level cache."""
-    from echoless.vectors.bit_kernels import GROUP, scan
-    from echoless.vectors.register_kernels import LANES, QUERIES
+    words, random = 6, np.random.default_rng(1)
+    bits = random.integers(0, 1 << 63, (ROWS, words)).astype(np.uint64)
+    laid = side_by_side(bits, bits, np.zeros(1), np.zeros(1))
+    return words * _looked_at(laid)
 
-    words, rows = 6, GROUP * LANES
-    count = 1 << 18
-    random = np.random.default_rng(1)
-    tiles = random.integers(0, 1 << 63, (GROUP, LANES * words)).astype(np.uint64)
-    queries = random.integers(0, 1 << 63, (count, 2 * words)).astype(np.uint64)
-    queries[:, words:] = (1 << 64) - 1
-    nothing = np.zeros((count, 0), dtype=np.uint64)
+
+def _terms() -> float:
+    planes, random = 48, np.random.default_rng(1)
+    whole = random.integers(-STEPS, STEPS + 1, (ROWS, planes)).astype(np.int8)
+    return planes * _looked_at(laid_out(Steps(whole, 0)))
+
+
+def _looked_at(laid: Laid) -> float:
+    """Pairs a second, of rows of which none pass."""
+    from echoless.vectors.bit_kernels import scan
+    from echoless.vectors.register_kernels import LANES
+
+    rows, repeats = ROWS, 4
     empty, one = np.zeros((1, 1), dtype=np.float32), np.ones(1, dtype=np.float32)
 
-    def part(first: int, last: int) -> None:
-        # only the first group of tiles is compared: the rows of the span stop there
+    def part() -> None:
         scan(
-            False, tiles, queries[: last + QUERIES], nothing, empty, one,
-            np.zeros(2, dtype=np.uint64),
-            np.array([2, 2], dtype=np.float32), 0, np.array([first, min(last, rows)]),
-            np.array([0, first]), np.zeros(1, dtype=np.int32),
-            np.empty((2, 8 * rows), dtype=np.int64),
-            np.zeros(2, dtype=np.int64),
+            laid.tiles, laid.queries, empty, one, np.array([2, 2], dtype=np.float32), 0,
+            np.array([0, rows]), np.array([0, 0]), np.zeros(1, dtype=np.int32),
+            np.empty((2, rows), dtype=np.int64), np.zeros(1, dtype=np.int64),
         )  # fmt: skip
-
-    repeats = 400
 
     def work() -> None:
         with ThreadPoolExecutor(workers()) as pool:
-            list(pool.map(lambda _: [part(0, rows) for _ in range(repeats)], range(workers())))
+            list(pool.map(lambda _: [part() for _ in range(repeats)], range(workers())))
 
-    compared = workers() * repeats * rows * (rows + LANES) / 2
-    return compared * words / _best(work)
+    return workers() * repeats * rows * (rows + LANES) / 2 / _best(work)
 
 
 def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) -> list[Line]:
@@ -186,7 +193,7 @@ def _of_way(
     laid = sieve.laid(join)
     flop = 2 * size * dimensions * planes
     if isinstance(sieve, PrefixSieve):
-        what, least = "products", size * size * (planes + 3) / machine["flop"]
+        what, least = "coordinates", size * size / 2 * planes / machine["terms"]
     else:
         what, least = "bits", size * size / 2 * planes / 64 / machine["words"]
     return {
@@ -209,7 +216,7 @@ def _report(machine: dict[str, float], lines: Sequence[Line]) -> str:
     ]  # fmt: skip
     head = ("vectors", "way", "part", "takes s", "machine's limit s", "times the limit")
     counts = "; ".join(
-        f"`{line['way']}` compares {line['compared']:,} pairs by bits, {line['verified']:,} in full"
+        f"`{line['way']}` looks at {line['compared']:,} pairs, {line['verified']:,} of them in full"
         for line in lines
         if line["part"] == "all of it"
     )
@@ -217,8 +224,9 @@ def _report(machine: dict[str, float], lines: Sequence[Line]) -> str:
 {__doc__.split("    --sizes")[1].split("cosine")[1].strip()}
 
 {workers()} threads: {machine["bytes"] / 1e9:.1f} GB copied a second (read and write counted), \
-{machine["flop"] / 1e9:,.0f} GFLOP/s in float32, {machine["words"] / 1e9:.1f} thousand million \
-64-bit words compared and counted a second.
+{machine["flop"] / 1e9:,.0f} GFLOP/s in float32, {machine["terms"] / 1e9:,.0f} thousand million \
+whole numbers multiplied and added, {machine["words"] / 1e9:.1f} thousand million 64-bit words \
+compared and counted a second.
 
 {table(head, rows)}
 

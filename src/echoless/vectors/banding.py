@@ -146,10 +146,10 @@ def _met(join: Join, tables: Tables, most_bits: int, most: int | None, work: Wor
     inverse = join.inverse
 
     def of(table: int) -> tuple[int, list[Hits]]:
-        counts = np.zeros(2, dtype=np.int64)
+        counts = np.zeros(1, dtype=np.int64)
         found = _table_hits(join, inverse, tables, table, most_bits, most, counts)
         hits = [hits for each in found for hits in join.confirmed(*each)]
-        return int(counts[1]), hits  # counted while they were found
+        return int(counts[0]), hits  # counted while they were found
 
     parts: list[Hits] = []
     for verified, hits in in_order(partial(of, t) for t in range(tables.layout.tables)):

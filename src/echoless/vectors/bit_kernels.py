@@ -17,7 +17,7 @@ from echoless.vectors.register_kernels import (
     LANES,
     QUERIES,
     counts,
-    counts_laid_over,
+    dots,
     products,
 )
 
@@ -48,18 +48,6 @@ def cosine_of(rows: Any, inverse: Any, i: int, j: int) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def close(strong: Any, i: int, j: int, limit: Any) -> Any:
-    """Whether at most `limit` coordinates of two rows are far out on opposite sides."""
-    words = strong.shape[1] // 2
-    apart = np.uint64(0)
-    for w in range(words):
-        up = strong[i, w] & strong[j, words + w]
-        down = strong[i, words + w] & strong[j, w]
-        apart += popcount(up | down)
-    return apart <= limit
-
-
-@njit(nogil=True, cache=True)
 def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) -> Any:
     """Whether a pair reaches the floor; a crowd's partner is counted.
 
@@ -74,28 +62,32 @@ def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) ->
 # ------------------------------------------------------------------ a tile and a row
 
 
-def any_passes(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:
-    """Which of `QUERIES` queries from `row` on some row of a tile passes the first test with.
+def any_passes(tile: Any, queries: Any, row: int, told: Any) -> Any:
+    """Which of `QUERIES` queries from `row` on some row of a tile passes with.
 
     A bit each, the first query's lowest; `told` takes, for each query, a bit of every row of the
-    tile. `over` lays words of bits over each other two by two.
+    tile.
     """
     raise NotImplementedError  # compiled code takes one of those below
 
 
-def _any_short(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:  # noqa: ARG001
-    return products(tile, queries, row, limit, told)
+def _any_short(tile: Any, queries: Any, row: int, told: Any) -> Any:
+    return products(tile, queries, row, told)
 
 
-def _any_bits(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:
-    if over:
-        return counts_laid_over(tile, queries, row, limit, told)
-    return counts(tile, queries, row, limit, told)
+def _any_whole(tile: Any, queries: Any, row: int, told: Any) -> Any:
+    return dots(tile, queries, row, told)
+
+
+def _any_bits(tile: Any, queries: Any, row: int, told: Any) -> Any:
+    return counts(tile, queries, row, told)
 
 
 @overload(any_passes, jit_options={"nogil": True})
-def _choose_any(tile: Any, queries: Any, row: int, limit: Any, over: bool, told: Any) -> Any:  # noqa: ARG001
-    return _any_short if isinstance(tile.dtype, types.Float) else _any_bits
+def _choose_any(tile: Any, queries: Any, row: int, told: Any) -> Any:  # noqa: ARG001
+    if isinstance(tile.dtype, types.Float):
+        return _any_short
+    return _any_whole if tile.dtype.signed else _any_bits
 
 
 # ------------------------------------------------------------------ rows against all before them
@@ -106,10 +98,8 @@ def sift(
     told: Any,
     before: int,
     row: int,
-    strong: Any,
     rows: Any,
     inverse: Any,
-    limits: Any,
     terms: Any,
     seen: Any,
     found: Any,
@@ -119,19 +109,17 @@ def sift(
     """Hits of a row in one tile.
 
     Args:
-        told: Shape (LANES / 64,), uint64: a bit for each row of the tile that passed the first
-            test, the first row's lowest.
+        told: Shape (LANES / 64,), uint64: a bit for each row of the tile that passed, the first
+            row's lowest.
         before: First row of the tile.
         row: The row that is compared with those before it.
-        strong: As `sieves.Laid.strong`.
         rows: Shape (rows, dimensions), float32.
         inverse: Shape (rows,), float32: the inverse of their lengths.
-        limits: As `sieves.Laid.limits`; the second one, inclusive, is looked at.
         terms: See `hit`.
         seen: Shape (rows,), int32: near partners of each row so far.
         found: Shape (2, room), int64: takes the hits.
         hits: How many it has already.
-        done: Shape (2,), int64: counts pairs past the first test, and those compared in full.
+        done: Shape (1,), int64: counts pairs compared in full.
 
     Returns:
         How many hits it has now.
@@ -145,23 +133,18 @@ def sift(
             if other >= row:
                 break
             done[0] += 1
-            if close(strong, row, other, limits[1]):
-                done[1] += 1
-                if hit(rows, inverse, terms, seen, other, row):
-                    found[0, hits], found[1, hits] = other, row
-                    hits += 1
+            if hit(rows, inverse, terms, seen, other, row):
+                found[0, hits], found[1, hits] = other, row
+                hits += 1
     return hits
 
 
 @njit(nogil=True, cache=True)
 def scan(
-    over: bool,
     tiles: Any,
     queries: Any,
-    strong: Any,
     rows: Any,
     inverse: Any,
-    limits: Any,
     terms: Any,
     enough: int,
     span: Any,
@@ -173,13 +156,10 @@ def scan(
     """Rows of a span against all before them: hits, and the group and row to go on with.
 
     Args:
-        over: As `sieves.Laid.over`, like `tiles`, `queries`, `strong` and `limits`.
-        tiles: All rows, a tile in a line.
+        tiles: As `sieves.Laid.tiles`, like `queries`.
         queries: All rows.
-        strong: Of all rows.
         rows: As for `sift`, like `inverse`, `terms`, `seen`, `found` and `done`.
         inverse: Of the rows.
-        limits: Of the first test and the second, inclusive.
         terms: Of a hit.
         enough: Near partners from which a row is passed over; 0 passes none over.
         span: First row, and the one behind the last.
@@ -204,12 +184,12 @@ def scan(
                 wanted |= int(enough == 0 or seen[row + q] < enough) << q
             stop = min((group + 1) * GROUP, (min(row + QUERIES, last) + LANES - 2) // LANES)
             for at in range(group * GROUP, stop if wanted else 0):
-                passed = wanted & any_passes(tiles[at], queries, row, limits[0], over, told)
+                passed = wanted & any_passes(tiles[at], queries, row, told)
                 for q in range(QUERIES):
                     if passed >> q & 1:
                         hits = sift(
-                            told[q], at * LANES, row + q, strong, rows, inverse, limits, terms,
-                            seen, found, hits, done,
+                            told[q], at * LANES, row + q, rows, inverse, terms, seen, found, hits,
+                            done,
                         )  # fmt: skip
             row += QUERIES
         group, row = group + 1, first
@@ -220,27 +200,14 @@ def scan(
 
 
 @njit(nogil=True, cache=True)
-def sign(coordinates: Any, weak: Any, strong: Any, queries: Any, far: Any) -> None:
-    """Bits of coordinates: side, far enough to count, far above and far below zero.
-
-    `queries` has shape (rows, 2 * words): sides, then those that count (all of them where `weak` is
-    0); `far` the same for above and below, or no columns.
-    """
-    planes, words, some = coordinates.shape[1], queries.shape[1] // 2, far.shape[1] > 0
-    for row in range(coordinates.shape[0]):
-        for w in range(words):
-            side, counted = np.uint64(0), np.uint64(0)
-            up, down = np.uint64(0), np.uint64(0)
-            for bit in range(min(64, planes - 64 * w)):
-                at = coordinates[row, 64 * w + bit]
-                place = np.uint64(bit)
-                side |= np.uint64(at >= 0) << place
-                counted |= np.uint64(abs(at) >= weak) << place
-                up |= np.uint64(at >= strong) << place
-                down |= np.uint64(at <= -strong) << place
-            queries[row, w], queries[row, words + w] = side, counted
-            if some:
-                far[row, w], far[row, words + w] = up, down
+def sign(coordinates: Any, words: Any) -> None:
+    """Sides of coordinates, shape (rows, planes), as bits of `words`, shape (rows, planes / 64)."""
+    for row in range(words.shape[0]):
+        for w in range(words.shape[1]):
+            word = np.uint64(0)
+            for bit in range(min(64, coordinates.shape[1] - 64 * w)):
+                word |= np.uint64(coordinates[row, 64 * w + bit] >= 0) << np.uint64(bit)
+            words[row, w] = word
 
 
 @njit(nogil=True, cache=True)
@@ -250,19 +217,14 @@ def pack(coordinates: Any, bits: int, keys: Any, signatures: Any) -> None:
     `coordinates` has shape (rows, planes); the first `tables * bits` planes make the keys, the
     first `64 * words` the signatures.
     """
-    tables, words = keys.shape[1], signatures.shape[1]
-    planes = coordinates.shape[1]
+    sign(coordinates, signatures)
+    tables = keys.shape[1]
     for row in range(coordinates.shape[0]):
         for table in range(tables):
             key = np.uint32(0)
             for bit in range(bits):
                 key |= np.uint32(coordinates[row, table * bits + bit] >= 0) << np.uint32(bit)
             keys[row, table] = key
-        for w in range(words):
-            word = np.uint64(0)
-            for bit in range(min(64, planes - 64 * w)):
-                word |= np.uint64(coordinates[row, 64 * w + bit] >= 0) << np.uint64(bit)
-            signatures[row, w] = word
 
 
 @njit(nogil=True, cache=True)
@@ -335,7 +297,7 @@ def meet(
                 for w in range(near.shape[1]):
                     apart += popcount(near[place, w] ^ near[before, w])
                 if apart <= limit and not met_before(keys, table, order[before], row):
-                    done[1] += 1
+                    done[0] += 1
                     if hit(rows, inverse, terms, seen, order[before], row):
                         found[0, hits], found[1, hits] = order[before], row
                         hits += 1

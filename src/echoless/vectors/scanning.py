@@ -48,7 +48,6 @@ def scan_pairs(join: Join, laid: Laid, most: int | None, work: Work) -> Iterator
     tasks = (partial(run.block, s, min(s + ROWS_AT_ONCE, count)) for s in starts)
     for part, hits in in_order(tasks):
         work.pulse()
-        work.passed += part.passed
         work.verified += part.verified
         work.crowded += part.crowded
         if len(hits[0]):
@@ -65,7 +64,7 @@ class _Run:
 
     def block(self, first: int, last: int) -> tuple[Work, Hits]:
         """Rows `first` to `last` against all before them."""
-        counts = np.zeros(2, dtype=np.int64)
+        counts = np.zeros(1, dtype=np.int64)
         parts = [
             hits
             for found in self._found(first, last, counts)
@@ -77,7 +76,7 @@ class _Run:
             keep = kept_partners(*hits, self.most)
             crowded = len(np.unique(hits[1][~keep]))
             hits = (hits[0][keep], hits[1][keep], hits[2][keep])
-        return Work(passed=int(counts[0]), verified=int(counts[1]), crowded=crowded), hits
+        return Work(verified=int(counts[0]), crowded=crowded), hits
 
     def _found(
         self, first: int, last: int, counts: NDArray[np.int64]
@@ -88,13 +87,10 @@ class _Run:
         position = (0, first)
         while position[0] >= 0:
             hits, *after = scan(
-                self.laid.over,
                 self.laid.tiles,
                 self.laid.queries,
-                self.laid.strong,
                 self.join.rows,
                 self.inverse,
-                self.laid.limits,
                 crowd_terms(self.join, self.most),
                 0 if self.most is None else SEEN_ENOUGH,
                 np.array([first, last]),

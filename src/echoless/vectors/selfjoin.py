@@ -1,18 +1,17 @@
 """The one door to the similarity self-join: it chooses a way, says which, and what to expect.
 
-Five ways lead to the pairs of rows at a threshold. Which one costs least depends on how many rows
+Four ways lead to the pairs of rows at a threshold. Which one costs least depends on how many rows
 there are, how high the threshold is and how the rows lie, so a sample of them is looked at:
 
 * `product`: every pair in full, by blocked matrix products. Exact.
-* `bound`: every pair by bits that rule out only what cannot reach the threshold, the rest in full.
-  Exact; best at high thresholds for rows in all directions.
-* `prefix`: the same by a few coordinates along which the rows differ most. Exact; best for vectors
-  of real texts, which differ in few directions.
+* `prefix`: every pair by some coordinates that rule out only what cannot reach the threshold, the
+  rest in full. Exact; few of them are enough for vectors of real texts, which differ in few
+  directions.
 * `odds`: every pair by sign bits that rule out what reaches it with a probability below `MISS`.
 * `bands`: only pairs that share a bucket of one of several tables of sign bits. Near-linear.
 
-Whatever is found has its exact cosine. `bound`, `prefix`, `odds` and the fast form of `bands` need
-the compiled kernels; without them the first three are `product`, and the pairs are the same.
+Whatever is found has its exact cosine. `prefix`, `odds` and the fast form of `bands` need the
+compiled kernels; without them the first two are `product`, and the pairs are the same.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil, pi, sqrt
+from math import pi, sqrt
 from typing import Final, Literal
 
 import numpy as np
@@ -33,16 +32,13 @@ from echoless.vectors.folding import Copies, copies_of, each_once, unfolded, wit
 from echoless.vectors.hyperplanes import Layout, layout_for
 from echoless.vectors.join import Hits, Join, product_pairs, row_norms
 from echoless.vectors.scanning import scan_pairs
-from echoless.vectors.sieves import BitSieve, PrefixSieve, Sieve
+from echoless.vectors.sieves import BitSieve, PrefixSieve, Sieve, Steps
 from echoless.vectors.signing import (
     SAMPLE,
-    WEAK,
-    Bound,
     Directions,
     Floats,
     Frame,
     blocks,
-    bound_for,
     centre_of,
     cut,
     random_planes,
@@ -50,7 +46,7 @@ from echoless.vectors.signing import (
 )
 from echoless.vectors.work import Work
 
-Method = Literal["product", "bound", "prefix", "odds", "bands"]
+Method = Literal["product", "prefix", "odds", "bands"]
 
 RECALL: Final = 0.9999
 """Expected share of the pairs at the very threshold that are found; closer ones more often."""
@@ -60,8 +56,8 @@ FOLD_FROM: Final = 8
 
 _MOST_TABLES: Final = 256
 _MOST_BITS: Final = 20
-_PREFIXES: Final = (21, 45, 93)
-"""Numbers of coordinates tried."""
+_PREFIXES: Final = (16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 192, 256, 384)
+"""Numbers of coordinates tried; sums of more would not be exact in float32."""
 
 _NEAR: Final = 0.2
 """Rows nearer to the centre than this see the others at any angle."""
@@ -81,7 +77,7 @@ class Choice:
         method: See the module.
         expected_recall: Of pairs at the very threshold, 0 to 1; 1 for an exact way.
         cost: Nanoseconds expected, for comparing ways with each other.
-        sieve: Of `bound`, `prefix` and `odds`.
+        sieve: Of `prefix` and `odds`.
         layout: Of `bands`.
         frame: Of `bands`.
         most_bits: Of `bands`: signatures that differ in more are passed over.
@@ -98,17 +94,15 @@ class Choice:
     @property
     def exact(self) -> bool:
         """Whether no pair can be missed."""
-        return self.method in {"product", "bound", "prefix"}
+        return self.method in {"product", "prefix"}
 
     def line(self) -> str:
         """What was chosen, in half a sentence."""
         match self.method:
             case "product":
                 return "every pair compared in full"
-            case "bound":
-                return "every pair compared by bits that rule out only what cannot reach it: exact"
             case "prefix":
-                return "every pair compared by a few coordinates and a bound of the rest: exact"
+                return "every pair compared by coordinates, and in full where they allow it: exact"
             case "odds":
                 return f"every pair compared by sign bits; one in {1 / MISS:,.0f} may be missed"
             case "bands":
@@ -154,7 +148,7 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     ways = [_Way(product.cost + (_START if few else 0.0), lambda: product)]
     centre = origin if mean is None else mean
     directions = Directions(fitted, centre)
-    ways += [*_bounds(join, held, directions), *_prefixes(join, held, directions)]
+    ways += _prefixes(join, held, directions)
     if not exact and not few:
         for centre, radius in ((origin, 1.0), *_centred(join, mean)):
             lie = _lie(held, centre)
@@ -202,75 +196,30 @@ def _lie(held: Floats, centre: Floats) -> _Lie:
     return _Lie(frame, (1.0 - agree.astype(np.float64) / len(frame.planes)) / 2.0)
 
 
-def _bounds(join: Join, held: Floats, directions: Directions) -> Iterator[_Way]:
-    count, dimensions = join.rows.shape
-    whole = dimensions // 64
-    for words in sorted({whole, ceil(whole * 2 / 3)} & set(range(1, 25))):
-        frame = Frame(directions.centre, directions.even(64 * words))
-        at = frame.coordinates(held)
-        spread = float(np.sqrt((at**2).mean()))
-        for weak in WEAK:
-            bound = bound_for(join.threshold, frame, spread, weak)
-            first, second = _let_through(at, bound)
-            cost = (
-                _START
-                + count * 64 * words * (0.01 * dimensions + 2.0)
-                + _pairs(count) * (0.034 * words + 40.0 * first + 150.0 * second)
-            )
-            yield _Way(cost, partial(Choice, "bound", 1.0, cost, sieve=BitSieve(frame, bound)))
-
-
-def _counted_once(signs: Floats, counted: Floats) -> Floats:
-    """Bits of pairs of words laid over each other that fall on each other."""
-    words = signs.shape[1] // 64
-    lay = np.arange(words - words % 2).reshape(-1, 2)
-    bit = np.arange(64)
-    one, other = ((lay[:, side, None] * 64 + bit).ravel() for side in (0, 1))
-    a, b = signs[:, one], signs[:, other]
-    both = counted[:, one] * counted[:, other]
-    told: Floats = (
-        both.sum(axis=1)[:, None] - (both * a) @ a.T - (both * b) @ b.T + (both * a * b) @ (a * b).T
-    ) / 4.0
-    return told
-
-
 def _prefixes(join: Join, held: Floats, directions: Directions) -> Iterator[_Way]:
     count, dimensions = join.rows.shape
-    widest = directions.widest(min(max(_PREFIXES), dimensions // 2))
-    for planes in _PREFIXES:
-        sieve = PrefixSieve(Frame(directions.centre, widest[:planes]))
-        through = _let_through_prefix(sieve, held, join.threshold)
+    sampled = replace(join, rows=held, norms=np.ones(len(held)))
+    for planes in (each for each in _PREFIXES if each <= dimensions):
+        sieve = PrefixSieve(Frame(directions.centre, directions.even(planes)))
         cost = (
             _START
-            + count * (0.01 * dimensions * planes + 3.0 * dimensions)
-            + _pairs(count) * (0.02 + 0.0135 * (planes + 3) + 80.0 * through)
+            + count * (0.01 * dimensions * planes + 2.0 * planes)
+            + _pairs(count) * (0.01 + 0.004 * planes + 160.0 * _let_through(sieve.steps(sampled)))
         )
         yield _Way(cost, partial(Choice, "prefix", 1.0, cost, sieve=sieve))
 
 
-def _let_through_prefix(sieve: PrefixSieve, held: Floats, threshold: float) -> float:
-    short = sieve.short(held)
-    product = short @ np.concatenate([short[:, :-2], short[:, :-3:-1]], axis=1).T
-    passed = int((product >= sieve.floor(threshold)).sum()) - len(held)
-    return passed / (len(held) * (len(held) - 1))
+def _let_through(steps: Steps) -> float:
+    """Share of the pairs of some rows that pass."""
+    whole = steps.whole.astype(np.float32)
+    squares = np.einsum("ij,ij->i", whole, whole)
+    apart = squares[:, None] + squares - 2.0 * (whole @ whole.T)
+    itself, pairs = len(whole), len(whole) * (len(whole) - 1)
+    return (int((apart <= steps.most).sum()) - itself) / pairs
 
 
 def _pairs(count: int) -> float:
     return count * (count - 1) / 2
-
-
-def _let_through(at: Floats, bound: Bound) -> tuple[float, float]:
-    """Shares of the pairs of some rows that pass the first test, and both."""
-    signs = np.where(at >= 0, np.float32(1), np.float32(-1))
-    counted = (np.abs(at) >= bound.weak).astype(np.float32)
-    weak = (counted.sum(axis=1)[:, None] - (counted * signs) @ signs.T) / 2.0
-    weak -= _counted_once(signs, counted)
-    up, down = (at >= bound.strong).astype(np.float32), (at <= -bound.strong).astype(np.float32)
-    half = up @ down.T
-    passed = weak <= bound.most_weak
-    both = passed & (half + half.T <= bound.most_strong)
-    itself, pairs = len(at), len(at) * (len(at) - 1)
-    return (int(passed.sum()) - itself) / pairs, (int(both.sum()) - itself) / pairs
 
 
 def _odds(join: Join, lie: _Lie, radius: float) -> _Way:
@@ -283,9 +232,7 @@ def _odds(join: Join, lie: _Lie, radius: float) -> _Way:
         + count * bits * (0.01 * dimensions + 2.0)
         + _pairs(count) * (0.034 * bits / 64 + 150.0 * through)
     )
-    return _Way(
-        cost, partial(Choice, "odds", 1.0 - MISS, cost, sieve=BitSieve(lie.frame, None, most))
-    )
+    return _Way(cost, partial(Choice, "odds", 1.0 - MISS, cost, sieve=BitSieve(lie.frame, most)))
 
 
 def _bands(join: Join, lie: _Lie, radius: float, recall: float) -> Iterator[_Way]:

@@ -1,28 +1,38 @@
 """What is looked at of a pair before it is compared in full, and how it is laid out for that.
 
-* `BitSieve` with a bound: bits that rule out only what cannot reach the threshold.
-* `BitSieve` by odds: sign bits that rule out what reaches it with a probability that was named.
-* `PrefixSieve`: a few coordinates along which the rows differ most, and the length of the rest. For
-  centred rows `a·b <= a_k·b_k + |a_r||b_r|` (Cauchy, Schwarz) and `|a-b|² = |a|² + |b|² - 2a·b`. So
-  where the product of the short rows `(a_k, |a_r|, -|a|²/2, 1)` and `(b_k, |b_r|, 1, -|b|²/2)` is
-  below `-h²/2`, the two lie further apart than `h`, and cannot reach the threshold.
+* `PrefixSieve`: a few coordinates in whole numbers. Rules out only what cannot reach the threshold:
+  two unit rows of cosine t lie `h = sqrt(2 - 2t)` apart, and in some of the coordinates of an
+  orthonormal frame at most so far. Counted in steps, with no coordinate moved by more than rounding
+  to one moves it, they lie at most `(h + 2e) / step` apart, where `e` is the longest way a row was
+  moved. Products of whole numbers are exact, so nothing else has to be allowed for.
+* `BitSieve`: sign bits. Rules out what reaches the threshold with a probability that was named.
+
+Both come down to one sum over the terms of two rows, held against a limit of one of them: squared
+distances because `|a-b|² = |a|² + |b|² - 2a·b`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from math import floor
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from echoless.vectors.join import Join
-from echoless.vectors.signing import Bound, Floats, Frame, Words, blocks, distance
+from echoless.vectors.signing import Frame, blocks, distance
 from echoless.vectors.threads import in_order
 
 Cells: TypeAlias = NDArray[Any]
-"""Words of bits, or float32."""
+"""uint64 words of bits, int32 of four bytes each, or float32."""
+
+Whole: TypeAlias = NDArray[np.int8]
+
+STEPS: Final = 127
+"""Steps from zero to the coordinate furthest out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +40,14 @@ class Laid:
     """All rows as a sieve looks at them.
 
     Attributes:
-        tiles: Shape (tiles, cells * `LANES`): rows before, a tile of them cell by cell.
-        queries: Shape (rows + `QUERIES`, ...): the row they are compared with; zero beyond the
-            rows.
-        strong: Shape (rows, 2 * words): bits of a second test; no columns where there is none.
-        limits: Of the first test and the second.
-        over: Whether words of bits are laid over each other two by two.
+        tiles: Shape (tiles, cells * `LANES`): rows before, a tile of them cell by cell; the first
+            cell is what a sum begins with.
+        queries: Shape (rows + `QUERIES`, cells): the row they are compared with; the first cell is
+            its limit. Zero beyond the rows.
     """
 
     tiles: Cells
     queries: Cells
-    strong: Words
-    limits: Cells
-    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,104 +55,128 @@ class BitSieve:
     """Looks at signs of coordinates.
 
     Attributes:
-        frame: Where they are taken.
-        bound: For a search without any risk; None goes by odds.
-        most: By odds: more bits than these rule a pair out.
+        frame: Where they are taken; a multiple of 64 planes.
+        most: More bits than these rule a pair out.
     """
 
     frame: Frame
-    bound: Bound | None
-    most: int = 0
+    most: int
 
     def laid(self, join: Join) -> Laid:
         """All rows as bits, in blocks on several threads."""
         from echoless.vectors.bit_kernels import sign  # noqa: PLC0415 - compiles
-        from echoless.vectors.register_kernels import LANES, QUERIES  # noqa: PLC0415
 
-        count, bound = len(join.rows), self.bound
-        words = -(-len(self.frame.planes) // 64)
-        words += words % 2 if bound else 0  # laid over each other two by two
-        queries = np.zeros((count + QUERIES, 2 * words), dtype=np.uint64)
-        strong = np.zeros((count, 0 if bound is None else 2 * words), dtype=np.uint64)
-        tiles = np.zeros((-(-count // LANES), words, LANES), dtype=np.uint64)
-        weak, far = (0.0, 0.0) if bound is None else (bound.weak, bound.strong)
+        words = np.empty((len(join.rows), len(self.frame.planes) // 64), dtype=np.uint64)
 
         def fill(some: slice) -> None:
-            at = self.frame.coordinates(join.unit(some.start, some.stop - some.start))
-            sign(at, np.float32(weak), np.float32(far), queries[some], strong[some])
-            lay(queries[some, :words], tiles, some.start)
+            sign(self.frame.coordinates(join.unit(some.start, some.stop - some.start)), words[some])
 
-        for _ in in_order(partial(fill, some) for some in blocks(count)):
-            pass
-        two = (self.most, 0) if bound is None else (bound.most_weak, bound.most_strong)
-        limits = np.array(two, dtype=np.uint64)
-        return Laid(flat(tiles), queries, strong, limits, over=bound is not None)
+        _all(fill, len(words))
+        return side_by_side(words, words, np.zeros(1), np.full(1, self.most))
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Coordinates of rows in whole numbers.
+
+    Attributes:
+        whole: Shape (rows, planes), int8.
+        most: Squared distance in steps beyond which two rows cannot reach the threshold.
+    """
+
+    whole: Whole
+    most: int
+
+    @property
+    def squares(self) -> NDArray[np.int32]:
+        """Squared lengths, shape (rows,)."""
+        made: NDArray[np.int32] = np.einsum("ij,ij->i", self.whole, self.whole, dtype=np.int32)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixSieve:
-    """Looks at a few coordinates and the length of the rest; misses nothing.
+    """Looks at a few coordinates; misses nothing.
 
     Attributes:
-        frame: Orthonormal planes along which the rows differ most.
+        frame: Orthonormal planes, a multiple of 4.
     """
 
     frame: Frame
 
     def laid(self, join: Join) -> Laid:
-        """All rows by their short rows, in blocks on several threads."""
-        from echoless.vectors.register_kernels import LANES, QUERIES  # noqa: PLC0415 - brings in numba
+        """All rows by their coordinates in whole numbers."""
+        return laid_out(self.steps(join))
 
-        count, terms = len(join.rows), len(self.frame.planes) + 3
-        queries = np.zeros((count + QUERIES, terms), dtype=np.float32)
-        tiles = np.zeros((-(-count // LANES), terms, LANES), dtype=np.float32)
+    def steps(self, join: Join) -> Steps:
+        """Coordinates of all rows in steps of one size."""
+        count = len(join.rows)
+        at = np.empty((count, len(self.frame.planes)), dtype=np.float32)
+        whole = np.empty(at.shape, dtype=np.int8)
 
-        def fill(some: slice) -> None:
-            short = self.short(join.unit(some.start, some.stop - some.start))
-            queries[some] = short
-            lay(np.concatenate([short[:, :-2], short[:, :-3:-1]], axis=1), tiles, some.start)
+        def fill(some: slice) -> float:
+            at[some] = self.frame.coordinates(join.unit(some.start, some.stop - some.start))
+            return float(np.abs(at[some]).max())
 
-        for _ in in_order(partial(fill, some) for some in blocks(count)):
-            pass
-        limits = np.array([self.floor(join.threshold), 0.0], dtype=np.float32)
-        none = np.zeros((count, 0), dtype=np.uint64)
-        return Laid(flat(tiles), queries, none, limits)
+        step = max(_all(fill, count), 1e-30) / STEPS
 
-    def short(self, units: Floats) -> Floats:
-        """Shape (rows, planes + 3), float32: coordinates, length of the rest, -|a|²/2, 1."""
-        at = self.frame.coordinates(units)
-        moved = units - self.frame.centre
-        whole = np.einsum("ij,ij->i", moved, moved, dtype=np.float64)
-        kept = np.einsum("ij,ij->i", at, at, dtype=np.float64)
-        # never shorter than it is, whatever rounding did to the coordinates
-        rest = np.sqrt(np.maximum(0.0, whole - kept) + 4.0 * self.frame.slack())
-        made: Floats = np.concatenate(
-            [at, np.column_stack([rest, -whole / 2.0, np.ones(len(at))]).astype(np.float32)], axis=1
-        )
-        return made
+        def round_off(some: slice) -> float:
+            whole[some] = np.rint(at[some] / np.float32(step))
+            moved = at[some] - whole[some] * np.float32(step)
+            return float(np.einsum("ij,ij->i", moved, moved).max())
 
-    def floor(self, threshold: float) -> float:
-        """Products of short rows below this belong to pairs below the threshold.
+        error = _all(round_off, count) ** 0.5
+        apart = (distance(join.threshold) + self.frame.slack() + 2.0 * error) * (1.0 + 1e-4)
+        furthest = 4 * STEPS**2 * at.shape[1]  # no two rows lie further apart
+        return Steps(whole, min(floor((apart / step) ** 2) + 1, furthest))
 
-        Rounding of coordinates moves a product of rows no longer than 2 by less than four times
-        `slack`; that of the product itself by less than one.
-        """
-        return -(distance(threshold) ** 2) / 2.0 - 5.0 * self.frame.slack()
+
+def laid_out(steps: Steps) -> Laid:
+    """Rows of which those pass that lie at most so far apart, and some that lie a step further.
+
+    As bytes where the processor multiplies those, else as float32, in which whole numbers of this
+    size are exact too: the same pairs pass.
+    """
+    from echoless.vectors import register_kernels  # noqa: PLC0415 - brings in numba
+
+    whole, squares = steps.whole, steps.squares
+    # `a·b - |b|²/2 >= (|a|² - most) / 2`, both sides rounded so that nothing is lost
+    begin, limit = -((squares + 1) // 2), -((steps.most + 1 - squares) // 2)
+    if not register_kernels.DOTS:
+        terms = whole.astype(np.float32)
+        return side_by_side(terms, terms, begin, limit)
+    begin -= 128 * whole.sum(axis=1, dtype=np.int32)  # bytes of queries have no sign: 128 is added
+    above = (whole.astype(np.int16) + 128).astype(np.uint8)
+    return side_by_side(whole.view(np.int32), above.view(np.int32), begin, limit)
 
 
 Sieve: TypeAlias = BitSieve | PrefixSieve
 
 
-def lay(cells: Cells, tiles: Cells, start: int) -> None:
-    """Put the cells of consecutive rows, from a whole tile on, side by side."""
-    rows, size = cells.shape
-    lanes = tiles.shape[2]
-    full = np.zeros((-(-rows // lanes) * lanes, size), dtype=tiles.dtype)
-    full[:rows] = cells
-    first = start // lanes
-    tiles[first : first + len(full) // lanes] = full.reshape(-1, lanes, size).transpose(0, 2, 1)
+def _all(work: Callable[[slice], Any], count: int) -> float:
+    """Work on all rows, in blocks on several threads; the largest it tells."""
+    return max((told or 0.0 for told in in_order(_each(work, count))), default=0.0)
 
 
-def flat(tiles: Cells) -> Cells:
-    """Each tile as one row of cells."""
-    return tiles.reshape(len(tiles), -1)
+def _each(work: Callable[[slice], Any], count: int) -> Iterator[Callable[[], Any]]:
+    return (partial(work, some) for some in blocks(count))
+
+
+def side_by_side(terms: Cells, queries: Cells, begin: Cells, limit: Cells) -> Laid:
+    """Rows as tiles and as queries.
+
+    Args:
+        terms: Shape (rows, terms): of the rows before.
+        queries: The same of the row they are compared with.
+        begin: What sums begin with, shape (rows,) or (1,).
+        limit: What they are held against, the same.
+    """
+    from echoless.vectors.register_kernels import LANES, QUERIES  # noqa: PLC0415 - brings in numba
+
+    count, size = terms.shape
+    full = np.zeros((-(-count // LANES) * LANES, 1 + size), dtype=terms.dtype)
+    full[:count, 0], full[:count, 1:] = begin, terms
+    asked = np.zeros((count + QUERIES, 1 + size), dtype=terms.dtype)
+    asked[:count, 0], asked[:count, 1:] = limit, queries
+    tiles = full.reshape(-1, LANES, 1 + size).transpose(0, 2, 1)
+    return Laid(np.ascontiguousarray(tiles).reshape(len(tiles), -1), asked)

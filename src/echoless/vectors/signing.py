@@ -1,14 +1,6 @@
 """Rows as bits: the sides of hyperplanes they lie on, and what those tell of their distance.
 
-Two things follow from bits of the coordinates of a row in an orthonormal frame:
-
-*A bound.* Two unit rows of cosine t lie `h = sqrt(2 - 2t)` apart, in any frame at most so far.
-Where a coordinate of one row is at least c from zero and the other row lies on the other side of
-zero, the rows are at least c apart in it alone. So they differ in at most `h²/c²` of such
-coordinates; a pair that differs in more cannot reach t, and is passed over without any risk
-(`Bound`).
-
-*Odds.* A random hyperplane separates two rows at an angle θ with probability θ/π (Charikar, STOC
+A random hyperplane separates two rows at an angle θ with probability θ/π (Charikar, STOC
 2002). So pairs at an angle differ in a binomial number of bits, and what lies far beyond it is
 passed over with a probability of error that can be named (`cut`).
 
@@ -21,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import asin, ceil, erfc, floor, pi, sqrt
+from math import asin, ceil, erfc, pi, sqrt
 from typing import Final
 
 import numpy as np
@@ -177,44 +169,6 @@ def turned(count: int) -> NDArray[np.float64]:
     signs = np.random.default_rng(SEED).integers(0, 2, count) * 2 - 1
     made: NDArray[np.float64] = waves * signs
     return made
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """Two tests no pair at the threshold can fail.
-
-    Attributes:
-        weak: Distance from zero from which a coordinate of one row counts.
-        strong: Distance from zero both rows must have, on opposite sides, for the second test.
-        most_weak: More than so many of the first kind rule a pair out.
-        most_strong: More than so many of the second do.
-    """
-
-    weak: float
-    strong: float
-    most_weak: int
-    most_strong: int
-
-
-WEAK: Final = (0.8, 1.0, 1.2)
-STRONG: Final = 0.6
-"""In units of the root mean square coordinate. For 384 normal coordinates 1.0 and 0.6 tell
-strangers from pairs at 0.95 best: they lie 3.2 and 4.5 standard deviations beyond the limits."""
-
-
-def bound_for(threshold: float, frame: Frame, spread: float, weak: float) -> Bound:
-    """The bound at a threshold.
-
-    Args:
-        threshold: Cosine.
-        frame: Its rounding is allowed for.
-        spread: Root mean square coordinate.
-        weak: One of `WEAK`.
-    """
-    apart = distance(threshold) * (1.0 + 1e-4) + frame.slack()
-    spread = max(spread, apart / 1000.0)  # rows that are all alike have none
-    near, far = weak * spread, STRONG * spread
-    return Bound(near, far, floor(apart**2 / near**2), floor(apart**2 / (4.0 * far**2)))
 
 
 def widest_angle(threshold: float, radius: float) -> float:
