@@ -204,7 +204,7 @@ def _prefixes(join: Join, held: Floats, directions: Directions) -> Iterator[_Way
         cost = (
             _START
             + count * (0.01 * dimensions * planes + 2.0 * planes)
-            + _pairs(count) * (0.01 + 0.004 * planes + 160.0 * _let_through(sieve.steps(sampled)))
+            + _pairs(count) * (0.01 + 0.003 * planes + 120.0 * _let_through(sieve.steps(sampled)))
         )
         yield _Way(cost, partial(Choice, "prefix", 1.0, cost, sieve=sieve))
 
