@@ -361,6 +361,34 @@ def test_the_number_of_threads_changes_nothing(
     assert found() == before
 
 
+def test_a_compiler_that_may_not_use_wide_registers_finds_the_same_pairs(tmp_path: Path) -> None:
+    rows = rows_at(1_000, 384, 0.96)
+    np.save(tmp_path / "rows.npy", rows)
+    work = Work()
+    choice = way("prefix", rows, 0.95, planes=48)
+    expected = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))
+    code = (
+        "import sys\n"
+        "import numpy as np\n"
+        "from tests.vectors.test_selfjoin import (\n"
+        "    Work, pairs, register_kernels, similar_pairs, way)\n"
+        "rows, work = np.load(sys.argv[1]), Work()\n"
+        "choice = way('prefix', rows, 0.95, planes=48)\n"
+        "found = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))\n"
+        "print(register_kernels.DOTS, len(found), sum(found.values()), work.verified)\n"
+    )
+    environment = {**os.environ, "NUMBA_ENABLE_AVX": "0", "NUMBA_CACHE_DIR": str(tmp_path)}
+    told = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "rows.npy"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert told == ["False", str(len(expected)), str(sum(expected.values())), str(work.verified)]
+    assert len(expected) >= 450
+
+
 def test_a_second_process_finds_the_kernels_compiled(tmp_path: Path) -> None:
     code = (
         "import numpy as np\n"

@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
 LANES: Final = 128
@@ -28,19 +29,19 @@ QUERIES: Final = 4
 """Rows compared with a tile at a time: what is read of it serves all of them."""
 
 
-def _features() -> dict[str, bool]:
-    try:
-        return dict(binding.get_host_cpu_features())
-    except RuntimeError:  # nobody tells on this system
-        return {}
+def _features() -> frozenset[str]:
+    """What the compiler takes the processor to be able to do, by LLVM's names."""
+    told = config.CPU_FEATURES  # type: ignore[attr-defined]
+    listed = get_host_cpu_features() if told is None else told  # type: ignore[no-untyped-call]
+    return frozenset(each[1:] for each in listed.split(",") if each.startswith("+"))
 
 
-_HOST: Final = _features()
+_CAN: Final = _features()
 
-_BYTES: Final = 64 if _HOST.get("avx512f") else 32
+_BYTES: Final = 64 if "avx512f" in _CAN else 32
 """Of a register; where there are none of that size the compiler takes several."""
 
-DOTS: Final = bool(_HOST.get("avx512vnni" if _BYTES == 64 else "avxvnni"))
+DOTS: Final = ("avx512vnni" if _BYTES == 64 else "avxvnni") in _CAN
 """Whether the processor multiplies and adds four bytes at a time (VNNI: Intel since Ice Lake, AMD
 since Zen 4): `dots` takes a quarter of the instructions of `products`. Elsewhere compiled code must
 not call it."""
