@@ -26,6 +26,7 @@ from echoless.pages import (
     told_pair,
 )
 from echoless.tally import Tally
+from echoless.uncollected import uncollected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,13 +147,18 @@ def audit(findings: Findings) -> Report:
         url=findings.url,
         profile=profile.name,
         action=profile.action,
-        pages=tuple(pages_of(findings)),
+        pages=_pages(findings),
         elsewhere={reason: ids for reason, ids in gone.items() if ids},
         opinions=findings.opinions.to_json() if findings.opinions else None,
     )
     on_pages = set(report.tally.notes)
     told = tuple(note for note in findings.tally.notes if note not in on_pages)
     return replace(report, told=told)
+
+
+def _pages(findings: Findings) -> tuple[Page, ...]:
+    with uncollected():
+        return tuple(pages_of(findings))
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:

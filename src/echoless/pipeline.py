@@ -121,7 +121,8 @@ def find(
 
     from echoless.crowds import ROUNDS, judge_in_turn, stranded  # noqa: PLC0415 - brings in numpy
 
-    judged, spared = judge_in_turn(signals, ask)
+    with uncollected():
+        judged, spared = judge_in_turn(signals, ask)
     if spared:
         tally.note(spared_note(sum(spared.values())))
     judged, settled = consult(consultation, memories, signals, judged, tally)

@@ -135,6 +135,22 @@ def test_what_runs_now_counts_more_than_the_last_minute(
     assert bulk._free() == free
 
 
+def test_what_runs_for_a_moment_counts_for_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told, looks = tmp_path / "loadavg", iter([4, 4, 1, 2, 1, 1, 4, 1, 1])
+
+    def look(_seconds: float = 0.0) -> None:
+        told.write_text(f"0.00 8.00 8.00 {next(looks)}/85 22591\n", "ascii")
+
+    look()
+    monkeypatch.setattr(bulk, "_LOAD", told)
+    monkeypatch.setattr(time, "sleep", look)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(bulk, "workers", lambda: 4)
+    assert bulk._free() == 4
+
+
 @pytest.mark.skipif(not hasattr(os, "getloadavg"), reason="nobody tells how busy the machine is")
 def test_the_load_this_process_makes_takes_no_core_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Final, NamedTuple, TypeGuard
 
 from echoless.compiled import workers
@@ -28,6 +29,13 @@ _LOAD_OF: Final = 60.0
 _SINCE: Final = time.perf_counter()
 
 _LOAD: Final = Path("/proc/loadavg")
+
+_LOOKS: Final = 9
+"""Looks at what is running, of which the middle one counts."""
+
+_APART: Final = 0.005
+"""Seconds between two of them. Together they outlast threads of BLAS that wait for work by
+spinning, which a single look took for another program."""
 
 
 class Ruled(NamedTuple):
@@ -94,9 +102,13 @@ def _free() -> int:
 
 def _others() -> float:
     """Cores others use: now, where the system tells, or on average over the last minute."""
-    counted = _running()
-    if counted is not None:
-        return counted - 1
+    counted = [_running()]
+    while counted[-1] is not None and len(counted) < _LOOKS:
+        time.sleep(_APART)
+        counted.append(_running())
+    known = [each for each in counted if each is not None]
+    if known:
+        return median(known) - 1
     if not hasattr(os, "getloadavg"):
         return 0.0
     age = max(time.perf_counter() - _SINCE, _LOAD_OF)
