@@ -1,6 +1,7 @@
 """The join of vectors that lie on the disk: `python -m benchmarks.speed spilled`.
 
 `python -m benchmarks.speed spilled --sizes 1000000,5000000 [--dims 384] [--threshold 0.95]`
+`python -m benchmarks.speed spilled --audit --sizes 5000000`: a whole audit of an SQLite store
 
 The vectors are a file that is mapped, as a run maps those it put aside (`vectors/spilling.py`).
 Told is the memory that belongs to the process alone (Linux, `RssAnon`): pages of the file may leave
@@ -21,11 +22,17 @@ from typing import Final, Self
 
 import numpy as np
 
+from benchmarks.data import stream
 from benchmarks.measure import RESULTS, keep, run
+from benchmarks.speed.filling import fill
 from benchmarks.speed.vectors import write
+from echoless import open_store
+from echoless.audited import audit_store
+from echoless.settings import Choices, resolve
 from echoless.vectors.selfjoin import Choice, similar_pairs
 
 NAME: Final = "speed_spilled"
+AUDIT: Final = f"{NAME}_audit"
 COMMAND: Final = "python -m benchmarks.speed spilled"
 PAIRS: Final = "pairs.npy"
 EVERY: Final = 0.02
@@ -38,10 +45,15 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--dims", type=int, default=384)
     parser.add_argument("--threshold", type=float, default=0.95)
     parser.add_argument("--json", action="store_true", help="lines only, nothing is stored")
+    parser.add_argument("--audit", action="store_true", help="a whole audit, not only the join")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     told = parser.parse_args(argv)
     if told.child:
-        print(json.dumps(_joined(Path(told.child), told.threshold)))
+        path = Path(told.child)
+        print(json.dumps(_audited(path) if told.audit else _joined(path, told.threshold)))
+        return
+    if told.audit:
+        _audits(list(map(int, told.sizes.split(","))), told.dims, stored=not told.json)
         return
     lines = []
     for size in map(int, told.sizes.split(",")):
@@ -98,6 +110,74 @@ def _joined(path: Path, threshold: float) -> dict[str, object]:
         "recall": len(wanted & found) / len(wanted),
         "way": chosen[0].method,
     }
+
+
+# ------------------------------------------------------------------ a whole audit
+
+
+def _audits(sizes: Sequence[int], dims: int, *, stored: bool) -> None:
+    lines = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "store.db"
+            fill(path, stream(size), dims)
+            cost = run(
+                *(sys.executable, "-m", "benchmarks.speed", "spilled", "--audit"),
+                *("--child", str(path)),
+                environment={"ECHOLESS_CACHE_DIR": f"{folder}/cache"},
+            )
+        lines.append(
+            {
+                "method": "echoless",
+                "n": size,
+                "dims": dims,
+                "wall_s": round(cost.wall, 1),
+                "cpu_s": round(cost.cpu, 1),
+                "vectors_mb": round(4e-6 * size * dims),
+                **json.loads(cost.output),
+            }
+        )
+        print(json.dumps(lines[-1]), flush=True)
+    if stored:
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (RESULTS / f"{AUDIT}.jsonl").write_text(text, "utf-8")
+        command = f"{COMMAND} --audit --sizes {','.join(map(str, sizes))}"
+        keep(AUDIT, "An audit of more than fits", command, _body_of_audits(lines))
+
+
+def _audited(path: Path) -> dict[str, object]:
+    with _Memory() as memory, open_store(f"sqlite:///{path}") as store:
+        report = audit_store(store, resolve(Choices(encoder="stored")))
+    counts = report.counts
+    return {
+        "own_mb": round(memory.most),
+        "pairs": counts["candidates"],
+        "groups": counts["groups"],
+        "redundant": counts["redundant"],
+        "notes": list(report.tally.notes),
+    }
+
+
+def _body_of_audits(lines: Sequence[dict[str, object]]) -> str:
+    rows = [
+        f"| {line['n']:,} | {line['vectors_mb']:,} | {line['own_mb']:,} | {line['wall_s']:,} "
+        f"| {line['cpu_s']:,} | {line['pairs']:,} | {line['groups']:,} | {line['redundant']:,} |"
+        for line in lines
+    ]
+    return "\n".join(
+        [
+            "SQLite with a stored vector each, texts of about 20 words, 30 % of them repetition.",
+            "*own*: memory of this process alone, without mapped files; those that help to judge",
+            "take some 100 MB each.",
+            "",
+            "| memories | vectors MB | own MB | wall s | cpu s | judged | groups | redundant |",
+            "|---|---|---|---|---|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+# ------------------------------------------------------------------ memory
 
 
 class _Memory:
