@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from echoless.judge import FullJudge
+from echoless.judge.cursor import forms_of
 from echoless.judge.facts import MAX_LENGTH
+from echoless.judge.language import lexicon, units
 from echoless.model import (
     Contradiction,
     DifferenceKind,
@@ -172,3 +174,36 @@ def test_merging_depends_on_the_contents_alone(a: str, b: str, when: str | None)
     )
     if isinstance(plain, Duplicate | Subsumes) or isinstance(dated, Duplicate | Subsumes):
         assert plain == dated
+
+
+def spaced(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+NUMBERS = spaced("1 2 3rd 5 12 30 99 007 1/2 1.5 3. 8:30 25:70 8pm 3h 1h30m 9-18 -5 10% v1.2 ²")
+GLUE = spaced("of and the in to past at from between nach vor um bis , . ( - no. #")
+VALUE_WORDS = tuple(
+    sorted(
+        {
+            word
+            for language in ("en", "de", "ja")
+            for forms in [forms_of(lexicon(language))]
+            for words in (
+                *forms.sets.values(), *forms.parts, forms.fractions, forms.hour_parts,
+                forms.ordinals, forms.starts,
+            )
+            for word in words
+        }
+        | units().keys()
+    )
+)  # fmt: skip
+
+
+@example(["at", "30", "o'clock", "in the morning"])
+@given(
+    st.lists(st.one_of(*map(st.sampled_from, (NUMBERS, GLUE, VALUE_WORDS))), min_size=2, max_size=7)
+)
+def test_words_of_values_in_any_order_are_read(words: list[str]) -> None:
+    text = " ".join(words)
+    assert isinstance(verdict_of(text, text), Duplicate)
+    assert verdict_of(text, f"{text} again").evidence

@@ -128,7 +128,8 @@ def _plain_hour(c: Cursor, at: int) -> Value | None:
 def timed(c: Cursor, at: int) -> Value | None:
     """A time in digits with the part of the day after it: `8 Uhr abends`."""
     raw = c.raws[at]
-    part = c.part(at + 1) if raw.kind == "time" and len(raw.keys) == 1 else None
+    told = raw.kind == "time" and [kind for kind, _ in raw.keys] == [Kind.DATE]
+    part = c.part(at + 1) if told else None  # `30 o'clock` tells none
     if part is None or raw.text.casefold().rstrip(".").endswith("m"):
         return None
     hour, _, minute = raw.keys[0][1][2:].partition(":")
