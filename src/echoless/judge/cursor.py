@@ -31,6 +31,7 @@ class Forms:
         hour_parts: Share of an hour by word (`Viertelstunde`).
         ordinals: Value by word, beyond those of the lexicon.
         starts: Words that a value in words may begin with.
+        goes_on: Words with which a number in digits may go on to one.
     """
 
     sets: Mapping[str, frozenset[str]]
@@ -39,6 +40,7 @@ class Forms:
     hour_parts: Mapping[str, Fraction]
     ordinals: Mapping[str, int]
     starts: frozenset[str]
+    goes_on: frozenset[str]
 
 
 @cache
@@ -58,7 +60,11 @@ def forms_of(lexicon: Lexicon) -> Forms:
     opening = ("half", "half_next", "quarter", "three_quarters", "minus", "one")
     starts = frozenset[str]().union(*(sets[name] for name in opening))
     starts |= {*lexicon.numbers, *fractions, *hours, *ordinals, *lexicon.months}
-    return Forms(sets, parts, fractions, hours, ordinals, starts)
+    going_on = ("past", "to", "minutes", "oclock", "dozen", "and")
+    goes_on = frozenset[str]().union(*(sets[name] for name in going_on))
+    goes_on |= {*fractions, *(phrase[0] for phrase in parts)}
+    goes_on |= {name.split(" ", 1)[0] for name in units()}
+    return Forms(sets, parts, fractions, hours, ordinals, starts, goes_on)
 
 
 class Value(NamedTuple):
@@ -86,6 +92,21 @@ class Cursor:
     def has(self, at: int, name: str) -> bool:
         """Whether the word at a place stands in a list."""
         return self.word(at) in self.forms.sets[name]
+
+    def stands_alone(self, at: int) -> bool:
+        """Whether the digits at a place cannot begin a value in words, whatever it is.
+
+        The readers of such values find none then: all look at what follows, but for ordinals, the
+        `1` of `1 in 20`, and times.
+        """
+        raw = self.raws[at]
+        if raw.word or raw.kind == "time" or raw.text == "1" or raw.keys[0][1][:1] == "#":
+            return False
+        if at + 1 == len(self.raws):
+            return True
+        after = self.raws[at + 1]
+        goes_on, plain = self.forms.goes_on, after.text.casefold()
+        return after.word not in goes_on and plain not in goes_on
 
     def number(self, at: int) -> tuple[int, Fraction] | None:
         """A plain number in digits or words: how many matches it takes, and its value."""

@@ -34,6 +34,11 @@ _ERAS: Final = {"令和": 2018, "平成": 1988, "昭和": 1925}
 
 
 @lru_cache(maxsize=16_384)
+def is_whole(text: str) -> bool:
+    """Whether it is digits only, and not too many of them to have a plain value."""
+    return len(text) <= _MAX_DIGITS and text.isdigit() and text.isascii()
+
+
 def number(text: str, lexicon: Lexicon) -> Fraction | None:
     """Value of a number as written, without its sign; None where it has no plain value.
 
@@ -41,10 +46,10 @@ def number(text: str, lexicon: Lexicon) -> Fraction | None:
         text: Digits with separators, such as `1,250`, `1.250,50` or `3e-4`.
         lexicon: The language decides what `1.250` and `2,5` mean.
     """
+    if is_whole(text):
+        return Fraction(int(text))
     if len(text) > _MAX_DIGITS or not text.isascii():
         return None
-    if text.isdigit():
-        return Fraction(int(text))
     if _THOUSANDS_PLAIN.match(text):
         return Fraction(re.sub(r"\D", "", text))
     german = lexicon.language == "de"

@@ -249,14 +249,12 @@ def _counted(sign: str, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
 
 def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
     """Without a unit, `1.10` may be a version: digits after a point stay as written."""
+    if quantity.is_whole(digits):
+        return ((Kind.NUMBER, f"n:{sign}{int(digits)}"),)
     value = quantity.number(digits, lexicon)
     grouped = "," in digits or "'" in digits or (lexicon.language == "de" and "." in digits)
-    if value is not None and (digits.isdigit() or "e" in digits.casefold() or grouped):
-        plain = (
-            quantity.show(value)
-            if digits.isdigit() or value.denominator == 1
-            else digits.replace(",", ".")
-        )
+    if value is not None and ("e" in digits.casefold() or grouped):
+        plain = quantity.show(value) if value.denominator == 1 else digits.replace(",", ".")
         return ((Kind.NUMBER, f"n:{sign}{plain}"),)
     return ((Kind.NUMBER, f"n:{sign}{digits}"),)
 

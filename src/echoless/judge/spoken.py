@@ -66,7 +66,10 @@ _AT_WORD: Final[tuple[_Reader, ...]] = (signed, clock, _day, one_in, mixed, shar
 
 def _next_value(c: Cursor, at: int) -> Value | None:
     """The value in words that begins at a place; the longest form first."""
-    for read in _AT_VALUE if c.raws[at].keys else _AT_WORD:
+    keyed = bool(c.raws[at].keys)
+    if keyed and c.stands_alone(at):
+        return None
+    for read in _AT_VALUE if keyed else _AT_WORD:
         value = read(c, at)
         if value is not None:
             return value

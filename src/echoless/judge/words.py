@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
@@ -94,13 +94,15 @@ class Reader:
         """Function words read since the last token."""
         return tuple(self._glue)
 
-    def read(self, raws: list[Raw]) -> Iterator[Token]:
+    def read(self, raws: list[Raw]) -> list[Token]:
         """All tokens of a text, in order."""
+        told: list[Token] = []
         skipped = 0
         for index in range(len(raws)):
             skipped = skipped - 1 if skipped else _number_sign(raws, index)
             if not skipped:
-                yield from self._one(raws, index)
+                told.extend(self._one(raws, index))
+        return told
 
     def _make(self, kind: Kind, key: str, text: str, *, bare: str = "") -> Token:
         token = Token(kind, key, text, self._mark, " ".join(self._glue), bare or self._bare)
@@ -109,27 +111,27 @@ class Reader:
             self._before = fold(text, "de")
         return token
 
-    def _one(self, raws: list[Raw], index: int) -> Iterator[Token]:
+    def _one(self, raws: list[Raw], index: int) -> Iterable[Token]:
         raw = raws[index]
-        following = raws[index + 1] if index + 1 < len(raws) else None
+        if raw.word and not raw.keys and raw.kind != "phrase":
+            self._bare = "joined" if raw.kind == "joined" else ""
+            apart = "'" in raw.text
+            told = [*self._word(raw.text)] if apart else self._plain(raw.text, raw.word)
+            self._bare = ""
+            return told
         if raw.kind == "mark":
             self._see_mark(raw.text)
-        elif raw.keys:
-            for kind, key in raw.keys:
-                yield self._make(kind, key, raw.text, bare=raw.kind if raw.kind in _BARE else "")
-        elif raw.kind == "phrase":
-            yield from self._classed(fold(raw.text, self._lex.language), raw.text)
-        elif raw.word:
-            self._bare = "joined" if raw.kind == "joined" else ""
-            if "'" in raw.text:
-                yield from self._word(raw.text)
-            else:
-                yield from self._plain(raw.text)
-            self._bare = ""
-        elif raw.kind in {"han", "kata"}:
-            yield from self._run(raw, following)
-        elif raw.kind == "hira":
-            yield from self._hiragana(raw.text, raws[index - 1].kind if index else "")
+            return ()
+        if raw.keys:
+            bare = raw.kind if raw.kind in _BARE else ""
+            return [self._make(kind, key, raw.text, bare=bare) for kind, key in raw.keys]
+        if raw.kind == "phrase":
+            return self._classed(fold(raw.text, self._lex.language), raw.text)
+        if raw.kind in {"han", "kata"}:
+            return self._run(raw, raws[index + 1] if index + 1 < len(raws) else None)
+        if raw.kind == "hira":
+            return self._hiragana(raw.text, raws[index - 1].kind if index else "")
+        return ()
 
     def _see_mark(self, mark: str) -> None:
         if mark not in self._mark:
@@ -139,7 +141,7 @@ class Reader:
 
     def _word(self, text: str) -> Iterator[Token]:
         if "'" not in text:
-            yield from self._plain(text)
+            yield from self._plain(text, fold(text, self._lex.language))
             return
         word = fold(text, self._lex.language).replace("-", "")
         base, _, tail = word.rpartition("'")
@@ -158,11 +160,11 @@ class Reader:
         else:
             yield from self._classed(base + tail, text)
 
-    def _plain(self, text: str) -> tuple[Token, ...]:
+    def _plain(self, text: str, folded: str) -> tuple[Token, ...]:
         """A word without an apostrophe."""
         if text in self._coded:
             return (self._make(Kind.IDENTIFIER, text, text),)
-        return self._classed(fold(text, self._lex.language).replace("-", ""), text)
+        return self._classed(folded.replace("-", ""), text)
 
     def _contraction(self, base: str, text: str) -> Iterator[Token]:
         stems = {"ca": "can", "wo": "will", "sha": "shall"}
