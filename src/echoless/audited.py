@@ -177,8 +177,11 @@ class _Again:
     def _keep(self, pages: Sequence[Page], before: Prints, names: Mapping[str, bytes]) -> None:
         """Keep pages of what did not change while they were made."""
         ledger = _Decisions(self._store.ledger)
-        now = self._printed.prints([page.namespace for page in pages], ledger.ids)
-        after = Prints({**before.by_namespace, **now.by_namespace}, {**before.homes, **now.homes})
+        after = before
+        if not self._printed.still(before):
+            now = self._printed.prints([page.namespace for page in pages], ledger.ids)
+            homes = {**before.homes, **now.homes}
+            after = Prints({**before.by_namespace, **now.by_namespace}, homes)
         still = self._names(after, ledger)
         told: dict[bytes, bytes] = {}
         for page in pages:

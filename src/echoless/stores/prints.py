@@ -15,10 +15,12 @@ class Prints:
         by_namespace: 64 bytes for each namespace with memories, over every field and vector of
             every memory in it. Without these, nobody can tell them.
         homes: Namespace by id, of the memories that were asked about and are there.
+        moment: What the store tells the time before by, for `Printed.still`.
     """
 
     by_namespace: Mapping[str, bytes]
     homes: Mapping[str, str]
+    moment: object = None
 
 
 @runtime_checkable
@@ -33,5 +35,16 @@ class Printed(Protocol):
         Args:
             namespaces: Only these; all by default.
             homes_of: Ids whose namespace is wanted, as far as they are in these.
+        """
+        ...
+
+    def still(self, prints: Prints) -> bool:
+        """Whether nothing was written since, as far as the store can tell without reading.
+
+        Args:
+            prints: Made by this object.
+
+        Returns:
+            False where something was, or may have been.
         """
         ...

@@ -174,9 +174,23 @@ class SqliteStore:
         wanted = [None] if namespaces is None else sorted(namespaces)
         asked = frozenset(homes_of)
         with self._database.speaking():
+            moment = self._moment()
             for name in wanted:
                 self._add_prints(name, told, asked, homes)
-        return Prints({name: each.digest() for name, each in told.items()}, homes)
+        return Prints({name: each.digest() for name, each in told.items()}, homes, moment)
+
+    def still(self, prints: Prints) -> bool:
+        """Whether neither this connection nor another one wrote since."""
+        with self._database.speaking():
+            return prints.moment == self._moment()
+
+    def _moment(self) -> tuple[int, int]:
+        """Another one after each commit of another connection, and each change by this one.
+
+        https://sqlite.org/pragma.html#pragma_data_version
+        """
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        return int(version), self._db.total_changes
 
     def _add_prints(
         self,

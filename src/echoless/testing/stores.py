@@ -348,12 +348,18 @@ class StoreConformance:
             before = store.prints(homes_of=[*self.ids("m-1", "m-2"), "gone"])
             assert before.homes == {self.named("m-1"): "a", self.named("m-2"): "b"}
             assert {len(each) for each in before.by_namespace.values()} == {64}
+            assert store.still(before)
+            with self.open(tmp_path) as other, other.writing():
+                other.put([*other.get(self.ids("m-1")).values()])
+            assert not store.still(before), "another one wrote"
+            again = store.prints()
             kept = store.get(self.ids("m-1"))[self.named("m-1")]
             full = self.kept(replace(FULL, id="m-1", namespace="a"))
             names = (field.name for field in fields(Memory) if field.name not in {"id", "native"})
             for name in names:
                 with store.writing():
                     store.put([replace(kept, **{name: getattr(full, name)})])
+                assert not store.still(again)
                 changed = store.get([kept.id])[kept.id] != kept
                 assert (store.prints().by_namespace != before.by_namespace) == changed, name
                 assert store.prints(["b"]).by_namespace == {"b": before.by_namespace["b"]}
