@@ -15,6 +15,7 @@ from tests.serving.talking import (
     Agent,
     Opened,
     on_http,
+    on_stdio,
     serving,
 )
 
@@ -86,6 +87,23 @@ def test_a_client_drives_every_tool(opened: Opened, notes: Path) -> None:
     assert notes.read_bytes() == before
     with open_store(notes) as store:
         assert check(store).sound
+
+
+def test_the_report_names_no_option_a_client_cannot_give(tmp_path: Path) -> None:
+    store = tmp_path / "tea.jsonl"
+    texts = [f"Tea is at four.{' ' * at}" for at in range(14)]
+    texts += [f"The gate {at} code is 4{at:02}." for at in range(12)]
+    lines = [json.dumps({"id": f"m-{at:02}", "content": text}) for at, text in enumerate(texts)]
+    store.write_text("\n".join(lines), "utf-8")
+
+    async def story() -> None:
+        async with on_stdio(store, "--encoder", "none") as client:
+            report = (await client.read_resource("echoless://audit")).contents[0].text
+            assert "3 more." in report
+            assert "56 more." in report
+            assert "--" not in report.replace("---", "")
+
+    anyio.run(story)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])

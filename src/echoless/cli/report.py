@@ -15,13 +15,19 @@ from echoless.cli.document import (
     Heading,
     Table,
     count,
-    dim,
     number,
     percent,
     say,
     strong,
 )
-from echoless.cli.shown_groups import LEGEND, ShownMember, group_blocks, skipped_blocks, text_of
+from echoless.cli.shown_groups import (
+    LEGEND,
+    ShownMember,
+    group_blocks,
+    more,
+    skipped_blocks,
+    text_of,
+)
 from echoless.model import Memory
 from echoless.pages import Share, ToldGroup, ToldPair
 from echoless.planning import gains
@@ -40,7 +46,7 @@ HELD: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def audit_blocks(
-    store: Store, report: Report, *, top: int, members: int, pairs: int
+    store: Store, report: Report, *, top: int, members: int, pairs: int, options: bool = True
 ) -> list[Block]:
     """The whole report, with texts as they are now.
 
@@ -50,13 +56,14 @@ def audit_blocks(
         top: Largest groups to show.
         members: Members of each of them to show.
         pairs: Pairs of each kind that look alike and stay apart to show.
+        options: Whether who reads this can give options of the command line.
     """
     memories = store.get(_shown_ids(report, top, pairs))
     rules = store if isinstance(store, Unites) else None
     return [
         *_summary(report),
-        *_largest(report, memories, top, members, rules),
-        *_apart(report, memories, pairs),
+        *_largest(report, memories, top, members, rules, options=options),
+        *_apart(report, memories, pairs, options=options),
         *_parts("By namespace", "namespace", report.by_namespace),
         *_parts("Growth by month of creation", "month", report.by_month),
         *skipped_blocks(report.tally),
@@ -119,6 +126,8 @@ def _largest(
     top: int,
     members: int,
     rules: Unites | None,
+    *,
+    options: bool,
 ) -> Iterator[Block]:
     if not report.groups:
         yield say("Nothing is said twice.")
@@ -130,7 +139,7 @@ def _largest(
         yield LEGEND
     action = cast("ActionKind", report.action)
     there = (_of_report(group, memories, action, rules) for group in shown)
-    yield from group_blocks(there, memories, members=members)
+    yield from group_blocks(there, memories, members=members, options=options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +162,9 @@ def _of_report(
     return _Reported(group.survivor, group.members, group.why, takes)
 
 
-def _apart(report: Report, memories: Mapping[str, Memory], pairs: int) -> Iterator[Block]:
+def _apart(
+    report: Report, memories: Mapping[str, Memory], pairs: int, *, options: bool
+) -> Iterator[Block]:
     for kind, held in report.held_by_kind.items():
         title, meaning = HELD[kind]
         yield Heading(f"{title}: {number(len(held))}")
@@ -161,7 +172,7 @@ def _apart(report: Report, memories: Mapping[str, Memory], pairs: int) -> Iterat
         for pair in held[:pairs]:
             yield from _pair(pair, memories)
         if len(held) > pairs:
-            yield say(dim(f"{number(len(held) - pairs)} more; --pairs and --json show them."))
+            yield more(len(held) - pairs, "--pairs" if options else "")
         yield Gap()
 
 

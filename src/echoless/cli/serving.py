@@ -107,5 +107,5 @@ def mcp_command(
 
 
 def _report(store: Store, report: Report) -> str:
-    blocks = audit_blocks(store, report, top=_TOP, members=_MEMBERS, pairs=_PAIRS)
+    blocks = audit_blocks(store, report, top=_TOP, members=_MEMBERS, pairs=_PAIRS, options=False)
     return "\n".join(render.markdown(blocks))

@@ -76,6 +76,7 @@ def group_blocks(
     *,
     first: int = 1,
     members: int | None = None,
+    options: bool = True,
 ) -> Iterator[Block]:
     """Groups with survivor, reason, members and evidence.
 
@@ -84,6 +85,7 @@ def group_blocks(
         memories: By id.
         first: Number of the first group.
         members: How many of each group are shown; all by default.
+        options: Whether who reads this can give options of the command line.
     """
     for at, group in enumerate(groups, first):
         yield say(f"{at}. ", strong(f"keep {group.survivor}"), f"  ({group.why})")
@@ -92,14 +94,19 @@ def group_blocks(
         for member in shown:
             yield from member_blocks(member, group.survivor, memories)
         if len(shown) < len(group.members):
-            left = number(len(group.members) - len(shown))
-            yield say(dim(f"{left} more; --members and --json show them."), level=1)
+            yield more(len(group.members) - len(shown), "--members" if options else "", level=1)
         if group.rewrite is not None:
             yield say(strong("new text"), dim(f"  by {group.rewrite.by}"), level=1)
             yield say(flat(group.rewrite.content), level=2)
         if group.gains:
             yield say(dim(f"{group.survivor} takes over: {', '.join(group.gains)}"), level=1)
         yield Gap()
+
+
+def more(left: int, option: str, *, level: int = 0) -> Block:
+    """How many are not shown, and which option shows them, if there is one."""
+    shows = f"; {option} and --json show them" if option else ""
+    return say(dim(f"{number(left)} more{shows}."), level=level)
 
 
 def member_blocks(
