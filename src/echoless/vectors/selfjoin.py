@@ -126,8 +126,10 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     """The cheapest way to the pairs of a join.
 
     Costs are nanoseconds of a machine with two cores (`benchmarks/results/speed_join.md`); only
-    their proportions matter. The choice does not depend on whether the kernels are installed; where
-    it depends on whether they are loaded already, it is between exact ways.
+    their proportions matter. What a coordinate costs lies between processors that multiply bytes
+    and others (`register_kernels.DOTS`), so that both choose alike: what is found must not hang on
+    the machine. Nor does it hang on whether the kernels are installed; where the choice depends on
+    whether they are loaded already, it is between exact ways.
 
     Args:
         join: Rows and threshold.
