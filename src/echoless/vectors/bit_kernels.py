@@ -47,6 +47,16 @@ def cosine_of(rows: Any, inverse: Any, i: int, j: int) -> Any:
     return total * inverse[i] * inverse[j]
 
 
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+def inner_products(rows: Any, i: Any, j: Any, made: Any) -> None:
+    """Products of pairs of rows in float64; `i`, `j` and `made` have one length."""
+    for pair in range(len(made)):
+        one, other, total = rows[i[pair]], rows[j[pair]], 0.0
+        for k in range(one.shape[0]):
+            total += np.float64(one[k]) * np.float64(other[k])
+        made[pair] = total
+
+
 @njit(nogil=True, cache=True)
 def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) -> Any:
     """Whether a pair reaches the floor; a crowd's partner is counted.

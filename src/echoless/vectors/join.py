@@ -6,6 +6,7 @@ computed again in 64 bits, and that is what is compared and reported.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isqrt
@@ -14,6 +15,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.compiled import compiled
 from echoless.vectors.partners import kept_partners
 from echoless.vectors.work import Work
 
@@ -29,6 +31,9 @@ BUDGET: Final = 64 << 20
 
 _CELL: Final = 4 + 1 + 24
 """Bytes for a cell of a tile: product, mask, and three indexes should every cell be a hit."""
+
+KERNELS: Final = "echoless.vectors.bit_kernels"
+"""Module of the compiled loops, which takes a while to load."""
 
 _UNIT_ROUNDOFF: Final = 2.0**-24
 """Of float32."""
@@ -182,10 +187,27 @@ def cosines(
     j: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Cosines of the pairs (i, j), in float64, rounded to six decimals; no `-0.0`."""
+    exact = _inner_products(rows, i, j)
+    exact /= norms[i] * norms[j]
+    np.clip(exact, -1.0, 1.0, out=exact)
+    np.round(exact, DECIMALS, out=exact)
+    exact += 0.0
+    return exact
+
+
+def _inner_products(
+    rows: NDArray[np.float32], i: NDArray[np.int64], j: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """By the compiled loop where it is loaded: without copies of rows, in an eighth of the time."""
+    if KERNELS in sys.modules and compiled() and len(i):
+        from echoless.vectors.bit_kernels import inner_products  # noqa: PLC0415 - loaded already
+
+        made = np.empty(len(i), dtype=np.float64)
+        inner_products(rows, i, j, made)
+        return made
     left, right = rows[i].astype(np.float64), rows[j].astype(np.float64)
-    exact = np.einsum("ij,ij->i", left, right) / (norms[i] * norms[j])
-    rounded: NDArray[np.float64] = np.round(np.clip(exact, -1.0, 1.0), DECIMALS) + 0.0
-    return rounded
+    told: NDArray[np.float64] = np.einsum("ij,ij->i", left, right)
+    return told
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:

@@ -30,7 +30,7 @@ from echoless.compiled import compiled
 from echoless.vectors.banding import MISS, bucket_pairs, planes_for, signature_bits, tables_of
 from echoless.vectors.folding import Copies, copies_of, each_once, unfolded, within
 from echoless.vectors.hyperplanes import Layout, layout_for
-from echoless.vectors.join import Hits, Join, product_pairs, row_norms
+from echoless.vectors.join import KERNELS, Hits, Join, product_pairs, row_norms
 from echoless.vectors.scanning import scan_pairs
 from echoless.vectors.sieves import BitSieve, PrefixSieve, Sieve, Steps
 from echoless.vectors.signing import (
@@ -140,7 +140,7 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     pairs = count * (count - 1) / 2
     product = Choice("product", 1.0, pairs * (0.3 + 0.02 * dimensions))
     few = product.cost < _START
-    if few and (product.cost < _THINKING or "echoless.vectors.bit_kernels" not in sys.modules):
+    if few and (product.cost < _THINKING or KERNELS not in sys.modules):
         return product
     if dimensions < 64 or not 0.0 < join.threshold <= 1.0:
         return product
