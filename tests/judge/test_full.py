@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from echoless.judge import FullJudge
 from echoless.judge.cursor import forms_of
-from echoless.judge.facts import MAX_LENGTH
+from echoless.judge.facts import MAX_LENGTH, day_of
 from echoless.judge.language import lexicon, units
 from echoless.model import (
     Contradiction,
@@ -155,6 +155,28 @@ def test_never_raises_is_symmetric_and_deterministic(a: str, b: str) -> None:
     verdict = verdict_of(a, b)
     assert verdict == verdict_of(a, b)
     assert verdict_of(b, a) == flipped(verdict)
+
+
+RELATIVE = st.sampled_from(
+    ["tomorrow", "last Monday", "来年", "あさって", "in 3 Tagen", "gestern", ""]
+)
+TIMES = st.sampled_from(
+    [None, "2024-01-01", "2024-01-01T23:30:00-08:00", "0001-01-01", "9999-12-31", "soon", "-5"]
+)
+
+
+@example("会議は今月 at 12", "", "2024-01-01", "0001-01-01")
+@given(TEXTS, RELATIVE, TIMES, TIMES)
+def test_whichever_of_two_texts_of_two_days_comes_first_the_verdict_is_one(
+    text: str, word: str, one: str | None, other: str | None
+) -> None:
+    content = f"{text} {word}"
+    a = Memory(id="a", content=content, created_at=one)
+    b = Memory(id="b", content=content, created_at=other)
+    verdict = FullJudge().judge(Pair(a, b, CLOSE))
+    assert FullJudge().judge(Pair(b, a, CLOSE)) == flipped(verdict)
+    if day_of(one) is None or day_of(other) is None:
+        assert isinstance(verdict, Duplicate), "nobody knows whether they speak of two days"
 
 
 @given(TEXTS)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from echoless.judge.facts import Facts, anchored, facts_of
+from echoless.judge.facts import Facts, anchored, day_of, facts_of
 from echoless.judge.meaning import Meaning
 from echoless.model import Difference, Evidence, Memory, Pair, Side
-from echoless.times import instant
 
 _OTHER: Final[Mapping[Side, Side]] = {"a": "b", "b": "a"}
 
@@ -31,7 +30,7 @@ class Case:
 
     def __init__(self, pair: Pair, meaning: Meaning | None) -> None:
         """Take a pair, and vectors if there are any."""
-        self._turned = pair.b.content < pair.a.content
+        self._turned = _told(pair.b) < _told(pair.a)
         self.a: Memory = pair.b if self._turned else pair.a
         self.b: Memory = pair.a if self._turned else pair.b
         self.facts = _facts(self.a, self.b)
@@ -63,11 +62,12 @@ def _facts(one: Memory, other: Memory) -> tuple[Facts, Facts]:
     a, b = facts_of(one.content), facts_of(other.content)
     if not (a.relative or b.relative):
         return a, b
-    days = instant(one.created_at), instant(other.created_at)
-    if a.relative and b.relative and (None in days or _day(days[0]) == _day(days[1])):
+    days = day_of(one.created_at), day_of(other.created_at)
+    if a.relative and b.relative and (None in days or days[0] == days[1]):
         return a, b
     return anchored(a, one.created_at, beside=b), anchored(b, other.created_at, beside=a)
 
 
-def _day(nanoseconds: int | None) -> int:
-    return (nanoseconds or 0) // (86_400 * 10**9)
+def _told(memory: Memory) -> tuple[str, str]:
+    """What a verdict hangs on; which side is the first one does not."""
+    return memory.content, memory.created_at or ""

@@ -167,6 +167,13 @@ def facts_of(text: str) -> Facts:
     )
 
 
+def day_of(created_at: str | None) -> int | None:
+    """The day in UTC a text was written, counted from 1970; None where no calendar has it."""
+    moment = instant(created_at)
+    days = None if moment is None else moment // _DAY
+    return days if days is not None and _FIRST_DAY <= days <= _LAST_DAY else None
+
+
 def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = None) -> Facts:
     """The same facts with relative days (`tomorrow`, `last Monday`) made absolute.
 
@@ -177,8 +184,8 @@ def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = Non
         beside: Facts it will be compared with: the year and the day of the week are only said if
             they are said there. Without it the year is said.
     """
-    moment = instant(created_at)
-    if moment is None or not _FIRST_DAY <= (days := moment // _DAY) <= _LAST_DAY:
+    days = day_of(created_at)
+    if days is None:
         return facts
     day = _EPOCH + timedelta(days=days)
     said = {key[:2] for key in beside.counts} if beside is not None else {"y:"}
