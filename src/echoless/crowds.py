@@ -9,6 +9,7 @@ Memories that are not crowded are judged with all their partners.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -20,6 +21,9 @@ from echoless.vectors.crowd import DENSE
 
 Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
 """The verdicts on some pairs; pairs a person keeps apart are left out."""
+
+BY_IDS: Final = attrgetter("a", "b")
+"""Order of verdicts."""
 
 ROUNDS: Final = 8
 """Times memories may be taken to the survivor their own one stands behind."""
@@ -45,7 +49,7 @@ def judge_in_turn(signals: PairSignals, ask: Ask) -> tuple[list[Judged], Mapping
         some = ask(signals.some(rows))
         line.learn(some)
         judged += some
-    return sorted(judged, key=lambda each: (each.a, each.b)), line.spared
+    return sorted(judged, key=BY_IDS), line.spared
 
 
 class _Line:

@@ -119,7 +119,12 @@ def find(
     def ask(some: PairSignals) -> list[Judged]:
         return judge_all(judge, memories, some, apart, tell, tally, kept)
 
-    from echoless.crowds import ROUNDS, judge_in_turn, stranded  # noqa: PLC0415 - brings in numpy
+    from echoless.crowds import (  # noqa: PLC0415 - brings in numpy
+        BY_IDS,
+        ROUNDS,
+        judge_in_turn,
+        stranded,
+    )
 
     with uncollected():
         judged, spared = judge_in_turn(signals, ask)
@@ -142,7 +147,7 @@ def find(
             more = ask(beside(memories, centres, chosen, vectors)) if centres else []
             if not more:
                 break
-            judged = sorted([*judged, *more], key=lambda each: (each.a, each.b))
+            judged = sorted([*judged, *more], key=BY_IDS)
             groups, reasons = gather(judged)
     groups = tuple(g for g in groups if wanted is None or wanted & {g.survivor, *_behind(g)})
     return Findings(
