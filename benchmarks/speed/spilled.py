@@ -60,9 +60,16 @@ def main(argv: Sequence[str]) -> None:
         lines.append(_measured(size, told.dims, told.threshold))
         print(json.dumps(lines[-1]), flush=True)
     if not told.json:
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        (RESULTS / f"{NAME}.jsonl").write_text(text, "utf-8")
-        keep(NAME, "A join of vectors on the disk", f"{COMMAND} --sizes {told.sizes}", _body(lines))
+        command = f"{COMMAND} --sizes {told.sizes}"
+        _store(NAME, "A join of vectors on the disk", command, lines, _body(lines))
+
+
+def _store(
+    name: str, title: str, command: str, lines: Sequence[dict[str, object]], body: str
+) -> None:
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (RESULTS / f"{name}.jsonl").write_text(text, "utf-8")
+    keep(name, title, command, body)
 
 
 def _measured(size: int, dims: int, threshold: float) -> dict[str, object]:
@@ -139,10 +146,8 @@ def _audits(sizes: Sequence[int], dims: int, *, stored: bool) -> None:
         )
         print(json.dumps(lines[-1]), flush=True)
     if stored:
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        (RESULTS / f"{AUDIT}.jsonl").write_text(text, "utf-8")
         command = f"{COMMAND} --audit --sizes {','.join(map(str, sizes))}"
-        keep(AUDIT, "An audit of more than fits", command, _body_of_audits(lines))
+        _store(AUDIT, "An audit of more than fits", command, lines, _body_of_audits(lines))
 
 
 def _audited(path: Path) -> dict[str, object]:
@@ -168,7 +173,7 @@ def _body_of_audits(lines: Sequence[dict[str, object]]) -> str:
         [
             "SQLite with a stored vector each, texts of about 20 words, 30 % of them repetition.",
             "*own*: memory of this process alone, without mapped files; those that help to judge",
-            "take some 100 MB each.",
+            "take some 500 MB each.",
             "",
             "| memories | vectors MB | own MB | wall s | cpu s | judged | groups | redundant |",
             "|---|---|---|---|---|---|---|---|",

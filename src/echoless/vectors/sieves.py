@@ -136,6 +136,12 @@ def laid_out(steps: Steps) -> Laid:
 
     As bytes where the processor multiplies those, else as float32, in which whole numbers of this
     size are exact too: the same pairs pass.
+
+    Args:
+        steps: Of at most 384 planes, a multiple of 4.
+
+    Returns:
+        Cells of int32, or of float32.
     """
     from echoless.vectors import register_kernels  # noqa: PLC0415 - brings in numba
 

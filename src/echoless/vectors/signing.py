@@ -1,4 +1,4 @@
-"""Rows as bits: the sides of hyperplanes they lie on, and what those tell of their distance.
+"""Coordinates of rows, and rows as bits: the sides of hyperplanes they lie on.
 
 A random hyperplane separates two rows at an angle θ with probability θ/π (Charikar, STOC
 2002). So pairs at an angle differ in a binomial number of bits, and what lies far beyond it is
@@ -26,7 +26,7 @@ Words = NDArray[np.uint64]
 
 SEED: Final = 20261122
 BLOCK: Final = 4096
-"""Rows turned into bits at a time."""
+"""Rows whose coordinates are taken at a time."""
 
 SAMPLE: Final = 512
 """Rows compared with each other to see what a filter would let through."""
@@ -55,8 +55,8 @@ class Frame:
 
     Attributes:
         centre: Shape (dimensions,), float32; zero where rows share no direction.
-        planes: Shape (planes, dimensions), float32; of unit length, and for a bound orthogonal to
-            each other.
+        planes: Shape (planes, dimensions), float32; of unit length, and orthogonal to each other
+            where distances in them are to be no longer than they are.
     """
 
     centre: Floats
@@ -117,7 +117,7 @@ class Directions:
     def even(self, count: int) -> Floats:
         """`count` planes of which each catches as much of the distances as the next.
 
-        A bound counts coordinates, and one in which nothing differs counts for nothing.
+        So steps of one size fit all coordinates, and rounding moves rows least.
 
         Returns:
             Shape (count, dimensions), float32, orthonormal.
