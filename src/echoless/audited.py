@@ -38,6 +38,7 @@ from echoless.stores.base import (
     check_namespace,
 )
 from echoless.tally import Tally
+from echoless.uncollected import uncollected
 from echoless.vectors.cache_file import BytesFile, cache_folder
 from echoless.vectors.own import own_digest
 
@@ -69,6 +70,7 @@ _LEANS_ON: Final = ("numpy", "rapidfuzz")
 """Libraries whose version may move a digit of a result."""
 
 
+@uncollected()
 def audit_store(
     store: Store, settings: Settings | None = None, *, progress: Progress | None = None
 ) -> Report:

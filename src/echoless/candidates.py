@@ -144,6 +144,9 @@ def folded(
     tells = _telling_days((classes[key][0].content for key in apart), readings)
     copies: dict[str, tuple[str, ...]] = {}
     for key, same in classes.items():
+        if len(same) == 1:
+            copies[same[0].id] = (same[0].id,)
+            continue
         split = key in apart and tells[same[0].content]
         for ids in apart[key] if split else [[memory.id for memory in same]]:
             copies[min(ids)] = tuple(sorted(ids))

@@ -58,8 +58,12 @@ def best_first(
     """
     key = survivors.roughly(profile.survivor, prior)
 
+    def of_best(memory: Memory) -> tuple[float | str, ...]:
+        ids = copies.get(memory.id, (memory.id,))
+        return key(memory) if len(ids) == 1 else min(key(memories[id_]) for id_ in ids)
+
     def order(some: Sequence[Memory]) -> list[Memory]:
-        return sorted(some, key=lambda m: min(key(memories[i]) for i in copies.get(m.id, (m.id,))))
+        return sorted(some, key=of_best)
 
     return order
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from echoless.signals import PairSignals
 
 
+@uncollected()
 def find(
     store: Store,
     settings: Settings | None = None,
@@ -99,15 +100,14 @@ def find(
     consultation = open_consultation(chosen, tell)
     spill = Spill(tally)
     readings = open_readings(tally, enabled=chosen.cache)
-    with uncollected():
-        memories = _scan(store, chosen, only, within, tally, tell, spill)
-        tell("folding", 0, 0)
-        marks = _standing_marks(store, memories, tally)
-        marked = {d: m.survivor for d, m in marks.items() if d in memories}
-        prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
-        apart = kept_apart(store.ledger, memories)
-        looked_at = eligible(memories, marked, tally, chosen.profile)
-        copies = fold(looked_at, chosen.profile, prior, apart, tally, readings)
+    memories = _scan(store, chosen, only, within, tally, tell, spill)
+    tell("folding", 0, 0)
+    marks = _standing_marks(store, memories, tally)
+    marked = {d: m.survivor for d, m in marks.items() if d in memories}
+    prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
+    apart = kept_apart(store.ledger, memories)
+    looked_at = eligible(memories, marked, tally, chosen.profile)
+    copies = fold(looked_at, chosen.profile, prior, apart, tally, readings)
     vectors = open_vectors(chosen, tally, tell, spill)
     wanted = _touched(memories, copies, touching)
     order = best_first(memories, copies, chosen.profile, prior)
@@ -126,8 +126,7 @@ def find(
         stranded,
     )
 
-    with uncollected():
-        judged, spared = judge_in_turn(signals, ask)
+    judged, spared = judge_in_turn(signals, ask)
     if spared:
         tally.note(spared_note(sum(spared.values())))
     judged, settled = consult(consultation, memories, signals, judged, tally)
@@ -139,16 +138,15 @@ def find(
             memories, verdicts, copies, apart, prior, protected, chosen, tally, standing
         )
 
-    with uncollected():
-        tell("grouping", 0, 0)
+    tell("grouping", 0, 0)
+    groups, reasons = gather(judged)
+    for _ in range(ROUNDS):
+        centres = stranded(signals, judged, groups, copies)
+        more = ask(beside(memories, centres, chosen, vectors)) if centres else []
+        if not more:
+            break
+        judged = sorted([*judged, *more], key=BY_IDS)
         groups, reasons = gather(judged)
-        for _ in range(ROUNDS):
-            centres = stranded(signals, judged, groups, copies)
-            more = ask(beside(memories, centres, chosen, vectors)) if centres else []
-            if not more:
-                break
-            judged = sorted([*judged, *more], key=BY_IDS)
-            groups, reasons = gather(judged)
     groups = tuple(g for g in groups if wanted is None or wanted & {g.survivor, *_behind(g)})
     return Findings(
         store=store.identity,

@@ -129,6 +129,25 @@ def _orders(read: Read) -> dict[str, tuple[Criterion, ...]]:
     }
 
 
+class _Texts:
+    """What texts carry, as far as it was asked for."""
+
+    def __init__(self, junk: JunkPolicy, readings: Readings | None) -> None:
+        self._junk = junk
+        self._readings = readings
+        self._carried: dict[str, Carried] = {}
+
+    def look_up(self, texts: Iterable[str]) -> None:
+        """Read many texts at once, those of earlier runs not again."""
+        if self._readings is not None:
+            self._carried.update(carried(texts, self._junk, self._readings))
+
+    def read(self, memory: Memory) -> Carried:
+        """What one text carries."""
+        known = self._carried.get(memory.content)
+        return known or cleanliness(memory.content, self._junk).carried
+
+
 class Standing:
     """An order of survivors; what was read from a memory is read once."""
 
@@ -150,10 +169,8 @@ class Standing:
         Raises:
             UsageError: Unknown order.
         """
-        self.criteria = _criteria(order, self._read)
-        self._junk = junk
-        self._readings = readings
-        self._carried: dict[str, Carried] = {}
+        self._texts = _Texts(junk, readings)
+        self.criteria = _criteria(order, self._texts.read)
         self.sticky = order not in _OUTRANKING
         self.prior = prior
         self._keys: dict[str, tuple[float | str, ...]] = {}
@@ -161,14 +178,9 @@ class Standing:
     def rank(self, memories: Iterable[Memory]) -> list[str]:
         """Ids, best survivor first."""
         told = list(memories)
-        if self._readings is not None and any(criterion.reads for criterion in self.criteria):
-            texts = (memory.content for memory in told if memory.id not in self._keys)
-            self._carried.update(carried(texts, self._junk, self._readings))
+        if any(criterion.reads for criterion in self.criteria):
+            self._texts.look_up(m.content for m in told if m.id not in self._keys)
         return [memory.id for memory in sorted(told, key=self.key)]
-
-    def _read(self, memory: Memory) -> Carried:
-        known = self._carried.get(memory.content)
-        return known or cleanliness(memory.content, self._junk).carried
 
     def key(self, memory: Memory) -> tuple[float | str, ...]:
         """Whether it is not pinned, whether it is no prior survivor, the criteria, the id."""
@@ -209,12 +221,12 @@ def roughly(order: str, prior: AbstractSet[str]) -> Callable[[Memory], tuple[flo
     Raises:
         UsageError: Unknown order.
     """
-    criteria = tuple(c for c in _criteria(order, _unread) if not c.reads)
+    keys = [c.key for c in _criteria(order, _unread) if not c.reads]
     sticky = order not in _OUTRANKING
 
     def key(memory: Memory) -> tuple[float | str, ...]:
         settled = (not memory.pinned, sticky and memory.id not in prior)
-        return (*settled, *(c.key(memory) for c in criteria), memory.id)
+        return (*settled, *[of(memory) for of in keys], memory.id)
 
     return key
 

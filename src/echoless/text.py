@@ -49,6 +49,8 @@ _FENCE: Final = re.compile(r"^[ \t]*```[\w+-]*[ \t]*$", re.MULTILINE)
 
 def is_blank(text: str) -> bool:
     """Whether nothing but white space and invisible characters is there."""
+    if "!" <= text[:1] <= "~":  # most texts begin with what can be seen
+        return False
     return not _INVISIBLE.sub("", text).strip()
 
 
@@ -63,6 +65,8 @@ def unreadable(text: str) -> str | None:
     nul = text.find("\0")
     if nul >= 0:
         return f"a NUL character at position {nul}"
+    if text.isascii():
+        return None
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as problem:

@@ -33,6 +33,7 @@ from echoless.planning import Plan, write_plan
 from echoless.profiles import ACTIONS
 from echoless.settings import Choices
 from echoless.stores import Store, open_store
+from echoless.uncollected import uncollected
 
 
 @click.command(
@@ -74,6 +75,7 @@ from echoless.stores import Store, open_store
     help="Print the N largest groups (all by default). The plan always holds all.",
 )
 @json_option
+@uncollected()
 def dedup_command(
     *,
     store: str,

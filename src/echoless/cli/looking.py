@@ -37,6 +37,7 @@ from echoless.pipeline import find
 from echoless.searching import MODES, Answer, Hit, Mode, search, similar
 from echoless.settings import Choices, Settings
 from echoless.stores import Store, open_store
+from echoless.uncollected import uncollected
 
 if TYPE_CHECKING:
     from echoless.second_look import SecondLook
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 )
 @click.option("--markdown", is_flag=True, help="Print the report as Markdown.")
 @json_option
+@uncollected()
 def audit_command(
     *,
     store: str,

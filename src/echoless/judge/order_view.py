@@ -32,15 +32,16 @@ class View:
 def view(facts: Facts, alike: Mapping[int, str]) -> View:
     """See a text under the keys of the text it is compared with."""
     if not alike:
-        return _plain(facts)
+        return View(facts, facts.tokens, _keys(facts))
     pairs = [(t, alike.get(id(t), t.key)) for t in facts.tokens]
     kept = [(t, key) for t, key in pairs if key]
     return View(facts, tuple(t for t, _ in kept), tuple(key for _, key in kept))
 
 
 @remembered
-def _plain(facts: Facts) -> View:
-    return View(facts, facts.tokens, tuple(token.key for token in facts.tokens))
+def _keys(facts: Facts) -> tuple[str, ...]:
+    """Only these: facts that remember what holds them would be a cycle."""
+    return tuple([token.key for token in facts.tokens])
 
 
 def without(text: View, gone: set[int]) -> View:

@@ -16,6 +16,7 @@ from echoless.judge.decide import FullJudge
 from echoless.judge.meaning import Meaning
 from echoless.judge.packing import packed
 from echoless.model import Memory, Pair
+from echoless.uncollected import uncollected
 from echoless.vectors.scale import Calibration
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class _Asking:
         return rows
 
 
+@uncollected()
 def main() -> None:
     """Judge until there is nothing more to read."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started this
