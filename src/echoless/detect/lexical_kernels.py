@@ -1,4 +1,8 @@
-"""Compiled loops of the lexical join: rows in order of rarity, postings, partners of a row."""
+"""Compiled loops of the lexical join: rows in order of rarity, postings, partners of a row.
+
+Where a loop is all the work its indices are unsigned: numba asks of a signed one whether it counts
+from the end, which takes a third of such a loop.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +60,7 @@ def insert(chosen: Ints, scores: Ints, size: int, row: int, score: int) -> int:
         chosen[at], scores[at] = chosen[at - 1], scores[at - 1]
         at -= 1
     chosen[at], scores[at] = row, score
-    return size
+    return int(size)
 
 
 @njit(nogil=True, cache=True)
@@ -71,7 +75,7 @@ def first_of(
     for at in range(many):
         if totals[at] >= crowd and touched[at] <= chosen[size - 1]:
             totals[at] = 0
-    return size
+    return int(size)
 
 
 @njit(nogil=True, cache=True)
@@ -85,7 +89,69 @@ def best_of(touched: Numbers, totals: Numbers, many: int, chosen: Ints, scores: 
         if size < room or total > worst or touched[at] < chosen[size - 1]:
             size = insert(chosen, scores, size, touched[at], total)
             worst = scores[size - 1] if size == room else 0
-    return size
+    return int(size)
+
+
+@njit(nogil=True, cache=True)
+def place_of(posts: Numbers, first: int, last: int, row: int) -> int:
+    """The place in ascending rows, from `first` to `last`, before which all are below `row`."""
+    while first < last:
+        middle = (first + last) >> 1
+        if posts[middle] < row:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@njit(nogil=True, cache=True)
+def add_up(
+    clues: tuple[Ints, Numbers, Floats, Floats],
+    index: tuple[Ints, Numbers, Shares],
+    row: int,
+    budget: int,
+    sums: Numbers,
+    touched: Numbers,
+    totals: Numbers,
+) -> tuple[int, float]:
+    """What rows before `row` share with it: how many, and what it would share with itself.
+
+    `sums` is all zero before and after.
+    """
+    starts, terms, worth, lengths = clues
+    begins, posts, shares = index
+    own, many, left = 0.0, np.uint64(0), budget
+    for place in range(starts[row], starts[row + 1]):
+        if left == 0:
+            break
+        term = terms[place]
+        own += np.rint(worth[term] / lengths[row])
+        first = begins[term]
+        end = place_of(posts, first, min(begins[term + 1], first + left), row)
+        for at in range(np.uint64(first), np.uint64(end)):
+            partner = np.uint32(posts[at])
+            before = sums[partner]
+            touched[many] = partner
+            many += np.uint64(before == 0)
+            sums[partner] = before + shares[at]
+        left -= end - first
+    for at in range(many):
+        partner = np.uint32(touched[at])
+        totals[at] = sums[partner]
+        sums[partner] = 0
+    return int(many), own
+
+
+@njit(nogil=True, cache=True)
+def at_least(
+    floor: int, many: int, touched: Numbers, totals: Numbers, kept: Numbers, values: Numbers
+) -> int:
+    """Copy the rows whose total is no lower; how many there are."""
+    size = np.uint64(0)
+    for at in range(np.uint64(many)):
+        kept[size], values[size] = touched[at], totals[at]
+        size += np.uint64(totals[at] >= floor)
+    return int(size)
 
 
 @njit(nogil=True, cache=True)
@@ -95,40 +161,30 @@ def gather(
     row: int,
     budget: int,
     dense: float,
+    floor: int,
     sums: Numbers,
-    touched: Numbers,
-    totals: Numbers,
+    found: tuple[Numbers, Numbers, Numbers, Numbers],
     chosen: Ints,
     scores: Ints,
 ) -> int:
-    """Rows before `row` that share most of its rarest clues: `WordingJoin._gathered`."""
-    starts, terms, worth, lengths = clues
-    begins, posts, shares = index
-    own, many, left = 0.0, 0, budget
-    for place in range(starts[row], starts[row + 1]):
-        if left == 0:
-            break
-        term = terms[place]
-        own += np.rint(worth[term] / lengths[row])
-        at = begins[term]
-        last = min(begins[term + 1], at + left)
-        first = at
-        while at < last and posts[at] < row:
-            partner = posts[at]
-            touched[many] = partner
-            many += sums[partner] == 0
-            sums[partner] += shares[at]
-            at += 1
-        left -= at - first
-    crowd, near = int(own * dense), 0
-    for at in range(many):
-        total = sums[touched[at]]
-        sums[touched[at]] = 0
-        totals[at] = total
-        near += total >= crowd
+    """Rows before `row` that share most of its rarest clues: `WordingJoin._gathered`.
+
+    `floor` is a guess of the lowest total that is chosen. A poor one costs time: as long as too few
+    reach it, it is halved.
+    """
+    touched, totals, kept, values = found
+    many, own = add_up(clues, index, row, budget, sums, touched, totals)
+    crowd, near = max(1, int(own * dense)), 0
+    floor = max(1, min(floor, crowd))
+    size = at_least(floor, many, touched, totals, kept, values)
+    while size < len(chosen) and floor > 1:
+        floor >>= 1
+        size = at_least(floor, many, touched, totals, kept, values)
+    for at in range(size):
+        near += values[at] >= crowd
     half = (len(chosen) + 1) // 2
-    size = first_of(touched, totals, many, crowd, chosen[:half], scores[:half]) if near else 0
-    return size + best_of(touched, totals, many, chosen[size:], scores[size:])
+    first = first_of(kept, values, size, crowd, chosen[:half], scores[:half]) if near else 0
+    return first + best_of(kept, values, size, chosen[first:], scores[first:])
 
 
 @njit(nogil=True, cache=True)
@@ -176,18 +232,24 @@ def partners(
     one, other, similarity = made
     spread = np.zeros(len(idf))
     sums = np.zeros(len(lengths), np.int32)
-    touched, totals = np.empty(budget + 1, np.int32), np.empty(budget + 1, np.int32)
+    found = (
+        np.empty(budget + 1, np.int32),
+        np.empty(budget + 1, np.int32),
+        np.empty(budget + 1, np.int32),
+        np.empty(budget + 1, np.int32),
+    )
     chosen, scores = np.empty(looked_at, np.int64), np.empty(looked_at, np.int64)
-    at = 0
+    at, floor = 0, 1
     for row in range(span[0], span[1]):
-        size = gather(clues, index, row, budget, dense, sums, touched, totals, chosen, scores)
+        size = gather(clues, index, row, budget, dense, floor, sums, found, chosen, scores)
+        floor = scores[size - 1] * 3 // 4 if size == looked_at else 1  # texts are much alike
         for place in range(starts[row], starts[row + 1]):
             spread[terms[place]] = counts[place] * (idf[terms[place]] * idf[terms[place]])
         begin = at
         for near in range(size):
             partner, total = chosen[near], 0.0
-            for place in range(starts[partner], starts[partner + 1]):
-                total += spread[terms[place]] * counts[place]
+            for place in range(np.uint64(starts[partner]), np.uint64(starts[partner + 1])):
+                total += spread[np.uint32(terms[place])] * counts[place]
             total /= lengths[row] * lengths[partner]
             cosine = min(np.rint(total * 1e6) / 1e6, 1.0)  # as `ngram_index.DECIMALS`
             if cosine > threshold or (inclusive and cosine == threshold):
@@ -246,7 +308,7 @@ def cosines(
             for place in range(starts[row], starts[row + 1]):
                 spread[terms[place]] = counts[place] * (idf[terms[place]] * idf[terms[place]])
         total = 0.0
-        for place in range(starts[partner], starts[partner + 1]):
-            total += spread[terms[place]] * counts[place]
+        for place in range(np.uint64(starts[partner]), np.uint64(starts[partner + 1])):
+            total += spread[np.uint32(terms[place])] * counts[place]
         total /= lengths[row] * lengths[partner]
         made[pair] = min(np.rint(total * 1e6) / 1e6, 1.0)

@@ -166,8 +166,8 @@ class WordingJoin:
         places = np.concatenate([np.zeros(0, np.int64), *(b + np.arange(s) for b, s in spans)])
         partners, where = np.unique(index.posts[places], return_inverse=True)
         sums = np.bincount(where, index.shares[places], minlength=len(partners))
-        first = np.flatnonzero(sums >= int(own * DENSE))[: (self._looked_at + 1) // 2]
-        rest = np.setdiff1d(np.arange(len(partners)), first)
+        first = np.flatnonzero(sums >= max(1, int(own * DENSE)))[: (self._looked_at + 1) // 2]
+        rest = np.setdiff1d(np.flatnonzero(sums), first)
         close = rest[np.lexsort((partners[rest], -sums[rest]))[: self._looked_at - len(first)]]
         found: Ints = partners[np.concatenate([first, close])].astype(np.int64)
         return found
