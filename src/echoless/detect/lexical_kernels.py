@@ -60,7 +60,7 @@ def insert(chosen: Ints, scores: Ints, size: int, row: int, score: int) -> int:
         chosen[at], scores[at] = chosen[at - 1], scores[at - 1]
         at -= 1
     chosen[at], scores[at] = row, score
-    return int(size)
+    return size
 
 
 @njit(nogil=True, cache=True)
@@ -75,7 +75,7 @@ def first_of(
     for at in range(many):
         if totals[at] >= crowd and touched[at] <= chosen[size - 1]:
             totals[at] = 0
-    return int(size)
+    return size
 
 
 @njit(nogil=True, cache=True)
@@ -89,7 +89,7 @@ def best_of(touched: Numbers, totals: Numbers, many: int, chosen: Ints, scores: 
         if size < room or total > worst or touched[at] < chosen[size - 1]:
             size = insert(chosen, scores, size, touched[at], total)
             worst = scores[size - 1] if size == room else 0
-    return int(size)
+    return size
 
 
 @njit(nogil=True, cache=True)
