@@ -21,6 +21,11 @@ from echoless.judge.scan import Kind, Token
 _DAY: Final = 86_400
 _LONGEST: Final = 366
 _SPANS: Final = {"u:604800 second": "week", "u:1 month": "month", "u:12 month": "year"}
+_THIS: Final = frozenset({"this", "diese", "diesen", "dieser", "dieses", "diesem"})
+_PARTS: Final = frozenset({"morning", "afternoon", "evening", "abend"})
+_WEEKENDS: Final = frozenset({"weekend", "wochenende"})
+_NIGHTS: Final = frozenset({"night", "nacht"})
+_ONE: Final = frozenset({"a", "an", "one", "einer", "einem"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +106,7 @@ def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Told]:
             continue
         told = (
             _plain_day(tokens, folded, at, words, day)
+            or _this(tokens, folded, at, words, day)
             or _named(tokens, folded, at, words, day)
             or _counted(tokens, folded, at, words, day)
         )
@@ -139,6 +145,30 @@ def _is_tomorrow(tokens: Sequence[Token], folded: Sequence[str], at: int) -> boo
     return tokens[at].text == "morgen" and (at == 0 or folded[at - 1] not in {"heute", "gestern"})
 
 
+def _this(
+    tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
+) -> _Told | None:
+    """`this week`, `this morning`, `last night`; what part of the day it was stays said."""
+    token = tokens[at]
+    if words.refs.get(folded[at]) == -1 and folded[at + 1 : at + 2] and folded[at + 1] in _NIGHTS:
+        meant = _shifted(day, -1)
+        return _Told(at, at + 1, _keys(meant)) if meant else None
+    if token.glue.rpartition(" ")[2] not in _THIS:
+        return None
+    if folded[at] in _PARTS:
+        return _Told(at, at + 1, (*_keys(day), token.key))
+    name = _SPANS.get(token.key)
+    if name == "week":
+        return _Told(at, at + 1, (_week(day),))
+    if folded[at] in _WEEKENDS:
+        return _Told(at, at + 1, (_week(day), token.key))
+    return _Told(at, at + 1, _month_or_year(day, name, 0)) if name else None
+
+
+def _week(day: date) -> str:
+    return f"k:{day.isocalendar().year}-{day.isocalendar().week:02d}"
+
+
 def _named(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
 ) -> _Told | None:
@@ -164,7 +194,7 @@ def _named(
     meant = _shifted(day, 7 * span[1])
     if meant is None:
         return None
-    return _Told(start, end, (f"k:{meant.isocalendar().year}-{meant.isocalendar().week:02d}",))
+    return _Told(start, end, (_week(meant),))
 
 
 def _month_or_year(day: date, name: str, shift: int) -> tuple[str, ...]:
@@ -193,10 +223,10 @@ def _counted(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
 ) -> _Told | None:
     """`in two days`, `a week ago`, `vor drei Tagen`, 2日前."""
+    after = folded[at + 1] if at + 1 < len(tokens) else ""
     days = _days(tokens[at])
     if days is None:
-        return None
-    after = folded[at + 1] if at + 1 < len(tokens) else ""
+        return _just_now(tokens, folded, at, after, words, day)
     start, end, shift = at, at + 1, 0
     if after in words.ago or after in words.later:
         end, shift = at + 2, -days if after in words.ago else days
@@ -206,6 +236,18 @@ def _counted(
         shift = days
     meant = _shifted(day, shift) if shift else None
     return _Told(start, end, _keys(meant)) if meant else None
+
+
+def _just_now(
+    tokens: Sequence[Token], folded: Sequence[str], at: int, after: str, words: _Words, day: date
+) -> _Told | None:
+    """`an hour ago`, `vor 20 Minuten`: another hour on another day, an open one on the same."""
+    if not tokens[at].key.endswith(" second"):
+        return None
+    led = at and folded[at - 1] in words.before and {*tokens[at].glue.split()} <= _ONE
+    start, end = (at - 1, at + 1) if led else (at, at + 2)
+    said = (f"k:{day.isoformat()}", tokens[at].key)
+    return _Told(start, end, said) if led or after in words.ago else None
 
 
 def _per(tokens: Sequence[Token], at: int) -> bool:

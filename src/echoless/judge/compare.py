@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from echoless.judge.containment import contained
 from echoless.judge.facts import Facts, remembered
 from echoless.judge.gloss import Gloss, glosses
-from echoless.judge.language import Lexicon
+from echoless.judge.language import FOREIGN, Lexicon
 from echoless.judge.loose import match_known
 from echoless.judge.order import View, same_order, view
 from echoless.judge.scan import Kind, Token
@@ -106,17 +106,46 @@ def _matched(a: Facts, b: Facts) -> tuple[_Rest, _Rest, tuple[Token, ...], dict[
     many = max(len(one.tokens), len(other.tokens)) > _MAX_LOOSE
     if one.tokens and other.tokens and not many:
         left, right, alike = match_known(
-            one.tokens, other.tokens, one.known, other.known, a.lexicon
+            one.tokens,
+            other.tokens,
+            one.known,
+            other.known,
+            a.lexicon,
+            slips=not (_is_foreign(a) or _is_foreign(b)),
         )
         if alike:
             one, other = _rest(a, left, a.language), _rest(b, right, a.language)
     for gloss in (*one.known, *other.known):
         if not gloss.faint:
             return one, other, (), alike
+    if one.tokens and other.tokens and _one_wording(a, b, {*map(id, (*one.tokens, *other.tokens))}):
+        return one, other, (), alike  # in the same wording `lives` and `works` say enough
     # Words that say little are set aside if then nothing is left over.
     faint = (*one.tokens, *other.tokens)
     alike.update((id(token), "") for token in faint)
     return _Rest(a, (), []), _Rest(b, (), []), faint, alike
+
+
+def _one_wording(a: Facts, b: Facts, left: set[int]) -> bool:
+    """Whether two texts are one wording in which words that are left over stand for each other."""
+    if len(a.tokens) != len(b.tokens):
+        return False
+    articles = a.lexicon.sets["articles"]
+    return all(
+        one.mark == other.mark
+        and {*one.glue.split()} ^ {*other.glue.split()} <= articles
+        and (id(one) in left) == (id(other) in left)
+        for one, other in zip(a.tokens, b.tokens, strict=True)
+    )
+
+
+@remembered
+def _is_foreign(facts: Facts) -> bool:
+    """Whether small words are of a language without a lexicon.
+
+    There nobody knows which words are a letter apart: `poisson`, `poison`.
+    """
+    return any(token.text.casefold() in FOREIGN for token in facts.tokens)
 
 
 def _arrangement(

@@ -28,6 +28,7 @@ from echoless.judge.compare import Comparison, compare
 from echoless.judge.edition import edition
 from echoless.judge.facts import Facts, facts_of
 from echoless.judge.guards import GuardJudge
+from echoless.judge.labels import relabelled, told_apart
 from echoless.judge.meaning import Meaning
 from echoless.judge.naming import differences
 from echoless.judge.reading import reading, reading_of
@@ -241,6 +242,9 @@ def _held(case: Case, a: Facts, b: Facts, found: Comparison) -> Verdict | None:
         return Contradiction(case.evidence("polarity-differs", difference, veto=True))
     if _in_step(a, b) and _agent(a) != _agent(b):
         difference = Difference(DifferenceKind.ORDER, _texts(a.tokens), _texts(b.tokens))
+        return Contradiction(case.evidence("roles-differ", difference, veto=True))
+    if moved := relabelled(a, b) or told_apart(a, b):
+        difference = Difference(DifferenceKind.ORDER, *moved)
         return Contradiction(case.evidence("roles-differ", difference, veto=True))
     if found.cased:
         return Sibling(

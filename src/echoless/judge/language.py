@@ -258,6 +258,27 @@ def _raw(language: str) -> dict[str, Any]:
     return raw
 
 
+FOREIGN: Final = frozenset(
+    (
+        *("le", "la", "les", "du", "une", "est", "sont", "avec", "dans", "pour", "et", "sur"),
+        *("el", "los", "las", "una", "está", "y", "por", "para", "con", "del", "que", "su"),
+        *("il", "lo", "gli", "che", "di", "è", "sono", "della", "os", "uma", "não", "em"),
+        *("het", "een", "van", "zijn", "niet", "och", "är", "jest", "nie", "się"),
+    )
+)
+"""Small words of languages without a lexicon: French, Spanish, Italian, Portuguese, Dutch, Swedish,
+Polish."""
+
+
+@cache
+def near_words(language: str) -> frozenset[str]:
+    """Words that a slip of the pen makes of other words; empty where nobody listed them."""
+    if language != "en":
+        return frozenset()
+    lines: list[str] = _raw("near_en")["words"]
+    return frozenset(word for line in lines for word in line.split())
+
+
 def _folded(groups: Sequence[Sequence[str]], language: str) -> list[list[str]]:
     """Groups of words, folded in one go: a call for each word would take most of the time."""
     text = "\n".join("\t".join(group) for group in groups)

@@ -9,7 +9,7 @@ from rapidfuzz.distance import OSA
 
 from echoless.judge.gloss import MIN_TYPO, PLAIN, Gloss, gloss_of
 from echoless.judge.initials import run_of_initials, run_of_words
-from echoless.judge.language import Lexicon, fold, stem
+from echoless.judge.language import Lexicon, fold, near_words, stem
 from echoless.judge.scan import Kind, Token
 from echoless.judge.values import same_instant, same_otherwise, same_value
 
@@ -37,8 +37,19 @@ def match_known(
     known_a: Sequence[Gloss],
     known_b: Sequence[Gloss],
     lex: Lexicon,
+    *,
+    slips: bool = True,
 ) -> tuple[list[Token], list[Token], dict[int, str]]:
-    """As `match_loosely`, with what is known of each token: only what its tags allow is tried."""
+    """As `match_loosely`, with what is known of each token: only what its tags allow is tried.
+
+    Args:
+        left: What is left of one text.
+        right: What is left of the other.
+        known_a: Of each token of the one.
+        known_b: Of each token of the other.
+        lex: Of the language.
+        slips: Whether words may be one but for a slip of the pen.
+    """
     alike: dict[int, str] = {}
     rest_a, rest_b = list(left), list(right)
     whole_a, whole_b = _seeking(left, known_a, known_b), _seeking(right, known_b, known_a)
@@ -50,7 +61,7 @@ def match_known(
         whole_a | _found(left, known_a, known_b),
         whole_b | _found(right, known_b, known_a),
     )
-    for same in _CHECKS:
+    for same in _CHECKS if slips else _CHECKS_BUT_SLIPS:
         for one in [t for t in rest_a if id(t) in near_a]:
             other_ = next((t for t in rest_b if id(t) in near_b and same(one, t, lex)), None)
             if other_ is not None:
@@ -119,6 +130,7 @@ def _same_value(one: Token, other: Token, lex: Lexicon) -> bool:
 def _slip(one: Token, other: Token, lex: Lexicon) -> bool:
     """One letter too many, too few or two exchanged in a long plain word; never another letter.
 
+    Nor where both are words of the language: a `complaint` server is not a `compliant` one.
     Another letter in place of one (`adapter`, `adopter`) is another word too often, and names may
     differ in any letter.
     """
@@ -130,14 +142,16 @@ def _slip(one: Token, other: Token, lex: Lexicon) -> bool:
     if x in lex.confusable.get(y, ()) or x in lex.antonyms.get(y, ()):
         return False
     exchanged = len(x) == len(y) and sorted(x) == sorted(y)
-    return (len(x) != len(y) or exchanged) and OSA.distance(x, y, score_cutoff=1) == 1
+    if not (len(x) != len(y) or exchanged) or OSA.distance(x, y, score_cutoff=1) != 1:
+        return False
+    return not near_words(lex.language).issuperset((x, y))
 
 
-_CHECKS: Final[tuple[Callable[[Token, Token, Lexicon], bool], ...]] = (
+_CHECKS_BUT_SLIPS: Final[tuple[Callable[[Token, Token, Lexicon], bool], ...]] = (
     _same_spelling,
     _same_value,
-    _slip,
 )
+_CHECKS: Final = (*_CHECKS_BUT_SLIPS, _slip)
 
 
 def _join(

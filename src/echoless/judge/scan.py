@@ -250,7 +250,8 @@ def _counted(sign: str, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
 def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
     """Without a unit, `1.10` may be a version: digits after a point stay as written."""
     if quantity.is_whole(digits):
-        return ((Kind.NUMBER, f"n:{sign}{int(digits)}"),)
+        coded = digits.startswith("0") and len(digits) > 2  # a PIN, a postcode: no amount
+        return ((Kind.NUMBER, f"n:{sign}{digits if coded else int(digits)}"),)
     value = quantity.number(digits, lexicon)
     grouped = "," in digits or "'" in digits or (lexicon.language == "de" and "." in digits)
     if value is not None and ("e" in digits.casefold() or grouped):

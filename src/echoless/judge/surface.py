@@ -11,9 +11,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from echoless.judge.language import LANGUAGES, every, lexicon
+from echoless.judge.signs import arguments, boxes, comparisons, faces, lengths, moments, powers
 from echoless.model import Difference, DifferenceKind, Side
 
 _QUANTITY: Final = re.compile(r"[$€£¥]\s?(?=\d)|(?<=\d)\s?[€$£¥%°]+|(?<=\d)\+(?=\d)")
@@ -29,8 +30,10 @@ _PLAIN: Final = {
 _JOINED: Final = re.compile(
     r"&&|\|\||\+\+|--(?=\W|$)|[!=<>]=|->|<-|\][+*?]|[+*&$!~^](?=\w)|(?<=\w)[+#](?!\w)"
     r"|\b[A-Z][+-](?![\w-])|(?<=\w )[+*/^](?= \w)|(?:[\d*/,-]+ ){4}[\d*/,-]+"
+    r"|(?<=\w)\^+(?!\w)|(?<=\w)\.{2,3}(?=\w)|\[\^?\w-\w[^\]\s]*\][+*?]?|\[-?\d*:-?\d*\]"
+    r"|[\"'](?=\$\w)|\bO\([^()\n]+\)|\(\?[a-z]+\)"
 )
-_MAY_HAVE_SIGNS: Final = re.compile(r"[-+*/^=<>!|&$~#\[\](%_`]|[\d,] [\d,]")
+_MAY_HAVE_SIGNS: Final = re.compile(r"[-+*/^=<>!|&$~#\[\](%_`]|[\d,] [\d,]|\w\.\.")
 """Without one of these in ASCII none of the patterns of signs finds anything."""
 _RULER: Final = re.compile(r"[-=_*]{3,}")
 _MINUS: Final = re.compile(r"(?:(?<=\s)|^)[-–—−]\s?(?=[\d.]*\d)")
@@ -50,6 +53,9 @@ _PAST_JA: Final = re.compile(r"(?:た|だ)[。．.!！]?\s*$")
 _HERE: Final = re.compile(r"\b(?:above|below)\b(?=[,:;.])", re.IGNORECASE)
 """`The conversation above, …` points at a page, not at a value."""
 _POLITE: Final = re.compile(r"(?<=[a-zäöüß,] )(?:Sie|Ihnen|Ihr|Ihre|Ihren|Ihrem|Ihrer)\b")
+
+
+_Readings: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 def surface_difference(
@@ -78,6 +84,8 @@ def surface_difference(
             return rule, Difference(kind, only_a or one, only_b or other)
     if superset is not None and (back := _withdrawn(a, b, superset)):
         return back
+    if (opposed := _opposed(_turning(a), _turning(b))) is not None:
+        return opposed
     if (found := _other_gender(a, b)) is not None:
         return found
     return _other_persons(a, b, language)
@@ -94,23 +102,28 @@ def turning_difference(a: str, b: str) -> tuple[str, Difference] | None:
     for at, rule, kind in _TURNING_RULES:
         if turning_a[at] != turning_b[at]:
             return rule, Difference(kind, turning_a[at], turning_b[at])
-    one, other = turning_a[_SYMBOLS], turning_b[_SYMBOLS]
-    if one and other and one != other:
-        return "symbols-differ", Difference(DifferenceKind.DETAIL, one, other)
-    return _other_gender(a, b)
+    return _opposed(turning_a, turning_b) or _other_gender(a, b)
+
+
+def _opposed(one: _Readings, other: _Readings) -> tuple[str, Difference] | None:
+    """What both texts say in their way: signs, arguments, moments, comparisons."""
+    for at, (rule, kind, _) in enumerate(_OPPOSED, start=len(_TURNING_RULES)):
+        if one[at] and other[at] and one[at] != other[at]:
+            return rule, Difference(kind, one[at], other[at])
+    return None
 
 
 @lru_cache(maxsize=16_384)
-def _read(text: str, language: str) -> tuple[tuple[str, ...], ...]:
+def _read(text: str, language: str) -> _Readings:
     """What each rule looks at in a text."""
     return tuple(read(text, language) for _, _, read in _RULES)
 
 
 @lru_cache(maxsize=16_384)
-def _turning(text: str) -> tuple[tuple[str, ...], ...]:
+def _turning(text: str) -> _Readings:
     """What `turning_difference` looks at in a text, whatever its language."""
     found = [read(text, "") for rule, _, read in _RULES if rule in _TURNING]
-    return (*found, _symbols(text, ""), _genders(text))
+    return (*found, *(read(text, "") for _, _, read in _OPPOSED), _genders(text))
 
 
 def _embedded(text: str, _language: str) -> tuple[str, ...]:
@@ -315,6 +328,10 @@ _RULES: Final[tuple[tuple[str, DifferenceKind, _Reader], ...]] = (
     ("hidden-characters", DifferenceKind.DETAIL, _hidden),
     ("symbols-differ", DifferenceKind.DETAIL, _symbols),
     ("pictures-differ", DifferenceKind.POLARITY, _pictures),
+    ("pictures-differ", DifferenceKind.POLARITY, faces),
+    ("boxes-differ", DifferenceKind.POLARITY, boxes),
+    ("power-differs", DifferenceKind.UNIT, powers),
+    ("unit-differs", DifferenceKind.UNIT, lengths),
     ("question-or-statement", DifferenceKind.MODALITY, _questions),
     ("embedded", DifferenceKind.MODALITY, _embedded),
     ("particles-at-the-end", DifferenceKind.POLARITY, _final_particles),
@@ -328,10 +345,18 @@ _RULES: Final[tuple[tuple[str, DifferenceKind, _Reader], ...]] = (
     ("tense-differs", DifferenceKind.MODALITY, _past),
 )
 _TURNING: Final = frozenset(
-    {"hidden-characters", "question-or-statement", "pictures-differ", "embedded"}
+    {
+        *("hidden-characters", "question-or-statement", "pictures-differ", "embedded"),
+        "power-differs",
+    }
 )
 _TURNING_RULES: Final = tuple(
     (at, rule, kind)
     for at, (rule, kind) in enumerate((r, k) for r, k, _ in _RULES if r in _TURNING)
 )
-_SYMBOLS: Final = len(_TURNING_RULES)
+_OPPOSED: Final[tuple[tuple[str, DifferenceKind, _Reader], ...]] = (
+    ("symbols-differ", DifferenceKind.DETAIL, _symbols),
+    ("arguments-differ", DifferenceKind.ORDER, arguments),
+    ("moment-differs", DifferenceKind.DATE, moments),
+    ("comparison-differs", DifferenceKind.QUANTIFIER, comparisons),
+)

@@ -13,6 +13,7 @@ from typing import Final
 
 from echoless.judge.align import CONTENT, Alignment
 from echoless.judge.facts import Facts, remembered
+from echoless.judge.labels import relabelled, told_apart
 from echoless.judge.language import exclusive
 from echoless.judge.limits import Sides, conditional, foretold, limited, misread_name, other_tense
 from echoless.judge.roles import denied, out_of_sequence
@@ -313,6 +314,13 @@ def _order(found: Alignment) -> Veto | None:
     return Veto("direction-differs", Difference(DifferenceKind.ORDER, a, b))
 
 
+def _roles(found: Alignment) -> Veto | None:
+    """The same values behind other labels, or `cost` for `price` and `price` for `cost`."""
+    a, b = found.a.facts, found.b.facts
+    moved = relabelled(a, b) or told_apart(a, b)
+    return None if moved is None else Veto("roles-differ", Difference(DifferenceKind.ORDER, *moved))
+
+
 def _sequence(found: Alignment) -> Veto | None:
     """`Drain before you revoke` is not `Revoke first, then drain`."""
     alike = {match.b.key: match.a.key for match in found.alike}
@@ -381,6 +389,7 @@ _CHECKS: Final[tuple[Callable[[Alignment], Veto | None], ...]] = (
     _amounts,
     _scopes,
     _order,
+    _roles,
     _sequence,
     _denied,
     _changed,

@@ -71,6 +71,20 @@ def _open_class(word: str, lex: Lexicon) -> _Class:
     return _Class(sort, kind, lex.synonyms.get(word) or stem(word, lex.language))
 
 
+_BESIDE_NAMES: Final = frozenset({"to", "and", "or", "is", "from", "into", "vs", "equals"})
+_BESIDE_CODE: Final = frozenset(",;.:)]=+-*/%<>")
+
+
+def _is_named_a(raws: list[Raw], at: int) -> bool:
+    """`Copy a to b`, `f(a, b)`: a letter that is no article, as nothing it could lead follows."""
+    after = raws[at + 1] if at + 1 < len(raws) else None
+    if after is None or (after.kind == "mark" and not _BESIDE_CODE.isdisjoint(after.text)):
+        return True
+    if after.word in _BESIDE_NAMES:
+        return at + 2 == len(raws) or raws[at + 2].kind != "joined"
+    return len(after.text) == 1 and after.text.islower() and after.word != "a"
+
+
 def _number_sign(raws: list[Raw], at: int) -> int:
     """How many matches, from one on, are the `no.` of `no. 14`."""
     if raws[at].text != "no" or len(raws) < at + 3 or raws[at + 1].text != ".":
@@ -113,6 +127,9 @@ class Reader:
 
     def _one(self, raws: list[Raw], index: int) -> Iterable[Token]:
         raw = raws[index]
+        named = raw.text == "a" and ("=" in self._mark or _is_named_a(raws, index))
+        if named and self._lex.language == "en":
+            return [self._make(Kind.IDENTIFIER, "a", "a")]
         if raw.word and not raw.keys and raw.kind != "phrase":
             self._bare = "joined" if raw.kind == "joined" else ""
             apart = "'" in raw.text

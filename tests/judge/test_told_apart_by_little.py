@@ -1,0 +1,180 @@
+"""Texts of the same words, told apart by where they stand, by a sign, or by one small word."""
+
+import pytest
+
+from echoless import Memory
+from echoless.judging import Question, Ruling, judge_pairs
+
+
+def _ruled(a: str, b: str, at: tuple[str | None, str | None] = (None, None)) -> Ruling:
+    asked = Question(
+        "1",
+        Memory(id="a", content=a, created_at=at[0]),
+        Memory(id="b", content=b, created_at=at[1]),
+    )
+    (ruling,) = judge_pairs([asked], encoder="none")
+    return ruling
+
+
+def _same(a: str, b: str) -> bool:
+    there, back = _ruled(a, b).merge, _ruled(b, a).merge
+    assert there == back
+    return there
+
+
+BEHIND_ANOTHER_LABEL = [
+    ("Owner: Anna. Reviewer: Ben.", "Owner: Ben. Reviewer: Anna."),
+    ("Primary: db1, replica: db2", "Primary: db2, replica: db1"),
+    ("Done: login. Todo: logout.", "Done: logout. Todo: login."),
+    (
+        "Chosen: Kafka. Rejected: RabbitMQ and NATS.",
+        "Chosen: NATS. Rejected: RabbitMQ and Kafka.",
+    ),
+    ("Allergies: Tom (nuts), Eva (milk).", "Allergies: Tom (milk), Eva (nuts)."),
+    ("Meeting: Anna (host), Ben, Cem", "Meeting: Anna, Ben (host), Cem"),
+    ("Input: JSON, output: XML", "Input: XML, output: JSON"),
+    ('{"src": "alpha", "dst": "beta"}', '{"src": "beta", "dst": "alpha"}'),
+    ("dev: alice\nprod: bob", "dev: bob\nprod: alice"),
+    ("Old name: foo, new name: bar", "Old name: bar, new name: foo"),
+    ("Besitzer: Anna, Prüfer: Ben", "Besitzer: Ben, Prüfer: Anna"),
+    ("担当：田中、確認：佐藤", "担当：佐藤、確認：田中"),
+    ("- [x] call Anna\n- [ ] call Ben", "- [ ] call Anna\n- [x] call Ben"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), BEHIND_ANOTHER_LABEL)
+def test_what_stands_behind_another_label_is_another_fact(a: str, b: str) -> None:
+    assert not _same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Owner: Anna. Reviewer: Ben.", "Reviewer: Ben. Owner: Anna."),
+        ("Done: login, search. Todo: logout.", "Todo: logout. Done: search, login."),
+        ("Tom (nuts), Eva (milk)", "Eva (milk), Tom (nuts)"),
+        ("- [x] call Anna\n- [ ] call Ben", "- [ ] call Ben\n- [x] call Anna"),
+    ],
+)
+def test_labels_with_what_stands_behind_them_may_change_places(a: str, b: str) -> None:
+    assert _same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The cost is 5, the price is 9.", "The price is 5, the cost is 9."),
+        ("The price exceeds the cost.", "The cost exceeds the price."),
+        ("Margin = price - cost", "Margin = cost - price"),
+    ],
+)
+def test_words_of_one_meaning_are_two_where_a_text_has_both(a: str, b: str) -> None:
+    assert not _same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("def f(a, b): return a - b", "def f(a, b): return b - a"),
+        ("copy a to b", "copy b to a"),
+        ("cp a b", "cp b a"),
+        ("key=a value=b", "key=b value=a"),
+        ("isinstance(a, b)", "isinstance(b, a)"),
+        ("f(g(x))", "g(f(x))"),
+        ("The type is Dict[str, int].", "The type is Dict[int, str]."),
+        ("Option a is approved.", "The option is approved."),
+    ],
+)
+def test_code_and_its_letters_are_taken_as_written(a: str, b: str) -> None:
+    assert not _same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The PIN is 0042.", "The PIN is 42."),
+        ("ZIP 01234", "ZIP 1234"),
+        ("The shelf is 30 cm wide.", "The shelf is 30 in wide."),
+        ("The table is 3 ft long.", "The table is 3 in long."),
+        ("A 27 in monitor", "A 27 cm monitor"),
+        ('A 27" monitor', "A 27' monitor"),
+        ("Speed is 5 m/s.", "Speed is 5 m/s²."),
+        ("git show HEAD^", "git show HEAD^^"),
+        ("Compare main..dev first.", "Compare main...dev first."),
+        ("The regex is [a-z]+", "The regex is [A-Z]+"),
+        ("Take x[1:] of it.", "Take x[:1] of it."),
+        ('echo "$A"', "echo '$A'"),
+        ("Mood: :)", "Mood: :("),
+    ],
+)
+def test_numbers_units_and_signs_are_taken_as_written(a: str, b: str) -> None:
+    assert not _same(a, b)
+
+
+def test_a_number_of_two_digits_may_be_filled_up() -> None:
+    assert _same("Phase 01 is done.", "Phase 1 is done.")
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The server is complaint.", "The server is compliant."),
+        ("The statue was signed in Rome.", "The statute was signed in Rome."),
+        ("The mortality is high.", "The morality is high."),
+        ("Marie mange du poisson.", "Marie mange du poison."),
+        ("Le cousin est arrivé.", "Le coussin est arrivé."),
+        ("Die Kirche ist rot.", "Die Kirsche ist rot."),
+    ],
+)
+def test_two_real_words_are_no_slip_of_the_pen(a: str, b: str) -> None:
+    assert not _same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Tests must keep coverage above 95%", "Tests must keep cverage above 95%"),
+        ("Vitamin D drops every morning", "Vitamin D drops every mornign"),
+    ],
+)
+def test_a_slip_of_the_pen_is_one_still(a: str, b: str) -> None:
+    assert _same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Meeting with Kim in 3 days", "Meeting with Kim 3 days ago"),
+        ("Deploy in 2 hours", "Deploy for 2 hours"),
+        ("Kim arrives in 2 days", "Kim arrives within 2 days"),
+        ("Der Vertrag endet in zwei Wochen.", "Der Vertrag endet seit zwei Wochen."),
+    ],
+)
+def test_a_span_of_time_goes_forward_or_back(a: str, b: str) -> None:
+    assert not _same(a, b)
+
+
+EARLY, LATE = "2026-03-03T10:00:00Z", "2026-04-25T10:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The build failed this morning.",
+        "The build failed last night.",
+        "The build failed an hour ago.",
+        "Anna is on vacation this week.",
+        "The budget is tight this month.",
+        "Der Test lief letzte Nacht.",
+        "Vor einer Stunde fiel der Strom aus.",
+        "今朝ビルドが失敗した。",
+    ],
+)
+def test_what_is_told_from_its_day_on_is_another_thing_weeks_later(text: str) -> None:
+    assert _ruled(text, text, (EARLY, EARLY)).merge
+    assert not _ruled(text, text, (EARLY, LATE)).merge
+
+
+def test_a_week_is_one_all_its_days() -> None:
+    text = "Anna is on vacation this week."
+    assert _ruled(text, text, ("2026-03-03T10:00:00Z", "2026-03-05T10:00:00Z")).merge
