@@ -20,8 +20,10 @@ from typing import Final
 
 from echoless.auditing import Report, audit
 from echoless.candidates import Progress, open_vectors
+from echoless.codec import memory_to_json
 from echoless.compiled import compiled
 from echoless.ledger import Ledger
+from echoless.model import digest
 from echoless.page_packing import packed, unpacked
 from echoless.pages import Page
 from echoless.sealing import opened, sealed
@@ -202,7 +204,7 @@ class _Again:
 
     def _names(self, prints: Prints, ledger: _Decisions) -> dict[str, bytes]:
         """64 bytes for each namespace, of which the first half names its page."""
-        lines = ledger.by_namespace(prints.homes)
+        lines = ledger.by_namespace(prints.homes, self._elsewhere(prints, ledger))
         linked = ledger.linked(prints.homes)
         names = {}
         for namespace, own in prints.by_namespace.items():
@@ -216,6 +218,13 @@ class _Again:
                 told.update(prints.by_namespace.get(other, b""))
             names[namespace] = told.digest()
         return names
+
+    def _elsewhere(self, prints: Prints, ledger: _Decisions) -> dict[str, str]:
+        """What memories outside the scope are, that a decision names beside one within."""
+        if self._settings.namespace is None:
+            return {}
+        found = self._store.get(ledger.beyond(prints.homes))
+        return {id_: digest(memory_to_json(memory)) for id_, memory in found.items()}
 
 
 def _key(name: bytes) -> bytes:
@@ -257,13 +266,26 @@ class _Decisions:
         """Memories it is about."""
         return {id_ for ids, _ in self._said for id_ in ids}
 
-    def by_namespace(self, homes: Mapping[str, str]) -> dict[str, list[tuple[object, ...]]]:
-        """What was decided about memories of each namespace, in order."""
+    def beyond(self, homes: Mapping[str, str]) -> set[str]:
+        """Memories outside these homes that are named beside one in them."""
+        said = (ids for ids, _ in self._said if not homes.keys().isdisjoint(ids))
+        return {id_ for ids in said for id_ in ids} - homes.keys()
+
+    def by_namespace(
+        self, homes: Mapping[str, str], elsewhere: Mapping[str, str]
+    ) -> dict[str, list[tuple[object, ...]]]:
+        """What was decided about memories of each namespace, in order.
+
+        Args:
+            homes: Namespace by id, of memories in scope.
+            elsewhere: What others are, by id.
+        """
         found: dict[str, list[tuple[object, ...]]] = {}
         for ids, what in self._said:
             there = [homes.get(id_) for id_ in ids]
+            told = [elsewhere.get(id_) for id_ in ids]
             for name in {name for name in there if name is not None}:
-                found.setdefault(name, []).append((ids, what, there))
+                found.setdefault(name, []).append((ids, what, there, told))
         return found
 
     def linked(self, homes: Mapping[str, str]) -> dict[str, set[str]]:

@@ -117,7 +117,7 @@ class Database:
         connection: sqlite3.Connection,
         *,
         writable: bool,
-        errors: tuple[type[Exception], ...] = (sqlite3.Error,),
+        errors: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError),
     ) -> None:
         self.path = path
         self.connection = connection
@@ -264,6 +264,8 @@ def _connect(path: Path, query: str, *, writable: bool) -> Database:
 def translated(problem: Exception, path: Path | None) -> EcholessError:
     """The error of ours that says what an SQLite error means and what to do."""
     text = str(problem)
+    if isinstance(problem, UnicodeDecodeError):  # a damaged schema that SQLite quotes
+        text = problem.object.decode("utf-8", "backslashreplace")
     where = str(path) if path else "the database in memory"
     if "locked" in text or "busy" in text:
         return StoreLocked(

@@ -56,3 +56,16 @@ def _epoch(text: str) -> int:
 def now() -> str:
     """The present in UTC, ISO 8601 with microseconds and a `Z`."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def moment_of_writing(moment: datetime | None = None) -> str:
+    """A time as a new memory tells it: in whole milliseconds, which most stores can hold.
+
+    A whole second has no fraction, as stores that keep numbers write it back.
+
+    Args:
+        moment: Aware; the present by default.
+    """
+    told = (moment or datetime.now(UTC)).astimezone(UTC)
+    whole = told.microsecond < 1_000
+    return told.isoformat(timespec="seconds" if whole else "milliseconds").replace("+00:00", "Z")

@@ -75,6 +75,10 @@ def test_a_file_that_proposes_to_delete_is_not_enough(
     assert "--action delete" in result.stderr
     assert records(database) == before
     assert echoless("dedup", database).exit_code == 0
+    planned = echoless("dedup", database, "--plan", "plan.json")
+    assert planned.exit_code == 2
+    assert "--action delete" in planned.stderr
+    assert not (place / "plan.json").exists()
 
 
 def test_a_plan_is_written_applied_once_and_refused_after(echoless: Call, database: str) -> None:

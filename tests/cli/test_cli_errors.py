@@ -110,6 +110,23 @@ def test_an_interruption_while_looking_says_nothing_was_changed(
     assert "Interrupted; nothing was changed." in result.stderr
 
 
+def test_an_interruption_after_writing_says_that_all_was_written(
+    echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    assert echoless("import", notes, "agent.db", "--skip-invalid").exit_code == 0
+    monkeypatch.setattr("echoless.cli.deduping.plan_blocks", interrupted)
+    result = echoless("dedup", "agent.db", "--no-semantic", "--apply")
+    assert result.exit_code == 130
+    assert "nothing was changed" not in result.stderr
+    assert f"Interrupted after everything was written: `echoless history agent.db`" in (
+        result.stderr
+    )
+    assert echoless("undo", "agent.db", "last").exit_code == 0
+
+
 def test_an_interruption_while_writing_points_to_check(
     echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,3 +93,21 @@ def test_an_id_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_any_text_is_explained_without_a_traceback(text: str) -> None:
     result = explain(text, "The demo is at 2 pm.")
     assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The API key was rotated.", "The API key was rotated and revoked."),
+        ("Alice is Bob's manager.", "Bob's manager is Alice."),
+        ("The rug in the hall is dirty.", "The carpet in the hallway is dirty."),
+        ("We ship on Fridays.", "Releases usually go out at the end of the week."),
+    ],
+)
+def test_the_score_is_the_one_the_judge_used_whichever_text_comes_first(a: str, b: str) -> None:
+    there, back = (json.loads(explain(*texts, "--json").output) for texts in ((a, b), (b, a)))
+    assert there["score"] == back["score"]
+    assert there["only_a"] == back["only_b"]
+    for told in (there, back):
+        if "score" in told["evidence"]:
+            assert f"score {told['score']:.2f}" in told["evidence"]

@@ -183,6 +183,26 @@ def test_a_memory_moved_behind_the_back_of_its_mark_is_looked_at_with_both_names
     assert report_json(report) == full(store, safe())
 
 
+@pytest.mark.parametrize("left", ["rewritten", "gone"])
+def test_one_namespace_is_looked_at_again_when_a_survivor_in_another_changes(
+    store: Store, looked: Within, left: str
+) -> None:
+    apply(store, plan(find(store, safe())))
+    mark = next(m for m in store.ledger.marks().values() if m.duplicate.startswith("attic"))
+    survivor = store.get([mark.survivor])[mark.survivor]
+    change(store, replace(survivor, namespace="garage"))
+    chosen = safe(namespace="attic")
+    audit_store(store, chosen)
+    looked.clear()
+    if left == "gone":
+        removed(store, mark.survivor)
+    else:
+        change(store, replace(survivor, namespace="garage", content="Something else entirely."))
+    report = audit_store(store, chosen)
+    assert looked == [None]
+    assert report_json(report) == full(store, chosen)
+
+
 def test_other_settings_make_other_pages(store: Store, looked: Within) -> None:
     audit_store(store, safe())
     for chosen in (safe(grouping="clique"), safe(threshold=("lexical=0.3",)), safe(action="merge")):
@@ -325,6 +345,18 @@ def test_a_damaged_file_costs_a_note_and_nothing_else(store: Store, own_cache: P
     report = audit_store(store, safe())
     assert report.groups == whole.groups
     assert any("cache of audits" in note for note in report.tally.notes)
+
+
+def test_a_damaged_schema_that_is_no_text_costs_no_more(store: Store, own_cache: Path) -> None:
+    whole = audit_store(store, safe())
+    file = own_cache / audited.FILE_NAME
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file.write_bytes(file.read_bytes().replace(b"CREATE TABLE pages", b"CREATE TAB\xc8E pages"))
+    for _ in range(2):
+        report = audit_store(store, safe())
+        assert report.groups == whole.groups
+        assert any("cache of audits" in note for note in report.tally.notes)
 
 
 def test_what_is_too_much_to_keep_is_told(

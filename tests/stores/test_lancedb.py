@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import hypothesis
 import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import strategies as st
 
 from echoless import apply, open_store, undo
 from echoless.cli.main import main
@@ -31,6 +33,7 @@ from echoless.model import Memory, Provenance, Vector
 from echoless.stores.base import Head, Scope
 from echoless.stores.lancedb import LanceStore, cells
 from echoless.stores.lancedb.layout import context_schema
+from echoless.stores.lancedb.moments import moment as time_column
 from echoless.stores.lancedb.rows import in_order
 from echoless.testing.stores import (
     FULL,
@@ -41,6 +44,7 @@ from echoless.testing.stores import (
     simple,
     state,
 )
+from echoless.times import moment_of_writing
 
 
 class _Unordered(StoreConformance):
@@ -465,3 +469,12 @@ def test_cells_that_repeat_are_told_apart_by_type_and_sign(tmp_path: Path) -> No
     assert repr(extra) == repr(
         [{k: columns[k][at] for k in ("whole", "truth", "real")} for at in range(4)]
     )
+
+
+@hypothesis.given(st.integers(0, 4 * 10**15))
+def test_columns_of_milliseconds_hold_the_time_a_memory_is_written_at(microseconds: int) -> None:
+    begin = datetime.datetime(1971, 1, 1, tzinfo=datetime.UTC)
+    told = moment_of_writing(begin + datetime.timedelta(microseconds=microseconds))
+    for unit in ("ms", "us", "ns"):
+        column = time_column("created_at", "stamp", unit)
+        assert column.read(column.write(told)) == told

@@ -279,6 +279,25 @@ def test_equal_rows_are_all_paired_or_as_a_star(kernels: bool, method: Method) -
     assert len(star) <= 300 * 10
 
 
+@pytest.mark.parametrize("threshold", [0.8, 0.95])
+@pytest.mark.parametrize("method", ["prefix", "odds"])
+def test_what_is_kept_of_a_crowd_does_not_hang_on_the_way(
+    kernels: bool, method: Method, threshold: float
+) -> None:
+    random = np.random.default_rng(0)
+    base = random.standard_normal((20, 64))
+    rows = random.standard_normal((2_600, 20)) @ base
+    one = random.standard_normal((1, 20)) @ base
+    rows[:1_700] = one + 0.2 * random.standard_normal((1_700, 20)) @ base
+    rows = rows[random.permutation(len(rows))].astype(np.float32)
+    told = [
+        pairs(similar_pairs(rows, threshold, choice=way(each, rows, threshold), most=30))
+        for each in ("product", method)
+    ]
+    assert told[0] == told[1]
+    assert len(told[0]) > 20_000
+
+
 @pytest.mark.parametrize("method", WAYS)
 def test_of_a_crowd_each_row_keeps_the_first_and_the_closest(kernels: bool, method: Method) -> None:
     random = np.random.default_rng(3)

@@ -10,6 +10,7 @@ from echoless.model import Memory, Vector
 from echoless.tally import Tally
 from echoless.testing.encoders import WordBag
 from echoless.vectors.cache import VectorCache
+from echoless.vectors.selfjoin import similar_pairs
 from echoless.vectors.vectorise import MemoryVectoriser
 
 
@@ -66,6 +67,16 @@ def test_a_vector_that_cannot_be_compared_is_counted_by_id(vector: Vector, reaso
     tally = Tally()
     assert MemoryVectoriser().matrices([memory("a", vector)], tally) == []
     assert tally.skipped == {reason: ("a",)}
+
+
+@pytest.mark.parametrize("length", [1e-45, 1e-38, 1e-30, 1e30, 3e38])
+def test_vectors_of_any_length_are_compared_by_their_direction(length: float) -> None:
+    tally = Tally()
+    told = [memory("a", stored("m", length, length)), memory("b", stored("m", 1, 1))]
+    (matrix,) = MemoryVectoriser().matrices(told, tally)
+    assert matrix.owners.tolist() == [0, 1]
+    assert [hits[2].tolist() for hits in similar_pairs(matrix.rows, 0.9)] == [[1.0]]
+    assert tally.skipped == {}
 
 
 def test_an_encoder_fills_in_only_what_its_own_model_lacks() -> None:

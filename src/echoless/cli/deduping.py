@@ -98,7 +98,7 @@ def dedup_command(
     with open_store(store) as opened:
         with Bar(quiet=as_json) as bar:
             findings = find(opened, settings_for(opened, chosen), progress=bar)
-        if now or interactive:
+        if now or interactive or plan_file:
             _check_delete(findings, action)
         if interactive and render.is_interactive():
             return review_findings(opened, store, findings, plan_file)

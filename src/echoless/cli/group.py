@@ -108,9 +108,14 @@ def _failed(problem: BaseException, state: State) -> int:
 
 
 def _interrupted(state: State) -> str:
-    if state.writing is None:
-        return f"Interrupted; nothing was changed.{_kept(state)}"
-    return f"Interrupted while writing. Nothing is lost: run `echoless check {state.writing}`."
+    if state.writing is not None:
+        return f"Interrupted while writing. Nothing is lost: run `echoless check {state.writing}`."
+    if state.wrote is not None:
+        return (
+            "Interrupted after everything was written: "
+            f"`echoless history {state.wrote}` shows what was done."
+        )
+    return f"Interrupted; nothing was changed.{_kept(state)}"
 
 
 def _kept(state: State) -> str:

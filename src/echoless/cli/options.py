@@ -29,12 +29,14 @@ class State:
     Attributes:
         debug: Whether to show the traceback.
         writing: The store being written to, as it was typed (quoted for a shell).
+        wrote: The store all was written to, in the same way.
         encoded: How many texts of how many got their vectors; None before the first.
         keeps: Whether made vectors are kept in the cache.
     """
 
     debug: bool = False
     writing: str | None = None
+    wrote: str | None = None
     encoded: tuple[int, int] | None = None
     keeps: bool = False
 
@@ -45,7 +47,7 @@ def writing(store: str) -> Iterator[None]:
     state = click.get_current_context().ensure_object(State)
     state.writing = shlex.quote(store)
     yield
-    state.writing = None
+    state.writing, state.wrote = None, state.writing
 
 
 def command_line(*words: str) -> str:

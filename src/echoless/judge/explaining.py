@@ -6,15 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from echoless.judge.align import Alignment
+from echoless.judge.align import Alignment, Asked
+from echoless.judge.case import Case
 from echoless.judge.compare import compare
 from echoless.judge.decide import FullJudge
-from echoless.judge.facts import facts_of
+from echoless.judge.facts import Facts
 from echoless.judge.features import NAMES
 from echoless.judge.meaning import Meaning
 from echoless.judge.needed import Needed, needed
+from echoless.judge.reading import reading
 from echoless.judge.scorecard import Scorecard, scorecard
-from echoless.judge.weighing import Weighed, weigh
+from echoless.judge.weighing import Weighed, weigh_all
 from echoless.model import Difference, Memory, Pair, Verdict, merges
 
 _TOLD: Final = 0.05
@@ -95,27 +97,37 @@ def explain(a: Memory, b: Memory, meaning: Meaning | None = None) -> Explanation
     Raises:
         EncoderError: The encoder failed.
     """
-    card = scorecard()
-    verdict = FullJudge(meaning, card).judge(Pair(a, b, {"lexical": 0.0}))
-    plainly = compare(facts_of(a.content), facts_of(b.content))
-    weighed = weigh(a.content, b.content, plainly, meaning)
+    card, pair = scorecard(), Pair(a, b, {"lexical": 0.0})
+    verdict = FullJudge(meaning, card).judge(pair)
+    case = Case(pair, meaning)
+    weighed = _weighed((case.a, case.b), case.facts, meaning)
     found = weighed.found
     scored = (found.comparable and "score" in verdict.evidence.note) or bool(weighed.against)
     score = card.same.probability(weighed.values) if scored and found.comparable else None
     enough = needed(weighed, card)
+    turned = case.side("a") != "a"  # what is shown keeps the sides it was asked about
+    shown = _weighed((a, b), case.facts[::-1], meaning) if turned else weighed
     return Explanation(
         verdict=verdict,
-        matched=tuple(_matched(found)),
-        only_a=tuple(token.text for token in found.rest_a),
-        only_b=tuple(token.text for token in found.rest_b),
-        against=tuple((veto.rule, veto.difference) for veto in weighed.against),
+        matched=tuple(_matched(shown.found)),
+        only_a=tuple(token.text for token in shown.found.rest_a),
+        only_b=tuple(token.text for token in shown.found.rest_b),
+        against=tuple((veto.rule, veto.difference) for veto in shown.against),
         similarity=found.similarity if meaning is not None else None,
         score=score,
         merge=enough.score,
         cosine=enough.cosine,
         weights=tuple(_weights(weighed, card)) if score is not None else (),
-        would_change=tuple(_would_change(verdict, weighed, score, card, enough)),
+        would_change=tuple(_would_change(verdict, shown, score, card, enough)),
     )
+
+
+def _weighed(
+    memories: tuple[Memory, Memory], facts: tuple[Facts, Facts], meaning: Meaning | None
+) -> Weighed:
+    """As the judge weighs them: days told from the day of writing are absolute."""
+    a, b = (reading(m.content, told) for m, told in zip(memories, facts, strict=True))
+    return weigh_all([Asked(a, b, compare(*facts), 0.0)], meaning)[0]
 
 
 def _matched(found: Alignment) -> Iterator[Matched]:

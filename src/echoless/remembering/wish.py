@@ -11,7 +11,7 @@ from echoless.candidates import MAX_LENGTH
 from echoless.errors import InputError, UsageError
 from echoless.model import EMPTY, Json, JsonObject, Memory, Provenance, Vector, digest
 from echoless.text import is_blank, unreadable
-from echoless.times import instant, now
+from echoless.times import instant, moment_of_writing
 
 Origin = Literal["said", "derived", "recalled"]
 Doubt = Literal["review", "admit"]
@@ -125,7 +125,7 @@ class Wish:
             type=self.type,
             tags=tuple(self.tags),
             importance=self.importance,
-            created_at=self.created_at or now(),
+            created_at=self.created_at or moment_of_writing(),
             provenance=self.provenance,
             metadata=dict(self.metadata or EMPTY),
             extra=dict(self.extra or EMPTY),

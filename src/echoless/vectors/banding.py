@@ -26,8 +26,8 @@ from echoless.vectors.join import (
     pairs_within,
     product_pairs,
     row_norms,
+    some_of,
 )
-from echoless.vectors.partners import kept_partners
 from echoless.vectors.scanning import ROOM, crowd_terms
 from echoless.vectors.signing import Frame, Words, blocks, cut, random_planes, widest_angle
 from echoless.vectors.threads import in_order
@@ -117,11 +117,8 @@ def bucket_pairs(
     else:
         parts = list(_plain(join, tables))
         work.verified += sum(len(hits[0]) for hits in parts)
-    hits = in_order_of_rows(parts)
-    if most is not None:
-        keep = kept_partners(*hits, most)
-        work.crowded += len(np.unique(hits[1][~keep]))
-        hits = (hits[0][keep], hits[1][keep], hits[2][keep])
+    hits, crowded = some_of(in_order_of_rows(parts), most)
+    work.crowded += crowded
     if len(hits[0]):
         yield hits
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.tally import Tally
 from echoless.text import content_key
-from echoless.vectors.cache_file import AT_ONCE, CacheFile, cache_folder
+from echoless.vectors.cache_file import AT_ONCE, FAILURES, CacheFile, cache_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,7 +85,7 @@ class VectorCache(CacheFile):
                 return []
             with self._open() as connection:
                 found = _select(connection, sorted(places), model)
-        except (sqlite3.Error, OSError) as problem:
+        except FAILURES as problem:
             self._rest(problem, tally)
             return []
         by_length: dict[int, list[tuple[int, bytes]]] = {}
@@ -111,7 +111,7 @@ class VectorCache(CacheFile):
         try:
             with self._open() as connection, connection:
                 connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", entries)
-        except (sqlite3.Error, OSError) as problem:
+        except FAILURES as problem:
             self._rest(problem, tally)
 
 

@@ -24,6 +24,9 @@ _BUSY_MILLISECONDS: Final = 10_000
 _STALE: Final = 7
 """Days after which an entry that is read is written down as used: most reads write nothing."""
 
+FAILURES: Final = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What a cache may fail with; the last where a damaged schema is no text, and SQLite quotes it."""
+
 AT_ONCE: Final = 500
 """Keys in one query; SQLite took 999 variables at most before 3.32. More at a time, a table of keys
 or a JSON list of them to join with took as long: 6 microseconds a vector."""
@@ -131,7 +134,7 @@ class AgingFile(CacheFile):
             with self._open() as connection:
                 rows = list(self._select(connection, columns, keys))
                 self._touch(connection, [row[0] for row in rows if row[1] < _today() - _STALE])
-        except (sqlite3.Error, OSError) as problem:
+        except FAILURES as problem:
             self._rest(problem, tally)
             return []
         return rows
@@ -148,7 +151,7 @@ class AgingFile(CacheFile):
                 if _size(connection) >= self._most and not self._make_room(connection, tally):
                     return
                 connection.executemany(query, ((today, *entry) for entry in entries))
-        except (sqlite3.Error, OSError) as problem:
+        except FAILURES as problem:
             self._rest(problem, tally)
 
     def _select(

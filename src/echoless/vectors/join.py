@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.compiled import compiled
-from echoless.vectors.partners import kept_partners
+from echoless.vectors.partners import before_enough, kept_partners
 from echoless.vectors.work import Work
 
 Hits: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -99,16 +99,36 @@ def product_pairs(join: Join, most: int | None, work: Work) -> Iterator[Hits]:
 def _partners(join: Join, top: int, side: int, most: int) -> tuple[Hits, int]:
     """Partners of some rows among those before them, and how many rows have more."""
     lower = join.unit(top, side)
+    seen = np.zeros(len(lower), dtype=np.int64)
     kept: list[Hits] = []
     crowded: set[int] = set()
     for left in range(0, top + 1, side):
         product = (lower if left == top else join.unit(left, side)) @ lower.T
-        found = join.confirmed(*_ahead(product >= join.floor, left, top))
-        merged = in_order_of_rows([*kept, *found])
+        found = in_order_of_rows([*join.confirmed(*_ahead(product >= join.floor, left, top))])
+        found = _where(found, before_enough(found[1] - top, found[2], seen))
+        merged = in_order_of_rows([*kept, found])
         keep = kept_partners(*merged, most)
         crowded.update(np.unique(merged[1][~keep]).tolist())
-        kept = [(merged[0][keep], merged[1][keep], merged[2][keep])]
+        kept = [_where(merged, keep)]
     return kept[0], len(crowded)
+
+
+def some_of(hits: Hits, most: int | None) -> tuple[Hits, int]:
+    """Of all partners of some rows those wanted, and how many rows have more.
+
+    Args:
+        hits: By rising j, then i.
+        most: Partners before it a row needs (`kept_partners`); None for all.
+    """
+    if most is None:
+        return hits, 0
+    hits = _where(hits, before_enough(hits[1], hits[2]))
+    keep = kept_partners(*hits, most)
+    return _where(hits, keep), len(np.unique(hits[1][~keep]))
+
+
+def _where(hits: Hits, chosen: NDArray[np.bool_]) -> Hits:
+    return hits[0][chosen], hits[1][chosen], hits[2][chosen]
 
 
 def _ahead(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.vectors.crowd import DENSE
+from echoless.vectors.crowd import DENSE, SEEN_ENOUGH
 
 
 def kept_partners(
@@ -47,6 +47,33 @@ def kept_partners(
     close = _first(one[rest], other[rest], -similarity[rest], most - taken[other[rest]])
     kept[rest[~close]] = False
     return kept
+
+
+def before_enough(
+    other: NDArray[np.int64],
+    similarity: NDArray[np.float64],
+    seen: NDArray[np.int64] | None = None,
+) -> NDArray[np.bool_]:
+    """Which pairs come before their row has seen `SEEN_ENOUGH` partners of similarity `DENSE`.
+
+    All ways of joining end there, so that what is found does not hang on the way.
+
+    Args:
+        other: Shape (pairs,), int64, ascending: the row whose partner it is; the partners of one
+            row in their order.
+        similarity: Shape (pairs,), float64.
+        seen: Shape (rows,), int64: such partners each row saw before; those of these pairs are
+            added. None: no row saw any.
+    """
+    near = (similarity >= DENSE).astype(np.int64)
+    first = np.searchsorted(other, other)  # where the pairs of each row begin
+    total = np.cumsum(near)
+    before = total - near - (total - near)[first] if len(near) else near
+    if seen is None:
+        return before < SEEN_ENOUGH
+    before += seen[other]
+    np.add.at(seen, other, near)
+    return before < SEEN_ENOUGH
 
 
 def _first(

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.vectors.crowd import DENSE, SEEN_ENOUGH
-from echoless.vectors.join import Hits, Join, in_order_of_rows
-from echoless.vectors.partners import kept_partners
+from echoless.vectors.join import Hits, Join, in_order_of_rows, some_of
 from echoless.vectors.sieves import Laid
 from echoless.vectors.signing import Floats
 from echoless.vectors.threads import in_order
@@ -70,12 +69,7 @@ class _Run:
             for found in self._found(first, last, counts)
             for hits in self.join.confirmed(*found)
         ]
-        hits = in_order_of_rows(parts)
-        crowded = 0
-        if self.most is not None:
-            keep = kept_partners(*hits, self.most)
-            crowded = len(np.unique(hits[1][~keep]))
-            hits = (hits[0][keep], hits[1][keep], hits[2][keep])
+        hits, crowded = some_of(in_order_of_rows(parts), self.most)
         return Work(verified=int(counts[0]), crowded=crowded), hits
 
     def _found(
@@ -104,5 +98,9 @@ class _Run:
 
 
 def crowd_terms(join: Join, most: int | None) -> Floats:
-    """The floor of a hit, and the cosine from which partners of a crowd are counted."""
-    return np.array([join.floor, NEVER if most is None else DENSE], dtype=np.float32)
+    """The floor of a hit, and the cosine from which partners of a crowd are counted for certain.
+
+    Both by what 32 bits lose: a row is passed over only where `before_enough` would do so too.
+    """
+    certain = max(DENSE, join.threshold) + (join.threshold - float(join.floor))
+    return np.array([join.floor, NEVER if most is None else certain], dtype=np.float32)

@@ -289,7 +289,8 @@ def similar_pairs(
     """Pairs i < j with cosine at or above a threshold, each once.
 
     Args:
-        rows: Shape (n, dimensions), float32, finite, none zero; any length; may be memory-mapped.
+        rows: Shape (n, dimensions), float32, finite, none zero; of any length whose square float32
+            holds (`sheets.py` brings others to length 1); may be memory-mapped.
         threshold: -1 to 1.
         inclusive: False asks for cosines above the threshold.
         exact: Miss no pair, whatever it costs.

@@ -27,6 +27,9 @@ NOT_FINITE: Final = "vector is not finite"
 WRONG_LENGTH: Final = "vector of a wrong length"
 FOREIGN_DIMENSION: Final = "vector of a foreign dimension"
 
+_LENGTHS: Final = (1e-15, 1e15)
+"""Largest numbers of a row between which its products neither vanish nor overflow in float32."""
+
 _BLOCK: Final = 4_096
 """Rows checked or moved at a time: a few megabytes beside the matrix."""
 
@@ -92,8 +95,10 @@ class Sheet:
             for at, block in _blocks(array):
                 own = self._widths[at : at + len(block)] == width
                 if own.any():
-                    broken[at : at + len(block)] |= own & ~np.isfinite(block).all(axis=1)
-                    zero[at : at + len(block)] |= own & ~block.any(axis=1)
+                    high = np.maximum(block.max(axis=1), -block.min(axis=1))  # NaN stays NaN
+                    broken[at : at + len(block)] |= own & ~np.isfinite(high)
+                    zero[at : at + len(block)] |= own & (high == 0)
+                    _shorten(block, own & np.isfinite(high) & (high > 0), high)
         reasons = ((empty | self._ragged(), NO_VECTOR), (broken, NOT_FINITE), (zero, ZERO))
         told: set[int] = set()
         for rows, reason in reasons:
@@ -153,6 +158,15 @@ class Sheet:
         if keep.all():
             return self._owners, array
         return self._owners[keep], _closed_up(array, keep)
+
+
+def _shorten(block: Rows, own: NDArray[np.bool_], high: NDArray[np.float32]) -> None:
+    """Bring rows of a length beyond what 32 bits can square to length 1, in place."""
+    least, most = _LENGTHS
+    odd = np.flatnonzero(own & ((high < least) | (high > most)))
+    if len(odd):
+        wide = block[odd].astype(np.float64)
+        block[odd] = wide / np.linalg.norm(wide, axis=1, keepdims=True)
 
 
 def _blocks(array: Rows) -> Iterator[tuple[int, Rows]]:
