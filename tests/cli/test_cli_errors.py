@@ -121,7 +121,7 @@ def test_an_interruption_after_writing_says_that_all_was_written(
     result = echoless("dedup", "agent.db", "--no-semantic", "--apply")
     assert result.exit_code == 130
     assert "nothing was changed" not in result.stderr
-    assert f"Interrupted after everything was written: `echoless history agent.db`" in (
+    assert "Interrupted after everything was written: `echoless history agent.db`" in (
         result.stderr
     )
     assert echoless("undo", "agent.db", "last").exit_code == 0
