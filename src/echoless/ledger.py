@@ -243,10 +243,6 @@ class Ledger:
             ((k.a, k.b, k.print_a, k.print_b) for k in pairs),
         )
 
-    def unkeep(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Take `keep` back."""
-        self._db.executemany("DELETE FROM kept WHERE a = ? AND b = ?", pairs)
-
     def kept(self) -> list[Kept]:
         """All pairs kept apart, by ids."""
         rows = self._db.execute("SELECT a, b, print_a, print_b FROM kept ORDER BY a, b")

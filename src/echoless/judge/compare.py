@@ -26,8 +26,6 @@ class Comparison:
         only_a: Tokens of a without a counterpart, in order.
         only_b: Tokens of b without a counterpart, in order.
         shared: Number of tokens with a counterpart.
-        coverage_a: Share of a's tokens with a counterpart, 0 to 1.
-        coverage_b: As above.
         ordered: With nothing left over: the order means the same.
         superset: The side that states all of the other and adds to it.
         narrows: What it adds limits the rest.
@@ -41,8 +39,6 @@ class Comparison:
     only_a: tuple[Token, ...]
     only_b: tuple[Token, ...]
     shared: int
-    coverage_a: float
-    coverage_b: float
     ordered: bool
     superset: Side | None
     narrows: bool
@@ -71,8 +67,6 @@ def compare(a: Facts, b: Facts) -> Comparison:
         only_a,
         only_b,
         min(len_a - len(only_a), len_b - len(only_b)),
-        (len_a - len(only_a)) / len_a if len_a else 0.0,
-        (len_b - len(only_b)) / len_b if len_b else 0.0,
         ordered,
         superset,
         narrows,

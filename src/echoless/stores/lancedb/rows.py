@@ -30,7 +30,6 @@ _FEW: Final = (str, int, bool, type(None))
 _FIXED: Final = (str, int, float, bool, tuple, Provenance, type(None))
 _SHORT: Final = 64
 _MANY: Final = 1_024
-_NO_ID: Final = "no id, cannot be addressed"
 
 
 @dataclass(slots=True)

@@ -41,8 +41,6 @@ FIELDS: Final = "echoless.fields"
 SUPERSEDES: Final = "echoless.supersedes"
 ORIGINAL: Final = "original_id"
 
-_OURS: Final = frozenset((REPLACES, CREATED, ACCESS, IMPORTANCE, FIELDS, SUPERSEDES))
-
 TYPES: Final = frozenset(
     ("Context", "Task", "Discovery", "Error", "Pattern", "Learning", "Decision", "Conversation")
 )
