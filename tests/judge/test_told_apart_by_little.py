@@ -154,6 +154,19 @@ def test_a_span_of_time_goes_forward_or_back(a: str, b: str) -> None:
     assert not _same(a, b)
 
 
+@pytest.mark.parametrize(
+    ("exact", "plain"),
+    [
+        ("Timeout is 30 s.", "Timeout is 30."),
+        ("The rent is 900 euros.", "The rent is 900."),
+        ("Choir is at 8 pm.", "Choir is at eight."),
+    ],
+)
+def test_a_value_with_its_unit_says_more_and_survives(exact: str, plain: str) -> None:
+    assert _ruled(exact, plain).superset == "a"
+    assert _ruled(plain, exact).superset == "b"
+
+
 EARLY, LATE = "2026-03-03T10:00:00Z", "2026-04-25T10:00:00Z"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -13,6 +13,7 @@ from echoless.judge.language import FOREIGN, Lexicon
 from echoless.judge.loose import match_known
 from echoless.judge.order import View, same_order, view
 from echoless.judge.scan import Kind, Token
+from echoless.judge.values import uncounted
 from echoless.model import Side
 
 _MAX_LOOSE: Final = 24
@@ -30,6 +31,7 @@ class Comparison:
         superset: The side that states all of the other and adds to it.
         narrows: What it adds limits the rest.
         cased: Tokens as written that differ in case where case may carry meaning, of a and of b.
+        exact: The side whose values say more (`30 s` than `30`, `8 pm` than `at eight`), if one does.
         faint: Left over and set aside: words that say little (`contains`, `located`).
         tense: One states as done what the other states as an instruction or a habit.
         directed: Same words, led by other words of direction (`to Bob`, `from Bob`), of a and of b.
@@ -43,6 +45,7 @@ class Comparison:
     superset: Side | None
     narrows: bool
     cased: tuple[tuple[str, str], ...]
+    exact: Side | None
     faint: tuple[Token, ...]
     tense: bool
     directed: tuple[tuple[str, str], ...]
@@ -71,6 +74,7 @@ def compare(a: Facts, b: Facts) -> Comparison:
         superset,
         narrows,
         cased=() if apart else _case_clashes(a, b),
+        exact=None if apart else _more_exact(b, alike),
         faint=faint,
         tense=False if apart else _tense_differs(a, b),
         directed=() if apart else _directions_differ(a, b),
@@ -152,6 +156,21 @@ def _arrangement(
         added = contained(a, b)
         return False, "b" if added else None, added == "narrows"
     return same_order(a, b), None, False
+
+
+_SAYS_MORE: Final = frozenset(("q:n:", "t:n:", "t:c:"))
+"""Beginnings of keys of which the first tells a unit, or the half of the day, and the second not."""
+
+
+def _more_exact(b: Facts, alike: Mapping[int, str]) -> Side | None:
+    sides = set[Side]()
+    for token in b.tokens if alike else ():
+        key = alike.get(id(token), token.key)
+        if key[:2] + token.key[:2] in _SAYS_MORE and not uncounted(key):
+            sides.add("a")
+        elif token.key[:2] + key[:2] in _SAYS_MORE and not uncounted(token.key):
+            sides.add("b")
+    return sides.pop() if len(sides) == 1 else None
 
 
 def _left_over(one: Facts, other: Facts) -> list[Token]:

@@ -204,6 +204,8 @@ def _compared(case: Case) -> Verdict | Comparison:
         return held
     if not settled(found, case.semantic if found.faint else 0.0):
         return found
+    if found.superset is None and found.exact is not None:
+        return Subsumes(case.evidence("more-exact"), case.side(found.exact))
     if found.superset is None:
         return Duplicate(case.evidence("same-facts"))
     rule = "narrows" if found.narrows else "adds-only"

@@ -64,6 +64,12 @@ def fraction(text: str) -> Fraction | None:
         return None
 
 
+def uncounted(key: str) -> bool:
+    """Whether the unit of a quantity says nothing a bare number does not: `25 %`, 2枚."""
+    _, _, base = key[2:].partition(" ")
+    return base == "percent" or base in _COUNTERS
+
+
 def _quantity(token: Token) -> tuple[Fraction | None, str]:
     value, _, base = token.key[2:].partition(" ")
     return fraction(value), base
