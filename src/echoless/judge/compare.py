@@ -31,7 +31,7 @@ class Comparison:
         superset: The side that states all of the other and adds to it.
         narrows: What it adds limits the rest.
         cased: Tokens as written that differ in case where case may carry meaning, of a and of b.
-        exact: The side whose values say more (`30 s` than `30`, `8 pm` than `at eight`), if one does.
+        exact: The side whose values say more (`30 s` than `30`, `8 pm` than `at eight`).
         faint: Left over and set aside: words that say little (`contains`, `located`).
         tense: One states as done what the other states as an instruction or a habit.
         directed: Same words, led by other words of direction (`to Bob`, `from Bob`), of a and of b.
@@ -159,7 +159,7 @@ def _arrangement(
 
 
 _SAYS_MORE: Final = frozenset(("q:n:", "t:n:", "t:c:"))
-"""Beginnings of keys of which the first tells a unit, or the half of the day, and the second not."""
+"""Beginnings of keys: the first tells a unit, or the half of the day, the second does not."""
 
 
 def _more_exact(b: Facts, alike: Mapping[int, str]) -> Side | None:
