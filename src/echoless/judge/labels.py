@@ -110,7 +110,7 @@ def _beside(facts: Facts) -> dict[str, tuple[str, ...]]:
     if len(facts.counts) == len(facts.tokens):
         return {}
     for token in facts.tokens:
-        if token.kind is Kind.WORD:
+        if token.kind is Kind.WORD and facts.counts[token.key] > 1:
             found.setdefault(token.key, []).append(fold(token.text, facts.language))
     return {
         key: tuple(words)

@@ -16,6 +16,7 @@ _CALL: Final = re.compile(
     r"|(?:^|(?<=returns )|(?<=return )|(?<=[=:] ))\w+ [-%/] \w+(?=[ .;]*$)",
     re.MULTILINE,
 )
+_CALLING: Final = frozenset("([-%/")
 _BOX: Final = re.compile(r"\[([ xX])\] *([^\n\[\]]+)")
 _DIVIDED: Final = re.compile(r"/\s?([A-Za-z]+)(\^[23]|[²³])")
 _POWERS: Final = {"^2": "2", "^3": "3", "²": "2", "³": "3"}
@@ -49,11 +50,15 @@ _UNEQUAL: Final = re.compile(r"\b(?:\w+er|more|less) (?:than|als)\b")
 
 def faces(text: str, _language: str) -> tuple[str, ...]:
     """`:)` is not `:(`; a nose makes no difference."""
+    if ":" not in text and ";" not in text:
+        return ()
     return tuple(sorted(found[1] + found[2] for found in _FACE.finditer(text)))
 
 
 def arguments(text: str, _language: str) -> tuple[str, ...]:
     """What takes several things in an order: `f(a, b)`, `Dict[str, int]`, `price - cost`."""
+    if _CALLING.isdisjoint(text):
+        return ()
     return tuple(sorted(re.sub(r"\s", "", found) for found in _CALL.findall(text)))
 
 
@@ -84,12 +89,14 @@ def _lengths(text: str) -> Iterator[str]:
 def moments(text: str, _language: str) -> tuple[str, ...]:
     """What a span of time is to the moment: `in 3 days`, `3 days ago`, `for 3 days`."""
     low = text.casefold()
-    led = [_LEADS[found[1]] for found in _LED.finditer(low)]
-    return tuple(sorted([*led, *("ago" for _ in _AGO.finditer(low))]))
+    found = [_LEADS[led[1]] for led in _LED.finditer(low)]
+    found += ["ago" for _ in (_AGO.finditer(low) if " ago" in low else ())]
+    return tuple(sorted(found))
 
 
 def comparisons(text: str, _language: str) -> tuple[str, ...]:
     """`As fast as` is not `faster than`."""
     low = text.casefold()
-    found = (("as", _EQUAL), ("than", _UNEQUAL))
-    return tuple(name for name, pattern in found if pattern.search(low))
+    equal = (" as " in low or " wie " in low) and _EQUAL.search(low)
+    unequal = (" than " in low or " als " in low) and _UNEQUAL.search(low)
+    return (*(("as",) if equal else ()), *(("than",) if unequal else ()))
