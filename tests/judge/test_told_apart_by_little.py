@@ -39,12 +39,84 @@ BEHIND_ANOTHER_LABEL = [
     ("Besitzer: Anna, Prüfer: Ben", "Besitzer: Ben, Prüfer: Anna"),
     ("担当：田中、確認：佐藤", "担当：佐藤、確認：田中"),
     ("- [x] call Anna\n- [ ] call Ben", "- [ ] call Anna\n- [x] call Ben"),
+    ("Blocked — checkout; shipped — search", "Blocked — search; shipped — checkout"),
+    ("eu [active], us [standby]", "eu [standby], us [active]"),
+    (
+        "Branches: main (protected), dev, old (protected)",
+        "Branches: main (protected), dev (protected), old",
+    ),
+    ("cpu: high, mem: low, disk: low", "cpu: low, mem: high, disk: low"),
+    (
+        "Read: everyone. Write: admins. Delete: admins.",
+        "Read: admins. Write: everyone. Delete: admins.",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("a", "b"), BEHIND_ANOTHER_LABEL)
 def test_what_stands_behind_another_label_is_another_fact(a: str, b: str) -> None:
     assert not _same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (
+            "Do:\n- squash commits\nDon't:\n- force push",
+            "Do:\n- force push\nDon't:\n- squash commits",
+        ),
+        ("# Blocked\ncheckout\n# Shipped\nsearch", "# Blocked\nsearch\n# Shipped\ncheckout"),
+        ("Active\n- eu-west-1\nStandby\n- us-east-1", "Active\n- us-east-1\nStandby\n- eu-west-1"),
+        (
+            "[server]\nhost = alpha\n[client]\nhost = beta",
+            "[server]\nhost = beta\n[client]\nhost = alpha",
+        ),
+        ("prod:\n  replicas: 3\ndev:\n  replicas: 1", "prod:\n  replicas: 1\ndev:\n  replicas: 3"),
+        (
+            '{"prod": {"host": "alpha"}, "dev": {"host": "beta"}}',
+            '{"prod": {"host": "beta"}, "dev": {"host": "alpha"}}',
+        ),
+        ("name,role\nana,dev\nbo,ops", "name,role\nana,ops\nbo,dev"),
+        ("Ana, room 12; Bo, room 14", "Ana, room 14; Bo, room 12"),
+        ("Found by Ana. Bo fixed it.", "Found by Bo. Ana fixed it."),
+        (
+            "Ask before deleting, don't ask before creating.",
+            "Ask before creating, don't ask before deleting.",
+        ),
+        ("Instead of axios use fetch.", "Use axios instead of fetch."),
+        ("The layers are base, vendor, app.", "The layers are app, base, vendor."),
+    ],
+)
+def test_what_stands_together_stays_together(a: str, b: str) -> None:
+    assert not _same(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ('{"a": 1, "b": [1, 2]}', '{"b": [1, 2], "a": 1}'),
+        (
+            "[server]\nhost = alpha\n[client]\nhost = beta",
+            "[client]\nhost = beta\n[server]\nhost = alpha",
+        ),
+        ("Ana, room 12; Bo, room 14", "Bo, room 14; Ana, room 12"),
+        (
+            "The cost is 5 per seat; price per year is 60.",
+            "Price per year is 60; the cost is 5 per seat.",
+        ),
+        ("Docs: https://x.io/docs (login: guest)", "Docs (login: guest): https://x.io/docs"),
+        ("Postgres (pg) is the DB", "pg (Postgres) is the DB"),
+        ("AWS (Amazon): account 1234", "Amazon (AWS): account 1234"),
+        ("- [x] **login**\n- [ ] logout", "- [x] login;\n- [ ] logout"),
+        ("Use open(path, 'r').", 'Use open(path, "r").'),
+        ("Wait...then retry", "Wait … then retry"),
+        ("A 27 inch monitor", "A 27-inch monitor"),
+        ("Gravity is 9.81 m/s^2", "Gravity is 9.81 m/s²"),
+        ("User wrote a to do list app", "User wrote a to-do list app"),
+    ],
+)
+def test_the_same_in_another_layout_is_the_same(a: str, b: str) -> None:
+    assert _same(a, b)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +155,12 @@ def test_words_of_one_meaning_are_two_where_a_text_has_both(a: str, b: str) -> N
         ("f(g(x))", "g(f(x))"),
         ("The type is Dict[str, int].", "The type is Dict[int, str]."),
         ("Option a is approved.", "The option is approved."),
+        ("const [state, setState]", "const [setState, state]"),
+        ("for key, value in items", "for value, key in items"),
+        ("Callable[[int], str]", "Callable[[str], int]"),
+        ("Func<string, bool>", "Func<bool, string>"),
+        ("The check is !ready || done", "The check is ready || !done"),
+        ("The type is str | None", "The type is str & None"),
     ],
 )
 def test_code_and_its_letters_are_taken_as_written(a: str, b: str) -> None:
@@ -105,6 +183,14 @@ def test_code_and_its_letters_are_taken_as_written(a: str, b: str) -> None:
         ("Take x[1:] of it.", "Take x[:1] of it."),
         ('echo "$A"', "echo '$A'"),
         ("Mood: :)", "Mood: :("),
+        ("The link has 100 Mb/s", "The link has 100 MB/s"),
+        ("Read chapters 1 to 3.", "Read chapters 1 and 3."),
+        ("Open Mon to Fri.", "Open Mon and Fri."),
+        ("Few people know the code.", "A few people know the code."),
+        ("The migration is finished.", "The migration is to be finished."),
+        ("The user used to smoke.", "The user is used to smoke."),
+        ("User's father is a nurse.", "User's father has a nurse."),
+        ("Die Miete stieg von 800 auf 900 Euro.", "Die Miete stieg auf 800 von 900 Euro."),
     ],
 )
 def test_numbers_units_and_signs_are_taken_as_written(a: str, b: str) -> None:
@@ -181,6 +267,7 @@ EARLY, LATE = "2026-03-03T10:00:00Z", "2026-04-25T10:00:00Z"
         "Der Test lief letzte Nacht.",
         "Vor einer Stunde fiel der Strom aus.",
         "今朝ビルドが失敗した。",
+        "Ayer se cayó el servidor.",
     ],
 )
 def test_what_is_told_from_its_day_on_is_another_thing_weeks_later(text: str) -> None:

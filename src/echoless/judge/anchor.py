@@ -151,11 +151,11 @@ def _this(
     """`this week`, `this morning`, `last night`; what part of the day it was stays said."""
     token = tokens[at]
     if words.refs.get(folded[at]) == -1 and folded[at + 1 : at + 2] and folded[at + 1] in _NIGHTS:
-        meant = _shifted(day, -1)
+        meant = None if _leads_a_word(tokens, at + 1) else _shifted(day, -1)
         return _Told(at, at + 1, _keys(meant)) if meant else None
     if token.glue.rpartition(" ")[2] not in _THIS:
         return None
-    if folded[at] in _PARTS:
+    if folded[at] in _PARTS and not _leads_a_word(tokens, at):
         return _Told(at, at + 1, (*_keys(day), token.key))
     name = _SPANS.get(token.key)
     if name == "week":
@@ -163,6 +163,12 @@ def _this(
     if folded[at] in _WEEKENDS:
         return _Told(at, at + 1, (_week(day), token.key))
     return _Told(at, at + 1, _month_or_year(day, name, 0)) if name else None
+
+
+def _leads_a_word(tokens: Sequence[Token], at: int) -> bool:
+    """`this morning routine` is no morning."""
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    return after is not None and after.kind is Kind.WORD and not (after.mark or after.glue)
 
 
 def _week(day: date) -> str:

@@ -32,6 +32,7 @@ from echoless.judge.labels import relabelled, told_apart
 from echoless.judge.meaning import Meaning
 from echoless.judge.naming import differences
 from echoless.judge.reading import reading, reading_of
+from echoless.judge.roles import denied
 from echoless.judge.scan import Kind, Token
 from echoless.judge.scorecard import Scorecard, scorecard
 from echoless.judge.settle import settle
@@ -245,9 +246,8 @@ def _held(case: Case, a: Facts, b: Facts, found: Comparison) -> Verdict | None:
     if _in_step(a, b) and _agent(a) != _agent(b):
         difference = Difference(DifferenceKind.ORDER, _texts(a.tokens), _texts(b.tokens))
         return Contradiction(case.evidence("roles-differ", difference, veto=True))
-    if moved := relabelled(a, b) or told_apart(a, b):
-        difference = Difference(DifferenceKind.ORDER, *moved)
-        return Contradiction(case.evidence("roles-differ", difference, veto=True))
+    if (exchanged := _exchanged(case, a, b)) is not None:
+        return exchanged
     if found.cased:
         return Sibling(
             case.evidence("case-differs", _pairs(DifferenceKind.IDENTIFIER, found.cased), veto=True)
@@ -264,6 +264,22 @@ def _held(case: Case, a: Facts, b: Facts, found: Comparison) -> Verdict | None:
     if not found.only_a and not found.only_b and not found.ordered and _glue(a) == _glue(b):
         difference = Difference(DifferenceKind.ORDER, _texts(a.tokens), _texts(b.tokens))
         return Contradiction(case.evidence("order-differs", difference, veto=True))
+    return None
+
+
+def _exchanged(case: Case, a: Facts, b: Facts) -> Verdict | None:
+    """The same things, of which others are said: behind another label, or denied."""
+    if moved := relabelled(a, b) or told_apart(a, b):
+        difference = Difference(DifferenceKind.ORDER, *moved)
+        return Contradiction(case.evidence("roles-differ", difference, veto=True))
+    if "ja" in {a.language, b.language}:  # what is denied stands before, and there may be much
+        return None
+    both = a.counts.keys() & b.counts.keys()
+    not_a, not_b = denied(a) & both, denied(b) & both
+    if not_a - not_b and not_b - not_a:
+        said = tuple(sorted(not_a - not_b)), tuple(sorted(not_b - not_a))
+        difference = Difference(DifferenceKind.NEGATION, *said)
+        return Contradiction(case.evidence("denies-another", difference, veto=True))
     return None
 
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from echoless.judge.facts import Facts, remembered
 from echoless.judge.language import fold
 from echoless.judge.scan import LINE, Kind, Token
 
-_OPENS: Final = frozenset(":(=")
-_ENDS: Final = frozenset(f".;!?。)]}}{LINE}")
-_BEGINS: Final = _ENDS | frozenset(",、|/&+{[")
+_BRACKETS: Final = frozenset("([")
+_OPENS: Final = frozenset(":=—–") | _BRACKETS
+_LISTED: Final = frozenset(f",;、{LINE}")
+_SENTENCE: Final = frozenset(f".;!?。{LINE}")
+_ENDS: Final = _SENTENCE | frozenset(")]}")
+_BEGINS: Final = _ENDS | frozenset(",、|/&+{")
 _JOINS: Final = frozenset(("and", "or", "und", "oder", "と", "や", "および", "または"))
+_TITLES: Final = frozenset(("mr", "mrs", "ms", "dr", "prof", "st", "no", "vs"))
 _ALIKE: Final = 3
 """Letters at the beginning in common from which two words of one key are forms of one word."""
 
+_IN_LIST: Final = "("
+_PLAIN: Final = ":"
+
 Label: TypeAlias = tuple[str, ...]
+"""How it leads to what stands behind it, and its keys."""
 
 
 def relabelled(a: Facts, b: Facts) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -29,54 +38,63 @@ def relabelled(a: Facts, b: Facts) -> tuple[tuple[str, ...], tuple[str, ...]] | 
         `label: value` of a and of b, or None.
     """
     behind_a, behind_b = _labels(a), _labels(b)
-    names = set(behind_a.values()) & set(behind_b.values())
+    names = frozenset().union(*behind_a.values()) & frozenset().union(*behind_b.values())
     moved = [
         key
-        for key, label in behind_a.items()
-        if (other := behind_b.get(key, label)) != label
-        and (names.issuperset((label, other)) or _are_others(label, other, a, b))
+        for key, labels in behind_a.items()
+        if (others := behind_b.get(key, labels)) != labels
+        and (names >= labels ^ others or _are_others(labels - others, others - labels, a, b))
     ]
     if not moved:
         return None
     one, other = (
-        tuple(f"{' '.join(each[key][1:])}: {key}" for key in moved) for each in (behind_a, behind_b)
+        tuple(f"{' '.join(each[1:])}: {key}" for key in moved for each in sorted(behind[key]))
+        for behind in (behind_a, behind_b)
     )
     return one, other
 
 
-def _are_others(label: Label, other: Label, a: Facts, b: Facts) -> bool:
+def _are_others(left: frozenset[Label], right: frozenset[Label], a: Facts, b: Facts) -> bool:
     """`Anna (host), Ben` and `Anna, Ben (host)`: both texts know who either of them is."""
-    if label[0] != "(" or other[0] != "(" or not set(label[1:]).isdisjoint(other[1:]):
+    if not left or not right or any(label[0] != _IN_LIST for label in left | right):
         return False
-    return b.counts.keys() >= set(label[1:]) and a.counts.keys() >= set(other[1:])
+    parts = [frozenset(key for label in side for key in label[1:]) for side in (left, right)]
+    if not parts[0].isdisjoint(parts[1]):
+        return False
+    return b.counts.keys() >= parts[0] and a.counts.keys() >= parts[1]
 
 
 @remembered
-def _labels(facts: Facts) -> dict[str, Label]:
-    """The label each key stands behind; of keys that stand in one place only."""
-    found: dict[str, Label] = {}
+def _labels(facts: Facts) -> dict[str, frozenset[Label]]:
+    """The labels each key stands behind; of keys that stand nowhere else."""
+    found: dict[str, set[Label]] = {}
+    times: Counter[str] = Counter()
     tokens = facts.tokens
-    for label, value in _labelled(tokens):
-        for token in value:
-            if facts.counts[token.key] == 1:
-                sign = "(" if "(" in value[0].mark else ":"
-                found[token.key] = (sign, *(each.key for each in label))
-    return found
+    for start, at, end in _labelled(tokens):
+        after = tokens[end].mark if end < len(tokens) else LINE
+        listed = not _LISTED.isdisjoint(after) and not _BRACKETS.isdisjoint(tokens[at].mark)
+        label = (_IN_LIST if listed else _PLAIN, *sorted(t.key for t in tokens[start:at]))
+        for token in tokens[at:end]:
+            found.setdefault(token.key, set()).add(label)
+            times[token.key] += 1
+    return {k: frozenset(labels) for k, labels in found.items() if times[k] == facts.counts[k]}
 
 
-def _labelled(tokens: tuple[Token, ...]) -> Iterator[tuple[tuple[Token, ...], tuple[Token, ...]]]:
+def _labelled(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
+    """Where each label begins, where what stands behind it, and where that ends."""
     opening = [at for at in range(1, len(tokens)) if not _OPENS.isdisjoint(tokens[at].mark)]
-    starts = [*(_start(tokens, at - 1) for at in opening), len(tokens)]
+    starts = [*(_start(tokens, at) for at in opening), len(tokens)]
     for at, start, following in zip(opening, starts, starts[1:], strict=False):
         end = at + 1
         while end < following and _ENDS.isdisjoint(tokens[end].mark):
             end += 1
-        yield tokens[start:at], tokens[at:end]
+        yield start, at, end
 
 
-def _start(tokens: tuple[Token, ...], at: int) -> int:
-    """Where the label begins that ends with a token."""
-    while at and not _begins(tokens[at]):
+def _start(tokens: Sequence[Token], opening: int) -> int:
+    """Where the label begins that ends before a token; `AWS (Amazon):` is one."""
+    at, closed = opening - 1, ")" in tokens[opening].mark
+    while at and (not _begins(tokens[at]) or (closed and "(" in tokens[at].mark)):
         at -= 1
     return at
 
@@ -90,7 +108,7 @@ def told_apart(a: Facts, b: Facts) -> tuple[tuple[str, ...], tuple[str, ...]] | 
     """Words of one meaning that both texts use beside each other, in another order.
 
     `Cost` and `price` may stand for each other in two texts, not where one text has both:
-    `the price exceeds the cost`.
+    `the price exceeds the cost`. Whole clauses may change places.
 
     Returns:
         The words as a has them, and as b has them, or None.
@@ -99,7 +117,7 @@ def told_apart(a: Facts, b: Facts) -> tuple[tuple[str, ...], tuple[str, ...]] | 
     for key, one in words_a.items():
         other = words_b.get(key)
         if other is not None and one != other and sorted(one) == sorted(other):
-            return one, other
+            return None if _clauses(a) == _clauses(b) else (one, other)
     return None
 
 
@@ -110,10 +128,48 @@ def _beside(facts: Facts) -> dict[str, tuple[str, ...]]:
     if len(facts.counts) == len(facts.tokens):
         return {}
     for token in facts.tokens:
-        if token.kind is Kind.WORD and facts.counts[token.key] > 1:
+        aside = not _BRACKETS.isdisjoint(token.mark)  # `Postgres (pg)`: two names of one thing
+        if token.kind is Kind.WORD and facts.counts[token.key] > 1 and not aside:
             found.setdefault(token.key, []).append(fold(token.text, facts.language))
     return {
         key: tuple(words)
         for key, words in found.items()
-        if len({word[:_ALIKE] for word in words}) > 1
+        if len({word[:_ALIKE] for word in words}) > 1 and len(words) == facts.counts[key]
     }
+
+
+def _clauses(facts: Facts) -> Counter[tuple[str, ...]]:
+    """Words between marks, as written."""
+    return Counter(
+        tuple(fold(facts.tokens[at].text, facts.language) for at in piece)
+        for piece in pieces(facts.tokens, _SENTENCE | _LISTED)
+    )
+
+
+def scattered(
+    a: tuple[Sequence[Token], Sequence[str]], b: tuple[Sequence[Token], Sequence[str]]
+) -> bool:
+    """Whether the same words are spread over sentences, or records, in two ways.
+
+    `Found by Ana. Bo fixed it.` is not `Found by Bo. Ana fixed it.`
+
+    Args:
+        a: Tokens of one text, and the key of each.
+        b: The same of the other, under the keys of a.
+    """
+    one, other = (
+        [tuple(sorted(keys[at] for at in piece)) for piece in pieces(tokens, _SENTENCE)]
+        for tokens, keys in (a, b)
+    )
+    return 1 < len(one) == len(other) and Counter(one) != Counter(other)
+
+
+def pieces(tokens: Sequence[Token], marks: frozenset[str]) -> list[list[int]]:
+    """Places of tokens between marks."""
+    found: list[list[int]] = []
+    for at, token in enumerate(tokens):
+        abbreviated = token.mark == "." and token.glue.rpartition(" ")[2] in _TITLES
+        if not found or not (marks.isdisjoint(token.mark) or abbreviated):
+            found.append([])
+        found[-1].append(at)
+    return found

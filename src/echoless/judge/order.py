@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from echoless.judge.labels import scattered
 from echoless.judge.language import Lexicon
 from echoless.judge.moves import only_moved
 from echoless.judge.order_view import View, view, without
@@ -33,6 +34,8 @@ def same_order(a: View, b: View) -> bool:
     if a.keys == b.keys:
         return True
     if a.facts.ordered or b.facts.ordered or a.facts.language != b.facts.language:
+        return False
+    if scattered((a.tokens, a.keys), (b.tokens, b.keys)):
         return False
     if _same_pieces(_segments(a), _segments(b)) or only_moved(a, b):
         return True

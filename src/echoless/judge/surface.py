@@ -14,7 +14,23 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from echoless.judge.language import LANGUAGES, every, lexicon
-from echoless.judge.signs import arguments, boxes, comparisons, faces, lengths, moments, powers
+from echoless.judge.signs import (
+    arguments,
+    being,
+    boxes,
+    comparisons,
+    faces,
+    instead,
+    joints,
+    lengths,
+    moments,
+    powers,
+    rates,
+    rows,
+    spans,
+    states,
+    structure,
+)
 from echoless.model import Difference, DifferenceKind, Side
 
 _QUANTITY: Final = re.compile(r"[$€£¥]\s?(?=\d)|(?<=\d)\s?[€$£¥%°]+|(?<=\d)\+(?=\d)")
@@ -28,13 +44,14 @@ _PLAIN: Final = {
     "☑": "✓",
 }
 _JOINED: Final = re.compile(
-    r"&&|\|\||\+\+|--(?=\W|$)|[!=<>]=|->|<-|\][+*?]|[+*&$!~^](?=\w)|(?<=\w)[+#](?!\w)"
-    r"|\b[A-Z][+-](?![\w-])|(?<=\w )[+*/^](?= \w)|(?:[\d*/,-]+ ){4}[\d*/,-]+"
-    r"|(?<=\w)\^+(?!\w)|(?<=\w)\.{2,3}(?=\w)|\[\^?\w-\w[^\]\s]*\][+*?]?|\[-?\d*:-?\d*\]"
-    r"|[\"'](?=\$\w)|\bO\([^()\n]+\)|\(\?[a-z]+\)"
+    r"!\w+|&&|\|\||\+\+|--(?=\W|$)|[!=<>]=|->|<-|\][+*?]|[+*&$!~^](?=\w)|(?<=\w)[+#](?!\w)"
+    r"|\b[A-Z][+-](?![\w-])|(?<=\w )[+*/^<>](?= \w)|(?:[\d*/,-]+ ){4}[\d*/,-]+"
+    r"|(?<=\w)\^+(?!\w)|\[\^?(?:[a-z]-[a-z]|[A-Z]-[A-Z]|\d-\d[^\]\s])[^\]\s]*\][+*?]?"
+    r"|\[-?\d*:-?\d*\]|\(\?[a-z]+\)"
 )
 _MAY_HAVE_SIGNS: Final = re.compile(r"[-+*/^=<>!|&$~#\[\](%_`]|[\d,] [\d,]|\w\.\.")
 """Without one of these in ASCII none of the patterns of signs finds anything."""
+_SQUARED: Final = re.compile(r"(?<=[A-Za-z])\^(?=[23](?!\w))")
 _RULER: Final = re.compile(r"[-=_*]{3,}")
 _MINUS: Final = re.compile(r"(?:(?<=\s)|^)[-–—−]\s?(?=[\d.]*\d)")
 _BRACKETS: Final = re.compile(r"\[[^\[\]()\n]{0,60}\)|\([^\[\]()\n]{0,60}\]")
@@ -84,6 +101,8 @@ def surface_difference(
             return rule, Difference(kind, only_a or one, only_b or other)
     if superset is not None and (back := _withdrawn(a, b, superset)):
         return back
+    if (moved := _moved(a, b, whole=superset is None)) is not None:
+        return moved
     if (opposed := _opposed(_turning(a), _turning(b))) is not None:
         return opposed
     if (found := _other_gender(a, b)) is not None:
@@ -103,6 +122,30 @@ def turning_difference(a: str, b: str) -> tuple[str, Difference] | None:
         if turning_a[at] != turning_b[at]:
             return rule, Difference(kind, turning_a[at], turning_b[at])
     return _opposed(turning_a, turning_b) or _other_gender(a, b)
+
+
+@lru_cache(maxsize=16_384)
+def _placed(text: str) -> _Readings:
+    """What only texts of the same words are asked for."""
+    return tuple(read(text, "") for _, _, read in _PLACED)
+
+
+def _moved(a: str, b: str, *, whole: bool) -> tuple[str, Difference] | None:
+    """What both texts have in other places, or say with other small words.
+
+    Args:
+        a: One text.
+        b: The other.
+        whole: Neither says more than the other.
+    """
+    for (rule, kind, _), one, other in zip(_PLACED, _placed(a), _placed(b), strict=True):
+        if one != other and ((whole and rule in _ONE_SIDED) or (one and other)):
+            return rule, Difference(kind, one, other)
+    one, other = being(a, ""), being(b, "")
+    nouns, others = ({each.rpartition(" ")[0] for each in side} for side in (one, other))
+    if one != other and nouns == others:
+        return "state-differs", Difference(DifferenceKind.MODALITY, one, other)
+    return None
 
 
 def _opposed(one: _Readings, other: _Readings) -> tuple[str, Difference] | None:
@@ -187,6 +230,7 @@ def _symbols(text: str, _language: str) -> tuple[str, ...]:
         return ()
     for sign, plain in _PLAIN.items() if not text.isascii() or "=>" in text else ():
         text = text.replace(sign, plain)
+    text = _SQUARED.sub("", text) if "^" in text else text
     text = _DRESSING.sub(" ", _RULER.sub(" ", text))
     found = ["-" for _ in _MINUS.finditer(text)]
     text = _QUANTITY.sub("", text)
@@ -357,6 +401,17 @@ _TURNING_RULES: Final = tuple(
 _OPPOSED: Final[tuple[tuple[str, DifferenceKind, _Reader], ...]] = (
     ("symbols-differ", DifferenceKind.DETAIL, _symbols),
     ("arguments-differ", DifferenceKind.ORDER, arguments),
+    ("signs-differ", DifferenceKind.DETAIL, joints),
+    ("rate-differs", DifferenceKind.UNIT, rates),
     ("moment-differs", DifferenceKind.DATE, moments),
     ("comparison-differs", DifferenceKind.QUANTIFIER, comparisons),
 )
+_PLACED: Final[tuple[tuple[str, DifferenceKind, _Reader], ...]] = (
+    ("sections-differ", DifferenceKind.ORDER, structure),
+    ("rows-differ", DifferenceKind.ORDER, rows),
+    ("span-differs", DifferenceKind.QUANTIFIER, spans),
+    ("state-differs", DifferenceKind.MODALITY, states),
+    ("role-differs", DifferenceKind.ORDER, instead),
+)
+_ONE_SIDED: Final = frozenset({"state-differs"})
+"""Rules that hold back what one text says and the other does not."""

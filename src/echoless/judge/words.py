@@ -71,18 +71,24 @@ def _open_class(word: str, lex: Lexicon) -> _Class:
     return _Class(sort, kind, lex.synonyms.get(word) or stem(word, lex.language))
 
 
-_BESIDE_NAMES: Final = frozenset({"to", "and", "or", "is", "from", "into", "vs", "equals"})
-_BESIDE_CODE: Final = frozenset(",;.:)]=+-*/%<>")
+_BESIDE_NAMES: Final = frozenset({"to", "and", "or", "from", "into", "vs", "equals"})
+_BEHIND_CODE: Final = frozenset(",;.:)]=")
+_BETWEEN_CODE: Final = frozenset("+-*/%<>")
 
 
 def _is_named_a(raws: list[Raw], at: int) -> bool:
     """`Copy a to b`, `f(a, b)`: a letter that is no article, as nothing it could lead follows."""
-    after = raws[at + 1] if at + 1 < len(raws) else None
-    if after is None or (after.kind == "mark" and not _BESIDE_CODE.isdisjoint(after.text)):
+    after, second = (raws[at + n] if at + n < len(raws) else None for n in (1, 2))
+    if after is None or (after.kind == "mark" and not _BEHIND_CODE.isdisjoint(after.text)):
         return True
-    if after.word in _BESIDE_NAMES:
-        return at + 2 == len(raws) or raws[at + 2].kind != "joined"
-    return len(after.text) == 1 and after.text.islower() and after.word != "a"
+    if after.word in _BESIDE_NAMES or not _BETWEEN_CODE.isdisjoint(after.text):
+        return second is not None and _is_letter(second)
+    joined = second is not None and second.kind == "joined"  # `a x-ray`
+    return after.word == "is" or (_is_letter(after) and after.word != "a" and not joined)
+
+
+def _is_letter(raw: Raw) -> bool:
+    return len(raw.text) == 1 and raw.text.isalpha() and raw.text.islower()
 
 
 def _number_sign(raws: list[Raw], at: int) -> int:
