@@ -28,6 +28,7 @@ from echoless.judge.facts import facts_of
 from echoless.judge.keeping import KeptVerdicts
 from echoless.judge.kept import VerdictCache
 from echoless.judge.meaning import Meaning
+from echoless.judge.packing import packed
 from echoless.judge.reading import reading_of
 from echoless.model import Memory, Pair
 from echoless.tally import Tally
@@ -163,7 +164,8 @@ def _remembered(judge: FullJudge, pairs: Sequence[Pair]) -> float:
     """Seconds for taking over the verdicts of an earlier run."""
     with tempfile.TemporaryDirectory() as folder:
         kept = KeptVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
-        kept.keep(pairs, judge.judge_all(pairs), judge.consulted(pairs))
+        data = [packed(verdict) for verdict in judge.judge_all(pairs)]
+        kept.keep(pairs, data, judge.consulted(pairs))
         return _seconds(lambda: kept.recall(pairs))
 
 
