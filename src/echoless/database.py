@@ -27,6 +27,9 @@ _SHAREABLE: Final = sqlite3.threadsafety == 3
 """Whether the library guards a connection by itself, so that threads which take turns may share it;
 the usual build does."""
 
+FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite fails with; the second where its message quotes a damaged schema that is no text."""
+
 _MAGIC: Final = b"SQLite format 3\x00"
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -117,7 +120,7 @@ class Database:
         connection: sqlite3.Connection,
         *,
         writable: bool,
-        errors: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError),
+        errors: tuple[type[Exception], ...] = FAILURES,
     ) -> None:
         self.path = path
         self.connection = connection
@@ -182,8 +185,8 @@ def is_sqlite(path: Path) -> bool:
         uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.execute("PRAGMA schema_version").fetchone()
-    except (OSError, sqlite3.Error) as problem:
-        return "malformed" in str(problem)
+    except (OSError, *FAILURES) as problem:
+        return "malformed" in _said(problem)
     return True
 
 
@@ -215,7 +218,7 @@ def open_for_reading(path: Path) -> Database:
             raise translated(problem, path) from problem
         # Neither the file nor its folder may be written: then no one else here writes it either.
         return _connect(path, "immutable=1", writable=False)
-    except sqlite3.Error as problem:
+    except FAILURES as problem:
         database.close()
         raise translated(problem, path) from problem
     return database
@@ -251,21 +254,26 @@ def _connect(path: Path, query: str, *, writable: bool) -> Database:
             timeout=BUSY_TIMEOUT_SECONDS,
             check_same_thread=not _SHAREABLE,
         )
-    except sqlite3.Error as problem:
+    except FAILURES as problem:
         raise translated(problem, path) from problem
     try:
         connection.execute("PRAGMA foreign_keys=ON")
-    except sqlite3.Error as problem:
+    except FAILURES as problem:
         connection.close()
         raise translated(problem, path) from problem
     return Database(path, connection, writable=writable)
 
 
+def _said(problem: Exception) -> str:
+    """The message of SQLite; where it quotes a damaged schema it may be no text."""
+    if isinstance(problem, UnicodeDecodeError):
+        return problem.object.decode("utf-8", "backslashreplace")
+    return str(problem)
+
+
 def translated(problem: Exception, path: Path | None) -> EcholessError:
     """The error of ours that says what an SQLite error means and what to do."""
-    text = str(problem)
-    if isinstance(problem, UnicodeDecodeError):  # a damaged schema that SQLite quotes
-        text = problem.object.decode("utf-8", "backslashreplace")
+    text = _said(problem)
     where = str(path) if path else "the database in memory"
     if "locked" in text or "busy" in text:
         return StoreLocked(

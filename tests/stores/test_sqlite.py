@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,16 @@ def test_a_damaged_database_is_refused(path: Path) -> None:
     data[100:2000] = b"\xff" * 1900
     path.write_bytes(bytes(data))
     with pytest.raises((ForeignStore, StoreError), match=r"m\.db"):
+        open_store(path)
+
+
+def test_a_damaged_schema_that_is_no_text_is_refused(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = path.read_bytes()
+    assert b"CREATE TABLE marks" in data
+    path.write_bytes(data.replace(b"CREATE TABLE marks", b"CREATE TAB\xc8E marks"))
+    with pytest.raises(ForeignStore, match=r"m\.db is not a readable SQLite database"):
         open_store(path)
 
 

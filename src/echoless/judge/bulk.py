@@ -16,7 +16,6 @@ from echoless.judge.decide import FullJudge
 from echoless.judge.packing import packed
 from echoless.model import Pair, Verdict
 from echoless.tally import Tally
-from echoless.uncollected import uncollected
 
 PROCESSES_FROM: Final = 10_000
 """Pairs from which other processes help. Each needs a second to start, as long as this process
@@ -87,11 +86,10 @@ def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
     Raises:
         EncoderError: The encoder failed.
     """
-    with uncollected():
-        verdicts = judge.judge_all(pairs)
-        if not keeping or not isinstance(judge, Repeatable):
-            return Ruled(verdicts, [])
-        return Ruled(verdicts, judge.consulted(pairs), [packed(verdict) for verdict in verdicts])
+    verdicts = judge.judge_all(pairs)
+    if not keeping or not isinstance(judge, Repeatable):
+        return Ruled(verdicts, [])
+    return Ruled(verdicts, judge.consulted(pairs), [packed(verdict) for verdict in verdicts])
 
 
 def _free() -> int:

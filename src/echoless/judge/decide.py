@@ -22,7 +22,7 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
-from echoless.judge.align import Asked, comparable
+from echoless.judge.align import comparable
 from echoless.judge.case import Case
 from echoless.judge.compare import Comparison, compare
 from echoless.judge.edition import edition
@@ -31,13 +31,13 @@ from echoless.judge.guards import GuardJudge
 from echoless.judge.labels import relabelled, told_apart
 from echoless.judge.meaning import Meaning
 from echoless.judge.naming import differences
-from echoless.judge.reading import reading, reading_of
+from echoless.judge.reading import reading_of
 from echoless.judge.roles import denied
 from echoless.judge.scan import Kind, Token
 from echoless.judge.scorecard import Scorecard, scorecard
 from echoless.judge.settle import settle
 from echoless.judge.surface import surface_difference
-from echoless.judge.weighing import weigh_all
+from echoless.judge.weighing import asked, weigh_all
 from echoless.model import (
     Contradiction,
     Difference,
@@ -145,17 +145,12 @@ class FullJudge:
         verdicts: list[Verdict] = []
         for start in range(0, len(left), _BATCH):
             some = left[start : start + _BATCH]
-            weighed = weigh_all([_asked(*each) for each in some], self._meaning)
+            weighed = weigh_all(
+                [asked((case.a, case.b), case.facts, found, case.known) for case, found in some],
+                self._meaning,
+            )
             verdicts += settle([case for case, _ in some], weighed, self._card)
         return verdicts
-
-
-def _asked(case: Case, found: Comparison) -> Asked:
-    a, b = (
-        reading(memory.content, facts)
-        for memory, facts in zip((case.a, case.b), case.facts, strict=True)
-    )
-    return Asked(a, b, found, case.known)
 
 
 def _asked_about(cases: Iterable[Case], meaning: Meaning) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from echoless.judge.align import Alignment, Asked
+from echoless.judge.align import Alignment
 from echoless.judge.case import Case
 from echoless.judge.compare import compare
 from echoless.judge.decide import FullJudge
@@ -14,9 +14,8 @@ from echoless.judge.facts import Facts
 from echoless.judge.features import NAMES
 from echoless.judge.meaning import Meaning
 from echoless.judge.needed import Needed, needed
-from echoless.judge.reading import reading
 from echoless.judge.scorecard import Scorecard, scorecard
-from echoless.judge.weighing import Weighed, weigh_all
+from echoless.judge.weighing import Weighed, asked, weigh_all
 from echoless.model import Difference, Memory, Pair, Verdict, merges
 
 _TOLD: Final = 0.05
@@ -126,8 +125,7 @@ def _weighed(
     memories: tuple[Memory, Memory], facts: tuple[Facts, Facts], meaning: Meaning | None
 ) -> Weighed:
     """As the judge weighs them: days told from the day of writing are absolute."""
-    a, b = (reading(m.content, told) for m, told in zip(memories, facts, strict=True))
-    return weigh_all([Asked(a, b, compare(*facts), 0.0)], meaning)[0]
+    return weigh_all([asked(memories, facts, compare(*facts))], meaning)[0]
 
 
 def _matched(found: Alignment) -> Iterator[Matched]:

@@ -126,8 +126,8 @@ def turning_difference(a: str, b: str) -> tuple[str, Difference] | None:
 
 @lru_cache(maxsize=16_384)
 def _placed(text: str) -> _Readings:
-    """What only texts of the same words are asked for."""
-    return tuple(read(text, "") for _, _, read in _PLACED)
+    """What only texts of the same words are asked for, and last what someone is and has."""
+    return (*(read(text, "") for _, _, read in _PLACED), being(text, ""))
 
 
 def _moved(a: str, b: str, *, whole: bool) -> tuple[str, Difference] | None:
@@ -138,10 +138,10 @@ def _moved(a: str, b: str, *, whole: bool) -> tuple[str, Difference] | None:
         b: The other.
         whole: Neither says more than the other.
     """
-    for (rule, kind, _), one, other in zip(_PLACED, _placed(a), _placed(b), strict=True):
-        if one != other and ((whole and rule in _ONE_SIDED) or (one and other)):
-            return rule, Difference(kind, one, other)
-    one, other = being(a, ""), being(b, "")
+    (*placed_a, one), (*placed_b, other) = _placed(a), _placed(b)
+    for (rule, kind, _), left, right in zip(_PLACED, placed_a, placed_b, strict=True):
+        if left != right and ((whole and rule in _ONE_SIDED) or (left and right)):
+            return rule, Difference(kind, left, right)
     nouns, others = ({each.rpartition(" ")[0] for each in side} for side in (one, other))
     if one != other and nouns == others:
         return "state-differs", Difference(DifferenceKind.MODALITY, one, other)

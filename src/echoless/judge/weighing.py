@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from echoless.judge.align import Alignment, Asked, align_all, reading_of
 from echoless.judge.compare import Comparison
+from echoless.judge.facts import Facts
 from echoless.judge.features import features
 from echoless.judge.meaning import Meaning
+from echoless.judge.reading import reading
 from echoless.judge.surface import turning_difference
 from echoless.judge.vetoes import Veto, vetoes
+from echoless.model import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,24 @@ class Weighed:
     found: Alignment
     against: tuple[Veto, ...]
     values: tuple[float, ...]
+
+
+def asked(
+    memories: tuple[Memory, Memory],
+    facts: tuple[Facts, Facts],
+    found: Comparison,
+    similarity: float = 0.0,
+) -> Asked:
+    """Two memories as they are weighed, with these facts.
+
+    Args:
+        memories: Both sides.
+        facts: Of each; relative days may have been made absolute.
+        found: Their alignment by words.
+        similarity: Cosine of the texts where there is no encoder but someone knows it, else 0.
+    """
+    a, b = (reading(m.content, told) for m, told in zip(memories, facts, strict=True))
+    return Asked(a, b, found, similarity)
 
 
 def weigh(
@@ -48,17 +69,17 @@ def weigh(
     Raises:
         EncoderError: The encoder failed.
     """
-    asked = Asked(reading_of(text_a), reading_of(text_b), plainly, similarity)
-    return weigh_all([asked], meaning)[0]
+    pair = Asked(reading_of(text_a), reading_of(text_b), plainly, similarity)
+    return weigh_all([pair], meaning)[0]
 
 
-def weigh_all(asked: Sequence[Asked], meaning: Meaning | None) -> list[Weighed]:
+def weigh_all(pairs: Sequence[Asked], meaning: Meaning | None) -> list[Weighed]:
     """Weigh many pairs, in their order: the same as one by one, only sooner.
 
     Raises:
         EncoderError: The encoder failed.
     """
-    return [_weighed(found) for found in align_all(asked, meaning)]
+    return [_weighed(found) for found in align_all(pairs, meaning)]
 
 
 def _weighed(found: Alignment) -> Weighed:

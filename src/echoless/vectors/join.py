@@ -119,6 +119,9 @@ def some_of(hits: Hits, most: int | None) -> tuple[Hits, int]:
     Args:
         hits: By rising j, then i.
         most: Partners before it a row needs (`kept_partners`); None for all.
+
+    Returns:
+        The hits wanted, in the same order, and a number of rows.
     """
     if most is None:
         return hits, 0

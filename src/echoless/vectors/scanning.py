@@ -101,6 +101,9 @@ def crowd_terms(join: Join, most: int | None) -> Floats:
     """The floor of a hit, and the cosine from which partners of a crowd are counted for certain.
 
     Both by what 32 bits lose: a row is passed over only where `before_enough` would do so too.
+
+    Returns:
+        Shape (2,), float32: both inclusive; the second is `NEVER` where all partners are wanted.
     """
     certain = max(DENSE, join.threshold) + (join.threshold - float(join.floor))
     return np.array([join.floor, NEVER if most is None else certain], dtype=np.float32)
