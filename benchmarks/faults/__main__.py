@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
+import io
 import json
 import os
 import pickle
@@ -21,7 +23,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -148,7 +152,7 @@ class Stage:
         ended = run(work, roots=[], scratch=self.scratch, fault=Fault(How.OFF))
         if ended.code != 0:
             raise AssertionError(f"{self.scene} cannot be made: {ended.signal} {ended.said[-800:]}")
-        world: World = pickle.loads(place.read_bytes())  # noqa: S301 - written by ourselves
+        world: World = pickle.loads(place.read_bytes())
         return world
 
     def _restore(self) -> None:
@@ -323,13 +327,14 @@ def _worker(chosen: argparse.Namespace) -> None:
     number, whole = map(int, chosen.part.split("/"))
     mine = [s for s in scenes() if not chosen.only or any(each in str(s) for each in chosen.only)]
     most = None if chosen.points is None else max(1, round(chosen.points / max(1, len(mine))))
-    shared = Path("/dev/shm")  # noqa: S108 - memory: nothing of a test has to reach a disk
+    shared = Path("/dev/shm")
     place = shared if os.access(shared, os.W_OK) else None
     failed = False
+    _warm()
     with tempfile.TemporaryDirectory(dir=place, prefix="echoless-faults-") as base:
         os.environ |= {"ECHOLESS_CACHE_DIR": f"{base}/cache", "ECHOLESS_ENCODER": "none"}
         for scene in mine[number::whole]:
-            draw = random.Random(f"{chosen.seed}/{scene}")  # noqa: S311
+            draw = random.Random(f"{chosen.seed}/{scene}")
             if chosen.fault:
                 _again(scene, Path(base), chosen.fault)
                 continue
@@ -343,6 +348,22 @@ def _worker(chosen: argparse.Namespace) -> None:
     sys.exit(1 if failed else 0)
 
 
+def _warm() -> None:
+    """Loads all modules before any fork: a child would load them anew each time."""
+    with tempfile.TemporaryDirectory() as place, redirect_stdout(io.StringIO()):
+        os.environ |= {"ECHOLESS_CACHE_DIR": f"{place}/cache", "ECHOLESS_ENCODER": "none"}
+        for kind in OWN:
+            for name, case in {**CASES, **READERS}.items():
+                folder = Path(place, kind, name)
+                folder.mkdir(parents=True)
+                _command(case(KINDS[kind], folder, SIZES[0]).arguments)
+    for library in ("apsw", "chromadb", "lancedb", "sqlite_vec"):
+        import_module(library)
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+
+
 def _again(scene: Scene, base: Path, wanted: str) -> None:
     """Repeat one fault and say all about it."""
     stage = Stage(scene, base)
@@ -351,6 +372,11 @@ def _again(scene: Scene, base: Path, wanted: str) -> None:
             ended, problem = stage.point(fault)
             print(f"{scene} · {fault}: exit {ended.code}, signal {ended.signal}\n{ended.said}")
             print(f"verdict: {problem or 'in order'}")
+            if os.environ.get("DBG"):
+                stage._restore()
+                stage._run(stage.world, fault)
+                shutil.rmtree("/tmp/dbgworld", ignore_errors=True)
+                shutil.copytree(stage.folder, "/tmp/dbgworld")
 
 
 def _page(tallies: Sequence[dict[str, object]], seconds: float) -> str:

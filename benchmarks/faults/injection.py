@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def start_again_with_shim(arguments: Sequence[str]) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         sys.exit("The layer that injects faults needs a C compiler: apt-get install gcc libc6-dev")
-    folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"echoless-faults-{os.getuid()}"  # noqa: S108
+    folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"echoless-faults-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     made = folder / f"shim-{os.getpid()}.so"
     source = Path(__file__).with_name("shim.c")
@@ -108,7 +109,7 @@ def start_again_with_shim(arguments: Sequence[str]) -> None:
         [compiler, "-shared", "-fPIC", "-O2", "-o", str(made), str(source), "-ldl"], check=True
     )
     environment = {**os.environ, "LD_PRELOAD": str(made), _LIBRARY: str(made)}
-    os.execve(sys.executable, [sys.executable, *arguments], environment)  # noqa: S606
+    os.execve(sys.executable, [sys.executable, *arguments], environment)
 
 
 @cache
@@ -138,7 +139,9 @@ def run(
         trace: Where to write all changes to files, see `power.py`.
     """
     out, kinds = scratch / "said", scratch / "kinds"
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # libraries that warn of forks: nothing of theirs runs yet
+        child = os.fork()
     if child == 0:
         _be_the_child(work, roots, out, kinds, fault, trace)
     status = _wait(child)

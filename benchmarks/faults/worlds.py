@@ -14,7 +14,6 @@ from echoless import apply, history, open_store
 from echoless.model import Link, Memory, Vector
 from echoless.planning import write_plan
 from echoless.profiles import ActionKind
-from echoless.stores.base import Store
 from echoless.testing.stores import fill, plan_by_hand, state
 
 NEW_TEXT: Final = "The staging server has sixteen gigabytes of memory."

@@ -7,6 +7,8 @@ import decimal
 import json
 import math
 import struct
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -478,3 +480,63 @@ def test_columns_of_milliseconds_hold_the_time_a_memory_is_written_at(microsecon
     for unit in ("ms", "us", "ns"):
         column = time_column("created_at", "stamp", unit)
         assert column.read(column.write(told)) == told
+
+
+# ------------------------------------------------------------------ files a full disk cut short
+
+
+def cut_newest(folder: Path) -> None:
+    """What a full disk leaves of the newest file of data: LanceDB does not notice."""
+    newest = max(folder.rglob("data/*.lance"), key=lambda path: path.stat().st_mtime_ns)
+    newest.write_bytes(newest.read_bytes()[:64])
+
+
+def test_what_cannot_be_read_back_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"lancedb:///{tmp_path}/db#memories"
+    fill(url, [simple(1), simple(2)])
+    read = LanceStore.get
+
+    def cut(store: LanceStore, ids: Sequence[str]) -> Mapping[str, Memory]:
+        cut_newest(tmp_path / "db")
+        return read(store, ids)
+
+    with open_store(url) as store:
+        before = state(store)
+        with store.writing():
+            with monkeypatch.context() as patch:
+                patch.setattr(LanceStore, "get", cut)
+                with pytest.raises(StoreError, match="LanceDB refused"):
+                    store.put([simple(3)])
+            assert state(store) == before
+    with open_store(url) as store:
+        assert state(store) == before
+
+
+_STOPPED = """
+import os, sys
+from pathlib import Path
+from echoless import open_store
+from echoless.testing.stores import simple
+from tests.stores.test_lancedb import cut_newest
+with open_store(sys.argv[1]) as store, store.writing():
+    store.put([simple(3)])
+    cut_newest(Path(sys.argv[2]))
+    os._exit(0)
+"""
+
+
+def test_the_next_writer_goes_back_to_what_can_be_read(tmp_path: Path) -> None:
+    url = f"lancedb:///{tmp_path}/db#memories"
+    fill(url, [simple(1), simple(2)])
+    with open_store(url) as store:
+        before = state(store)
+    subprocess.run([sys.executable, "-c", _STOPPED, url, str(tmp_path / "db")], check=True)
+    with open_store(url) as store:
+        with pytest.raises(StoreError, match="LanceDB refused"):
+            state(store)
+        with store.writing():
+            assert state(store) == before
+    with open_store(url) as store:
+        assert state(store) == before

@@ -46,6 +46,8 @@ _TAKEN: Final = 1_000
 _ROW: Final = "_rowid"
 _SIMPLE: Final = re.compile(r"[0-9A-Za-z_-]{1,64}\Z")
 _VERSION: Final = "lancedb_version_before_last_write"
+_UNFINISHED: Final = "lancedb_version_before_unfinished_write"
+"""Set by the first write of a writer and emptied at its end: what it wrote can be read."""
 
 
 class LanceStore(BesideSidecar):
@@ -266,15 +268,67 @@ class LanceStore(BesideSidecar):
             with exclusive(self._location.sidecar_base), self._sidecar.writing():
                 self._writing, self._noted = True, False
                 try:
+                    self._take_back_what_cannot_be_read()
                     yield
+                    if self._noted:
+                        self.ledger.set_fact(_UNFINISHED, "")
                 finally:
                     self._writing = False
 
     def _must_write(self) -> None:
         super()._must_write()
         if not self._noted:
-            self.ledger.set_fact(_VERSION, str(self.version))
+            version = str(self.version)
+            with self.ledger.transaction():
+                self.ledger.set_fact(_VERSION, version)
+                self.ledger.set_fact(_UNFINISHED, version)
             self._noted = True
+
+    def _take_back_what_cannot_be_read(self) -> None:
+        """Goes back to the last version that can be read, where a writer was stopped.
+
+        LanceDB 0.40 may commit a version whose file a full disk cut short, and say nothing.
+        """
+        unfinished = self.ledger.fact(_UNFINISHED)
+        if not unfinished:
+            return
+        for version in range(self.version, int(unfinished) - 1, -1):
+            if self._readable(version):
+                self._back_to(version)
+                self.ledger.set_fact(_UNFINISHED, "")
+                return
+        raise StoreError(
+            f"{self.url} cannot be read since a write was stopped, nor can version {unfinished} "
+            "before it. Copy the folder before anything else writes to it."
+        )
+
+    def _readable(self, version: int) -> bool:
+        try:
+            with self._speaking():
+                self._table.checkout(version)
+                self._table.to_arrow()
+        except StoreError:
+            return False
+        finally:
+            with self._speaking():
+                self._table.checkout_latest()  # type: ignore[no-untyped-call]
+        return True
+
+    def _back_to(self, version: int) -> None:
+        if self.version != version:
+            with self._speaking():
+                self._table.restore(version)
+
+    @contextmanager
+    def _read_back(self, ids: Sequence[str]) -> Iterator[None]:
+        """Takes the table back to its version before the block where its rows cannot be read."""
+        before = self.version
+        try:
+            yield
+            self.get(ids)
+        except StoreError:
+            self._back_to(before)
+            raise
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Replace or add, all in one version of the table; or nothing, if one cannot be held."""
@@ -284,7 +338,7 @@ class LanceStore(BesideSidecar):
             return
         latest = list({memory.id: memory for memory in memories}.values())
         table = rows.table_of(latest, self._layout, self._schema, self.url)
-        with self._speaking():
+        with self._read_back([memory.id for memory in latest]), self._speaking():
             for batch in rows.batches(table, self._layout, self.url):
                 upsert = self._table.merge_insert(self._layout.id.key)
                 upsert.when_matched_update_all().when_not_matched_insert_all().execute(
@@ -298,11 +352,12 @@ class LanceStore(BesideSidecar):
         if not self._writing or wanted:
             self._must_write()
         there = sorted(self.get(wanted))
-        for start in range(0, len(there), _BATCH):
-            where = self._filter(there[start : start + _BATCH])
-            if where is not None:
-                with self._speaking():
-                    self._table.delete(where)
+        with self._read_back(there):
+            for start in range(0, len(there), _BATCH):
+                where = self._filter(there[start : start + _BATCH])
+                if where is not None:
+                    with self._speaking():
+                        self._table.delete(where)
 
     def united(
         self,
