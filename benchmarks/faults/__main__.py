@@ -372,11 +372,6 @@ def _again(scene: Scene, base: Path, wanted: str) -> None:
             ended, problem = stage.point(fault)
             print(f"{scene} · {fault}: exit {ended.code}, signal {ended.signal}\n{ended.said}")
             print(f"verdict: {problem or 'in order'}")
-            if os.environ.get("DBG"):
-                stage._restore()
-                stage._run(stage.world, fault)
-                shutil.rmtree("/tmp/dbgworld", ignore_errors=True)
-                shutil.copytree(stage.folder, "/tmp/dbgworld")
 
 
 def _page(tallies: Sequence[dict[str, object]], seconds: float) -> str:

@@ -3,7 +3,7 @@
 The model is that of a journalling file system (ext4, XFS, Btrfs, APFS): data that was not
 synchronised may be there, be missing, be torn at a sector, or be there while older data are not;
 names (creating, linking, renaming, removing) become durable in the order they were given, at the
-latest when their folder is synchronised. With `strict`, names may be reordered too, as POSIX allows.
+latest when their folder is synchronised. With `strict`, names may be reordered as POSIX allows.
 Source of the method: Pillai et al., All File Systems Are Not Created Equal, OSDI 2014.
 """
 

@@ -1,4 +1,4 @@
-"""Stores of every kind, small enough to be copied thousands of times, and commands to run on them."""
+"""Stores of every kind, small enough to be copied thousands of times, and commands for them."""
 
 from __future__ import annotations
 
