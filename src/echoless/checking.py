@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from echoless.ledger import Ledger, Mark
 from echoless.model import JsonObject
 from echoless.recovery import hidden_before, marks_of, outdated, recover, release
-from echoless.stores.base import Store
+from echoless.stores.base import LeavesDrafts, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Problem:
     """One thing that is wrong.
 
     Attributes:
-        kind: `interrupted`, `conflict`, `orphan`, `outdated`, `chain`, `ledger` or `file`.
+        kind: `interrupted`, `conflict`, `draft`, `orphan`, `outdated`, `chain`, `ledger` or `file`.
         ids: Runs or memories concerned.
         says: What it is, in one sentence.
         mended: Whether `check` put it right.
@@ -55,6 +56,7 @@ def check(store: Store, *, mend: bool = True) -> Health:
         mend: False only reports and writes nothing.
     """
     problems = list(_interrupted(store, mend=mend))
+    problems += _drafts(store, mend=mend)
     problems += _marks(store, mend=mend)
     problems += _projection(store.ledger)
     problems += _file(store)
@@ -83,6 +85,23 @@ def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
             else:
                 says = f"Run {ended.run} was interrupted; it was {ended.outcome}."
                 yield Problem("interrupted", (ended.run,), says, mended=True)
+
+
+def _drafts(store: Store, *, mend: bool) -> list[Problem]:
+    """Drafts of writers that were stopped hold texts that `purge` should reach."""
+    if not isinstance(store, LeavesDrafts) or not store.leftovers():
+        return []
+    if not mend:
+        return [_draft_problem(store.leftovers(), mended=False)]
+    with store.writing():
+        gone = store.remove_leftovers()
+    return [_draft_problem(gone, mended=True)] if gone else []
+
+
+def _draft_problem(drafts: Sequence[Path], *, mended: bool) -> Problem:
+    names = tuple(draft.name for draft in drafts)
+    says = f"A stopped writer left {', '.join(names)} beside the store"
+    return Problem("draft", names, says + ("; removed." if mended else "."), mended=mended)
 
 
 def _marks(store: Store, *, mend: bool) -> list[Problem]:

@@ -34,6 +34,7 @@ from echoless.model import (
 )
 from echoless.profiles import ActionKind
 from echoless.stores.base import Unites
+from echoless.stores.files import write_new
 from echoless.times import now
 
 FORMAT: Final = 1
@@ -285,21 +286,18 @@ def _preview(text: str) -> str:
 
 
 def write_plan(plan: Plan, path: Path) -> None:
-    """Write the file; an existing one is not overwritten.
+    """Write the file, readable for its owner only; an existing one is not overwritten.
 
     Raises:
         UsageError: The file exists, or its folder does not.
+        StoreError: The disk is full, read-only, or failed.
     """
+    if path.exists():
+        raise UsageError(f"{path} exists. Give the plan another name, or remove that file first.")
+    if not path.parent.is_dir():
+        raise UsageError(f"The plan cannot be written to {path}: there is no folder {path.parent}.")
     text = json.dumps(plan.to_json(), ensure_ascii=True, indent=2) + "\n"
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UsageError(
-            f"{path} exists. Give the plan another name, or remove that file first."
-        ) from None
-    except OSError as problem:
-        raise UsageError(f"The plan cannot be written to {path} ({problem.strerror}).") from problem
+    write_new(path, text.encode("ascii"))
 
 
 def read_plan(path: Path) -> Plan:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from echoless import codec
+from echoless.core import drafts
 from echoless.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.model import Memory, fingerprint
 from echoless.stores.base import Store, together, together_with_ledger
-from echoless.stores.files import Snapshot, replace_bytes
+from echoless.stores.files import speaking_of, write_new
 from echoless.stores.registry import locate, open_store
 from echoless.text import is_blank, unreadable
 from echoless.times import now
 
 FORMATS: Final = ("jsonl", "markdown", "sqlite")
+
+_ONE_FILE: Final = frozenset({"jsonl", "sqlite"})
+"""Kinds of store that are one file, with at most a sidecar: they can be drafted and published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +75,36 @@ def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Tra
 def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -> Transferred:
     """As `transfer`, into a store that is made if it does not exist.
 
-    A refused import leaves no new store behind.
+    A new store is drafted beside its place, compared with the source and then given its name: a
+    refused import leaves nothing, and removes nothing of anybody else.
 
     Args:
         source: Read only.
         url: Where to; see `open_store`.
         skip_invalid: As in `transfer`.
+
+    Raises:
+        UsageError: The source is the target, or a ledger without its store lies at the target.
+        StoreError: The new store does not hold what the source holds.
     """
     scheme, location = locate(url, create=True)
     if source.url == f"{scheme}:///{location}":
         raise UsageError(f"{source.url} cannot be imported into itself. Name another store.")
-    made = not Path(location).exists()
-    try:
-        with open_store(url, create=True) as target:
-            return transfer(source, target, skip_invalid=skip_invalid)
-    except BaseException:
-        if made:
-            _remove(Path(location))
-        raise
+    path = Path(location)
+    if scheme in _ONE_FILE and not path.exists() and path.name.isprintable():
+        return _import_new(source, scheme, path, skip_invalid=skip_invalid)
+    _valid(source.scan(), skip_invalid=skip_invalid)  # refuse before anything is made
+    with open_store(url, create=True) as target:
+        return transfer(source, target, skip_invalid=skip_invalid)
+
+
+def _import_new(source: Store, scheme: str, path: Path, *, skip_invalid: bool) -> Transferred:
+    with _draft(path) as made:
+        with open_store(f"{scheme}:///{made}", create=True) as target:
+            done = transfer(source, target, skip_invalid=skip_invalid)
+        _compare(source, scheme, made, without=done.skipped)
+        _publish(made, path, like=_file_of(source))
+    return replace(done, target=f"{scheme}:///{path}")
 
 
 def _write(source: Store, target: Store, new: Sequence[Memory]) -> int:
@@ -165,8 +180,7 @@ def export(store: Store, path: Path, *, format: str | None = None) -> Transferre
         case "jsonl" | "sqlite":
             return _export_store(store, path, chosen)
         case "markdown":
-            text = markdown(store)
-            replace_bytes(path, text.encode("utf-8"), Snapshot.of(path))
+            write_new(path, markdown(store).encode("utf-8"), like=_file_of(store))
             return Transferred(store.count(), len(list(store.ledger.dump())), {}, str(path))
         case _:
             raise UsageError(f"Unknown format {chosen!r}. Known: {', '.join(FORMATS)}.")
@@ -192,32 +206,65 @@ def _format_of(path: Path) -> str:
 
 
 def _export_store(store: Store, path: Path, scheme: str) -> Transferred:
-    """Fill a new store beside the target, then move it there: no half-written export."""
-    draft = path.with_name(f".{path.name}.export")
-    _remove(draft)
-    try:
-        with open_store(f"{scheme}:///{draft}", create=True) as target, target.writing():
+    """Fill a draft, compare it, give it its name: no half-written export, none over another."""
+    with _draft(path) as made:
+        with open_store(f"{scheme}:///{made}", create=True) as target, target.writing():
             lineage = _write(store, target, [replace(m, native={}) for m in store.scan()])
-        _move(draft, path)
-    finally:
-        _remove(draft)
-    return Transferred(store.count(), lineage, {}, str(path))
+        count = _compare(store, scheme, made)
+        _publish(made, path, like=_file_of(store))
+    return Transferred(count, lineage, {}, str(path))
 
 
-def _move(draft: Path, path: Path) -> None:
-    for suffix in ("", ".echoless"):
-        part = draft.with_name(draft.name + suffix)
-        if part.exists():
-            os.replace(part, path.with_name(path.name + suffix))  # noqa: PTH105
+@contextmanager
+def _draft(path: Path) -> Iterator[Path]:
+    with speaking_of(path), drafts.draft(path) as made:
+        yield made
 
 
-def _remove(draft: Path) -> None:
-    for part in [
-        draft,
-        *(draft.with_name(draft.name + s) for s in (".echoless", "-wal", "-shm")),
-        draft.with_name(f".{draft.name}.lock"),
-    ]:
-        part.unlink(missing_ok=True)
+def _publish(made: Path, path: Path, *, like: Path | None) -> None:
+    """Give a draft its name.
+
+    Raises:
+        StoreError: SQLite could not bring all of it into one file, as on a full disk.
+    """
+    for part in (made, made.with_name(made.name + drafts.SIDECAR)):
+        log = part.with_name(part.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"{path} could not be written whole: its last part stayed in a log. Nothing was "
+                "written there; check the disk and try again."
+            )
+    drafts.publish(made, path, like=like)
+
+
+def _file_of(store: Store) -> Path | None:
+    """The file whose permissions and owner a copy of a store gets."""
+    path = Path(store.url.partition(":///")[2].partition("#")[0].partition("?")[0])
+    return path if path.exists() else None
+
+
+def _compare(store: Store, scheme: str, made: Path, *, without: Iterable[str] = ()) -> int:
+    """Read a copy back, and compare it record by record.
+
+    Returns:
+        Number of memories in it.
+
+    Raises:
+        StoreError: It does not hold what the store holds.
+    """
+    left_out = set(without)
+    with open_store(f"{scheme}:///{made}") as copy:
+        originals = {m.id: m for m in store.scan() if m.id not in left_out}
+        copies = {m.id: m for m in copy.scan()}
+        differing = originals.keys() | copies.keys()
+        wrong = sorted(i for i in differing if originals.get(i) != copies.get(i))
+        if wrong or list(store.ledger.dump()) != list(copy.ledger.dump()):
+            raise StoreError(
+                f"The copy does not hold what {store.url} holds "
+                f"({', '.join(wrong[:5]) or 'lineage differs'}). It was removed; try again when no "
+                "other program writes to the store."
+            )
+    return len(copies)
 
 
 def markdown(store: Store) -> str:
@@ -269,24 +316,4 @@ def backup(store: Store, path: Path) -> Transferred:
     """
     if path.exists():
         raise UsageError(f"{path} exists, and a backup never overwrites. Choose another name.")
-    draft = path.with_name(f".{path.name}.backup")
-    try:
-        made = _export_store(store, draft, "sqlite")
-        with open_store(f"sqlite:///{draft}") as copy:
-            _compare(store, copy)
-        shutil.move(draft, path)
-    finally:
-        _remove(draft)
-    return replace(made, target=str(path))
-
-
-def _compare(store: Store, copy: Store) -> None:
-    originals = {m.id: m for m in store.scan()}
-    copies = {m.id: m for m in copy.scan()}
-    wrong = sorted(i for i in originals.keys() | copies.keys() if originals.get(i) != copies.get(i))
-    if wrong or list(store.ledger.dump()) != list(copy.ledger.dump()):
-        raise StoreError(
-            f"The backup does not hold what {store.url} holds "
-            f"({', '.join(wrong[:5]) or 'lineage differs'}). It was removed; try again when no "
-            "other program writes to the store."
-        )
+    return _export_store(store, path, "sqlite")

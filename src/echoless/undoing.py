@@ -19,7 +19,13 @@ from echoless.recovery import (
     recover,
     reveal,
 )
-from echoless.stores.base import Store, Unrestored, together, together_with_ledger
+from echoless.stores.base import (
+    LeavesDrafts,
+    Store,
+    Unrestored,
+    together,
+    together_with_ledger,
+)
 from echoless.text import content_key
 from echoless.times import instant
 
@@ -310,6 +316,8 @@ def purge(store: Store, runs: list[str] | None = None, *, before: str | None = N
         raise UsageError(f"{before!r} is not a time. Write it like 2026-01-31.")
     with store.writing():
         recover(store)
+        if isinstance(store, LeavesDrafts):
+            store.remove_leftovers()  # they hold texts too
         known = {r.id: r for r in history(store.ledger)}
         chosen = list(known) if runs is None else [_known(run, known) for run in runs]
         old = [r for r in chosen if limit is None or (instant(known[r].started_at) or 0) < limit]

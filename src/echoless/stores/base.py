@@ -347,6 +347,23 @@ class Reports(Protocol):
 
 
 @runtime_checkable
+class LeavesDrafts(Protocol):
+    """The store drafts files beside its own; a writer that was stopped may leave some behind."""
+
+    def leftovers(self) -> Sequence[Path]:
+        """Drafts beside the store; those of living writers too, unless inside `writing()`."""
+        ...
+
+    def remove_leftovers(self) -> Sequence[Path]:
+        """Remove drafts of stopped writers; called inside `writing()`.
+
+        Returns:
+            What was removed.
+        """
+        ...
+
+
+@runtime_checkable
 class RecordsRemovals(Protocol):
     """The store keeps its own record of what was removed, and for which survivor."""
 

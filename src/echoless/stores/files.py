@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,8 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from echoless.core import drafts
 from echoless.database import BUSY_TIMEOUT_SECONDS
-from echoless.errors import EcholessError, StoreError, StoreFull, StoreLocked, StoreReadOnly
+from echoless.errors import (
+    EcholessError,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    UsageError,
+)
 
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -76,31 +85,67 @@ def read_bytes(path: Path) -> bytes:
         raise translated(problem, path) from problem
 
 
+def write_new(path: Path, data: bytes, *, like: Path | None = None) -> None:
+    """Writes a new file: whole or not at all, and never over another one.
+
+    Args:
+        path: The file.
+        data: Its content.
+        like: The file whose permissions and owner it gets; private if None.
+
+    Raises:
+        UsageError: The file is there, or a ledger without its store.
+        StoreFull: No space.
+        StoreReadOnly: The folder may not be written.
+    """
+    with speaking_of(path), drafts.draft(path) as made:
+        made.write_bytes(data)
+        if made.read_bytes() != data:
+            raise StoreError(f"{path} was not kept as written. Nothing was written; try again.")
+        drafts.publish(made, path, like=like)
+
+
+def make_file(path: Path) -> None:
+    """Makes the empty private file of a new store.
+
+    Raises:
+        UsageError: A ledger or journal of another store of that name lies there.
+        StoreReadOnly: The folder may not be written.
+    """
+    try:
+        drafts.refuse_what_is_in_the_way(path)
+    except UsageError:
+        if not path.exists():  # else another process made it meanwhile
+            raise
+    with speaking_of(path):
+        drafts.make_private(path)
+
+
 def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
     """Replace a file atomically: written beside it, synchronised, renamed over it.
 
     Args:
-        path: The file; its permissions are kept.
+        path: The file; its permissions and owner are kept.
         data: New content.
         expected: How the file must look for the replacement to go ahead.
 
     Raises:
         StoreError: Someone changed the file since it was read.
         StoreFull: No space; the old file stands.
-        StoreReadOnly: The file or folder may not be written.
+        StoreReadOnly: The file or folder may not be written, or the owner would lose the file.
     """
     try:
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "file is read-only", str(path))
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=NEW, dir=path.parent)
     except OSError as problem:
         raise translated(problem, path) from problem
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
+            _take_over(file.fileno(), path)
             os.fsync(file.fileno())
-        os.chmod(name, _mode(path))  # noqa: PTH101 - a plain name is at hand
         if Snapshot.of(path) != expected:
             raise StoreError(
                 f"{path} was changed by another program while it was being written. "
@@ -108,31 +153,70 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
             )
         os.replace(name, path)  # noqa: PTH105
     except BaseException as problem:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         if isinstance(problem, OSError):
             raise translated(problem, path) from problem
         raise
-    _sync_folder(path.parent)
+    with speaking_of(path):
+        drafts.synchronise_folder(path.parent)
 
 
-def _mode(path: Path) -> int:
-    """Permissions for the new file: those of the old one, else what the umask leaves."""
-    if path.exists():
-        return path.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
+def _take_over(handle: int, path: Path) -> None:
+    """Give an open new file the owner and the permissions of the file it will replace."""
+    try:
+        old = path.stat()
+    except FileNotFoundError:
+        return  # private, as it was made
+    mode, new = old.st_mode & 0o7777, os.fstat(handle)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
         try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+            os.fchown(handle, old.st_uid, old.st_gid)
+        except PermissionError:
+            raise StoreReadOnly(
+                f"{path} belongs to another user, who would lose it. Write to it as that user "
+                f"(number {old.st_uid}), or take it over with chown; nothing was changed."
+            ) from None
+    os.fchmod(handle, mode)
+
+
+NEW: Final = ".new"
+"""Suffix of the draft of a file that replaces an old one; made and removed under its lock."""
+
+
+def drafts_of(path: Path) -> list[Path]:
+    """Drafts that stopped writers left beside a file. Call under the writer's lock.
+
+    Returns:
+        Files and folders, sorted.
+    """
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\{NEW}")
+    try:
+        names = sorted(other.name for other in path.parent.iterdir())
+    except OSError as problem:
+        raise translated(problem, path) from problem
+    files = [path.with_name(name) for name in names if pattern.fullmatch(name)]
+    return files + drafts.abandoned(path)
+
+
+def remove_drafts(path: Path) -> list[Path]:
+    """Removes what `drafts_of` finds; call under the writer's lock."""
+    found = drafts_of(path)
+    with speaking_of(path):
+        for each in found:
+            if not each.is_dir():
+                each.unlink(missing_ok=True)
+        drafts.remove_abandoned(path)
+    return found
+
+
+@contextmanager
+def speaking_of(path: Path) -> Iterator[None]:
+    """Turns errors of the operating system about a file into ours."""
+    try:
+        yield
+    except OSError as problem:
+        raise translated(problem, path) from problem
 
 
 @contextmanager
@@ -166,6 +250,11 @@ def translated(problem: OSError, path: Path) -> EcholessError:
     if problem.errno in _FULL:
         return StoreFull(
             f"No space is left to write {path}. Free some space and try again; nothing was changed."
+        )
+    if problem.errno == errno.EIO:
+        return StoreError(
+            f"The disk reports an error with {path} ({problem.strerror}). Copy the file to another "
+            "disk before anything else writes to it; nothing was changed."
         )
     if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
         return StoreReadOnly(

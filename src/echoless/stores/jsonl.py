@@ -7,6 +7,7 @@ made by the first write.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,15 +15,18 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from echoless.database import is_sqlite
-from echoless.errors import DuplicateId, ForeignStore, StoreNotFound, StoreReadOnly
+from echoless.errors import DuplicateId, ForeignStore, StoreNotFound, StoreReadOnly, UsageError
 from echoless.model import Memory
 from echoless.stores import files
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import SUFFIX, BesideSidecar, Sidecar
 
 _BOM: Final = b"\xef\xbb\xbf"
+_ENDED: Final = "jsonl_line_that_had_no_end"
+"""Digest of the last line of a file without a final line feed, from the time something followed it:
+when that is gone again, the file ends as before."""
 
 
 class JsonlStore(BesideSidecar):
@@ -34,12 +38,12 @@ class JsonlStore(BesideSidecar):
 
     def __init__(self, path: Path) -> None:
         """Read the file; use `open` or `create`."""
-        self._path = path
+        self._path = real = _real(path)
         self.url = f"jsonl:///{path}"
         self._writing = False
         self._staging = False
         self._reload()
-        self._sidecar = Sidecar(path)
+        self._sidecar = Sidecar(real)
 
     @classmethod
     def open(cls, location: str) -> Self:
@@ -53,9 +57,9 @@ class JsonlStore(BesideSidecar):
     @classmethod
     def create(cls, location: str) -> Self:
         """Open a file, or make an empty one."""
-        path = Path(location)
+        path = _real(Path(location))
         if not path.exists():
-            replace_bytes(path, b"", Snapshot.of(path))
+            files.make_file(path)
         return cls.open(location)
 
     @classmethod
@@ -171,6 +175,15 @@ class JsonlStore(BesideSidecar):
         finally:
             self._staging = False
 
+    def leftovers(self) -> list[Path]:
+        """Drafts that stopped writers left beside the file; call inside `writing()` to be sure."""
+        return files.drafts_of(self._path)
+
+    def remove_leftovers(self) -> list[Path]:
+        """Remove them; inside `writing()`."""
+        self._must_write()
+        return files.remove_drafts(self._path)
+
     def _write(self) -> None:
         data = "".join(self._lines).encode("utf-8")
         replace_bytes(self._path, (_BOM if self._bom else b"") + data, self._snapshot)
@@ -208,6 +221,7 @@ class JsonlStore(BesideSidecar):
     def _insert(self, place: int, line: str) -> None:
         place = min(place, len(self._lines))
         if place and not self._lines[place - 1].endswith("\n"):
+            self.ledger.set_fact(_ENDED, _digest(self._lines[place - 1]))
             self._lines[place - 1] += "\n"
         if place < len(self._lines) and not line.endswith("\n"):
             line += "\n"
@@ -221,7 +235,15 @@ class JsonlStore(BesideSidecar):
                 self._refuse_derived(id_)
             places = {self._places[id_] for id_ in gone}
             self._lines = [line for at, line in enumerate(self._lines) if at not in places]
+            self._end_as_before(gone)
             self._restage()
+
+    def _end_as_before(self, gone: Sequence[str]) -> None:
+        """Take the last line feed away again where only what follows had made it necessary."""
+        ended = self.ledger.fact(_ENDED) if gone and self._lines else None
+        if ended and ended == _digest(self._lines[-1].removesuffix("\n")):
+            self._lines[-1] = self._lines[-1].removesuffix("\n")
+            self.ledger.set_fact(_ENDED, "")
 
     def _restage(self) -> None:
         self._places: dict[str, int] = {}
@@ -238,6 +260,28 @@ class JsonlStore(BesideSidecar):
                 f'Line {self._places[id_] + 1} of {self._path} has no "id", so it can be marked '
                 "but not changed or removed. `echoless import` into a new store gives ids."
             )
+
+
+def _real(path: Path) -> Path:
+    """The file itself where a name is a symbolic link: lock, draft and ledger lie beside it.
+
+    Raises:
+        UsageError: Version 0.1 left a ledger beside the link, and none is beside the file.
+    """
+    if not path.is_symlink():
+        return path
+    real = path.resolve()
+    beside_link, beside_file = (p.with_name(p.name + SUFFIX) for p in (path, real))
+    if beside_link.exists() and not beside_file.exists():
+        raise UsageError(
+            f"{path} is a link to {real}, and its ledger {beside_link} lies beside the link. Move "
+            f"the ledger to {beside_file}, so that every name of the file finds it."
+        )
+    return real
+
+
+def _digest(line: str) -> str:
+    return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _split(text: str) -> list[str]:

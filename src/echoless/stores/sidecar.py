@@ -11,6 +11,7 @@ from threading import RLock
 from typing import Final, Self
 
 from echoless import lineage
+from echoless.core import drafts
 from echoless.database import (
     Database,
     in_memory,
@@ -20,8 +21,9 @@ from echoless.database import (
 )
 from echoless.errors import StoreError
 from echoless.ledger import Ledger
+from echoless.stores.files import speaking_of
 
-SUFFIX: Final = ".echoless"
+SUFFIX: Final = drafts.SIDECAR
 
 
 class Sidecar:
@@ -70,6 +72,9 @@ class Sidecar:
         """Open for writing, made if missing."""
         identity = self.identity
         reader = self._database
+        with speaking_of(self.path):
+            drafts.make_private(self.path, like=self._store)
+            drafts.follow(self.path, self._store)
         writer = open_for_writing(self.path, create=True)
         reader.close()
         try:

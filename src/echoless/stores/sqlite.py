@@ -16,6 +16,7 @@ from typing import ClassVar, Final, NamedTuple, Self
 
 from echoless import lineage
 from echoless.codec import field_to_json, json_text
+from echoless.core import drafts
 from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
 from echoless.errors import (
     BadRecord,
@@ -29,7 +30,7 @@ from echoless.ledger import Ledger
 from echoless.model import Json, Memory
 from echoless.stores import full_text, schema
 from echoless.stores.base import ALL, Prints, Scope
-from echoless.stores.files import file_number
+from echoless.stores.files import file_number, make_file
 from echoless.stores.rows import CODED, COLUMNS, PLAIN, Rows
 from echoless.text import unreadable
 from echoless.times import instant
@@ -77,7 +78,9 @@ class SqliteStore:
     def create(cls, location: str) -> Self:
         """Open a file, or make an empty store where there is none (or an empty file)."""
         path = Path(location)
-        if not path.exists() or path.stat().st_size == 0:
+        if not path.exists():
+            make_file(path)
+        if path.stat().st_size == 0:
             database = open_for_writing(path, create=True)
             try:
                 _migrate(database)
@@ -277,6 +280,14 @@ class SqliteStore:
             yield
         finally:
             self._database, self._writing = reader, False
+
+    def leftovers(self) -> list[Path]:
+        """Drafts that stopped exports left beside the file."""
+        return drafts.abandoned(self._path)
+
+    def remove_leftovers(self) -> list[Path]:
+        """Remove them."""
+        return drafts.remove_abandoned(self._path)
 
     def _open_writer(self) -> Database:
         """Opened by the first write and kept: whoever remembers a text writes again soon."""

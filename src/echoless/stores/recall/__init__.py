@@ -20,7 +20,7 @@ from echoless.ledger import Kept, Ledger, Mark
 from echoless.model import Memory, digest
 from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope
-from echoless.stores.files import exclusive
+from echoless.stores.files import exclusive, make_file
 from echoless.stores.recall import layout, lineage, references, rows, writing
 from echoless.stores.recall.layout import TABLES, Table
 from echoless.stores.sidecar import BesideSidecar, Sidecar
@@ -71,7 +71,9 @@ class RecallStore(BesideSidecar):
     def create(cls, location: str) -> Self:
         """Open a file, or make an empty database where there is none."""
         path, _ = _located(location)
-        if not path.exists() or path.stat().st_size == 0:
+        if not path.exists():
+            make_file(path)
+        if path.stat().st_size == 0:
             database = open_for_writing(path, create=True)
             try:
                 with database.transaction():

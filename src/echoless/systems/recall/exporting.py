@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from echoless.database import table_exists
+from echoless.core import drafts
+from echoless.database import table_exists, translated
 from echoless.errors import StoreError, UsageError
 from echoless.model import Json
-from echoless.stores.files import Snapshot, replace_bytes
+from echoless.stores.files import Snapshot, replace_bytes, speaking_of, write_new
 from echoless.stores.recall import RecallStore
 from echoless.stores.recall.layout import TABLES, columns, quoted
 from echoless.stores.recall.rows import Value, coded, text_of
@@ -100,12 +101,9 @@ def backup(store: RecallStore, folder: Path | None = None) -> tuple[Path, str]:
     place.mkdir(parents=True, exist_ok=True)
     for attempt in range(1_000):
         path = place / (f"{name}-{attempt}.sql" if attempt else f"{name}.sql")
-        try:
-            with path.open("xb") as file:
-                file.write(_encoded(made.text))
-        except FileExistsError:
-            continue
-        return path, made.summary
+        if not path.exists():
+            write_new(path, _encoded(made.text), like=store.path)
+            return path, made.summary
     raise StoreError(f"{place} holds a thousand backups of this second. Nothing was written.")
 
 
@@ -124,9 +122,11 @@ def _copy(store: RecallStore, path: Path) -> str:
     # the ban on writing goes for every file, also for a new one
     store.connection.execute("PRAGMA query_only=OFF")
     try:
-        store.connection.execute("VACUUM INTO ?", (str(path),))
+        with speaking_of(path), drafts.draft(path) as made:
+            store.connection.execute("VACUUM INTO ?", (str(made),))
+            drafts.publish(made, path, like=store.path)
     except sqlite3.Error as problem:
-        raise StoreError(f"{path} cannot be written ({problem}).") from problem
+        raise translated(problem, path) from problem
     finally:
         store.connection.execute("PRAGMA query_only=ON")
     return _summary(manifest)

@@ -1,0 +1,264 @@
+"""New files that appear whole or not at all: drafted beside their place, never over another file.
+
+A draft is a folder of its own, `.NAME.RANDOM.draft`, which only its owner may read. What is made in
+it gets its name by a hard link, which fails where the name is taken: of several processes that make
+one file, one wins. A process removes only its own drafts, and those whose process is gone.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from echoless.errors import StoreLocked, UsageError
+
+SIDECAR: Final = ".echoless"
+BESIDE: Final = (SIDECAR, "-wal", "-journal")
+"""Suffixes of files that belong to a store and may hold the only copy of something."""
+
+_DRAFT: Final = ".draft"
+_MAKING: Final = ".making"
+_ALIVE: Final = "alive.lock"
+_NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_PRIVATE: Final = 0o600
+
+
+@contextmanager
+def draft(target: Path) -> Iterator[Path]:
+    """Makes a folder for the draft of a new file, and removes it at the end.
+
+    Args:
+        target: The file to be; the draft lies beside it, so that both are on one file system.
+
+    Yields:
+        Where to make the file: the same name inside the draft's folder.
+
+    Raises:
+        UsageError: Something that belongs to a store of this name is in the way.
+        StoreLocked: Another process writes under this name.
+        OSError: The folder cannot be made.
+    """
+    remove_abandoned(target)
+    refuse_what_is_in_the_way(target)
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_MAKING, dir=target.parent))
+    try:
+        alive = FileLock(folder / _ALIVE)
+        alive.acquire(blocking=False)
+        folder = folder.rename(folder.with_suffix(_DRAFT))  # no one saw it without its lock
+        yield folder / target.name
+        alive.release()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def publish(made: Path, target: Path, *, like: Path | None = None) -> None:
+    """Gives a draft its name, with what belongs to it, and makes both durable.
+
+    The sidecar goes first: whoever finds the file finds all of it.
+
+    Args:
+        made: The file in its draft.
+        target: Its name.
+        like: The file whose permissions and owner the new one gets; private if None.
+
+    Raises:
+        UsageError: The name was taken meanwhile; nothing was overwritten.
+        OSError: The disk failed; nothing is left under the name.
+    """
+    parts = [(made.with_name(made.name + s), target.with_name(target.name + s)) for s in (SIDECAR,)]
+    parts = [(part, name) for part, name in parts if part.exists()] + [(made, target)]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for part, name in parts:
+            give_mode(part, like)
+            _synchronise(part)
+            _name(part, name)
+            done.append((part, name))
+        synchronise_folder(target.parent)
+    except BaseException as problem:
+        for part, name in done:
+            _take_back(part, name)
+        if isinstance(problem, FileExistsError):
+            raise UsageError(
+                f"{problem.filename2 or target} was made by another process meanwhile. Nothing "
+                "was overwritten; choose another name, or remove that file first."
+            ) from problem
+        raise
+
+
+def _name(part: Path, name: Path) -> None:
+    """Links a draft to its name; where there are no hard links, an empty file holds the place."""
+    try:
+        os.link(part, name)
+    except OSError as problem:
+        if problem.errno not in _NO_LINKS:
+            raise
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
+        part.replace(name)
+
+
+def _take_back(part: Path, name: Path) -> None:
+    """Removes a name again if it is still that of our draft."""
+    with suppress(OSError):
+        if not part.exists() or part.samefile(name):
+            name.unlink()
+
+
+def _synchronise(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def synchronise_folder(folder: Path) -> None:
+    """Makes names in a folder durable, where the system can; a disk that fails is told.
+
+    Raises:
+        OSError: The disk failed.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return  # a folder that may not be read cannot be synchronised
+    try:
+        os.fsync(handle)
+    except OSError as problem:
+        if problem.errno in {errno.EIO, errno.ENOSPC, errno.EDQUOT}:
+            raise
+    finally:
+        os.close(handle)
+
+
+# ------------------------------------------------------------------ what is in the way
+
+
+def refuse_what_is_in_the_way(target: Path) -> None:
+    """Refuses to make a file beside what belongs to another of its name.
+
+    Args:
+        target: The file to be.
+
+    Raises:
+        UsageError: A ledger or journal lies there.
+        StoreLocked: Another process holds the lock of that name.
+    """
+    for suffix in BESIDE:
+        beside = target.with_name(target.name + suffix)
+        if os.path.lexists(beside) and not target.exists():
+            raise UsageError(
+                f"{beside} is there without its store {target.name}. It may hold the only copy of "
+                "deleted memories. Move it to its store, or choose another name."
+            )
+    lock = target.with_name(f".{target.name}.lock")
+    if lock.exists() and is_held(lock):
+        raise StoreLocked(
+            f"Another process writes to {target}. Wait for it to end and try again; nothing was "
+            "changed."
+        )
+
+
+def is_held(lock: Path) -> bool:
+    """Whether another process holds a lock file."""
+    probe = FileLock(lock)
+    try:
+        probe.acquire(blocking=False)
+    except (Timeout, OSError):
+        return True
+    probe.release()
+    return False
+
+
+# ------------------------------------------------------------------ drafts left behind
+
+
+def abandoned(target: Path) -> list[Path]:
+    """Drafts of a file whose process is gone; sorted."""
+    pattern = f".{_literal(target.name)}.*{_DRAFT}"
+    try:
+        folders = sorted(p for p in target.parent.glob(pattern) if p.is_dir())
+    except OSError:
+        return []
+    return [folder for folder in folders if not is_held(folder / _ALIVE)]
+
+
+def remove_abandoned(target: Path) -> list[Path]:
+    """Removes drafts whose process is gone, and a ledger that such a process had just published.
+
+    Returns:
+        The drafts.
+    """
+    gone = abandoned(target)
+    for folder in gone:
+        for suffix in (SIDECAR,):
+            part = folder / (target.name + suffix)
+            name = target.with_name(target.name + suffix)
+            if not target.exists() and part.exists() and name.exists():
+                _take_back(part, name)
+        shutil.rmtree(folder, ignore_errors=True)
+    return gone
+
+
+def _literal(name: str) -> str:
+    """A name as a glob pattern that matches only itself."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+# ------------------------------------------------------------------ permissions
+
+
+def give_mode(path: Path, like: Path | None) -> None:
+    """Gives a file the permissions and the owner of another; private where that cannot be told.
+
+    Args:
+        path: The file.
+        like: The other; for a folder its permissions for files; None makes the file private.
+    """
+    if like is None or not like.exists():
+        path.chmod(_PRIVATE)
+        return
+    wanted = like.stat()
+    path.chmod(_PRIVATE)  # before another may own it
+    mode = wanted.st_mode & 0o666 | _PRIVATE
+    try:
+        if (path.stat().st_uid, path.stat().st_gid) != (wanted.st_uid, wanted.st_gid):
+            os.chown(path, wanted.st_uid, wanted.st_gid)
+    except PermissionError:
+        mode = _PRIVATE  # its group would be another one than that of the store
+    path.chmod(mode)
+
+
+def make_private(path: Path, like: Path | None = None) -> None:
+    """Makes an empty file with the permissions of another from its first byte on, if there is none.
+
+    Args:
+        path: The new file.
+        like: As in `give_mode`.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
+    except FileExistsError:
+        return
+    give_mode(path, like)
+
+
+def follow(path: Path, like: Path) -> None:
+    """Gives a file the permissions and the owner of what it belongs to, where they differ."""
+    if not like.exists():
+        return
+    wanted, now = like.stat(), path.stat()
+    mode = wanted.st_mode & 0o666 | _PRIVATE
+    if (now.st_mode & 0o777, now.st_uid, now.st_gid) != (mode, wanted.st_uid, wanted.st_gid):
+        try:
+            give_mode(path, like)
+        except PermissionError:
+            return  # it belongs to another user, who decides who may read it
