@@ -22,6 +22,8 @@ _ALIKE: Final = 3
 """Letters at the beginning in common from which two words of one key are forms of one word."""
 
 _IN_LIST: Final = "("
+_LONGEST: Final = 64
+"""Words a label has at most: what is longer is no label."""
 _PLAIN: Final = ":"
 
 Label: TypeAlias = tuple[str, ...]
@@ -92,9 +94,13 @@ def _labelled(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
 
 
 def _start(tokens: Sequence[Token], opening: int) -> int:
-    """Where the label begins that ends before a token; `AWS (Amazon):` is one."""
+    """Where the label begins that ends before a token; `AWS (Amazon):` is one.
+
+    Looked for among a bounded number of words: without it 5,000 brackets took 9.6 seconds.
+    """
     at, closed = opening - 1, ")" in tokens[opening].mark
-    while at and (not _begins(tokens[at]) or (closed and "(" in tokens[at].mark)):
+    first = max(0, opening - _LONGEST)
+    while at > first and (not _begins(tokens[at]) or (closed and "(" in tokens[at].mark)):
         at -= 1
     return at
 
