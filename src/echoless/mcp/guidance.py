@@ -71,7 +71,8 @@ def review_memories(
 
 def instructions(desk: Desk) -> str:
     """What a client tells its agent about this server."""
-    return INSTRUCTIONS + (READ_ONLY if desk.read_only else "")
+    where = "".join(f"{sentence}\n" for sentence in desk.destinations)
+    return INSTRUCTIONS + where + (READ_ONLY if desk.read_only else "")
 
 
 def prompts() -> list[Prompt]:
