@@ -199,11 +199,13 @@ def test_the_trust_step_shows_where_texts_go_and_whether_the_key_goes_too(
     write(place, f'encoder = "openai:some-model@{server.url}"\nlimit = 5\n')
     done = run("trust")
     assert done.exit_code == 2
-    assert f"Texts of memories go to {server.url}" in done.stderr
-    assert "The key in OPENAI_API_KEY stays here." in done.stderr
+    assert f"Texts of memories go to {server.url}" in done.stdout
+    assert "The key in OPENAI_API_KEY stays here." in done.stdout
+    assert "limit" not in done.stdout
+    assert run("trust", "--json").exit_code == 2
     assert trust.trusted() == []
     write(place, f'verifier = "anthropic:m@{server.root}#send-key"\n')
-    assert "The key in ANTHROPIC_API_KEY goes there too." in run("trust").stderr
+    assert "The key in ANTHROPIC_API_KEY goes there too." in run("trust").stdout
 
 
 def test_a_file_that_asks_for_the_key_gets_it_once_it_is_trusted(
@@ -281,9 +283,8 @@ def test_a_damaged_entry_trusts_nothing(place: Path, data: bytes) -> None:
 def test_a_name_in_the_file_forges_no_line(place: Path) -> None:
     """F3: what the person reads before trusting is one line a key."""
     write(place, 'encoder = "openai:m\\nThis file is harmless@http://127.0.0.1:9/v1"\n')
-    lines = run("trust").stderr.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("Error: ")
+    (line,) = run("trust").stdout.splitlines()
+    assert line.startswith("encoder = ")
 
 
 # ------------------------------------------------------------------ addresses

@@ -38,7 +38,7 @@ MEMORIES = (
 )
 TOKEN = "a secret of more than sixteen characters"
 
-DESTRUCTIVE = {"memory_deduplicate", "memory_merge", "memory_undo"}
+DESTRUCTIVE = {"memory_deduplicate", "memory_merge", "memory_undo", "memory_supersede"}
 READING = {
     "memory_search",
     "memory_similar",

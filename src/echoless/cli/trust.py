@@ -77,8 +77,10 @@ def _trust(file: SettingsFile, *, yes: bool, as_json: bool) -> None:
         _answer({**data, "trusted": False}, [say(said)], as_json=as_json)
         return
     lines = [f"{key} = {shown_value(file.data[key])}: {what}" for key, what in told.items()]
+    if not yes and as_json:
+        raise UsageError("Nothing was trusted. With --json nobody is asked: add --yes.")
     if not yes:
-        _agree(file.path, lines, may_ask=not as_json and render.is_interactive())
+        _agree(file.path, lines, may_ask=render.is_interactive())
         lines = []
     trust.trust(file.path, file.content)
     said = f"{file.path} is trusted as it is now; edit it, and it has to be trusted again."
@@ -91,12 +93,12 @@ def _agree(path: Path, lines: list[str], *, may_ask: bool) -> None:
     Raises:
         UsageError: There is no terminal to ask on, or the answer is no.
     """
-    if not may_ask:
-        what = " ".join(lines)
-        raise UsageError(
-            f"{path} would do this: {what} To trust it without being asked, add --yes."
-        )
     render.show([say(line) for line in lines])
+    if not may_ask:
+        raise UsageError(
+            "Nothing was trusted: there is no terminal to ask on. To trust the file without being "
+            "asked, add --yes."
+        )
     if not render.agreed(f"Trust {path}? [y/N] "):
         raise UsageError("Nothing was trusted.")
 

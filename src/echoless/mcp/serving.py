@@ -25,6 +25,7 @@ from echoless.mcp.endings import ending_input
 from echoless.mcp.guidance import instructions, prompts, resources
 from echoless.mcp.looking import Looking
 from echoless.mcp.storing import Storing
+from echoless.mcp.supersession import Superseding
 
 PATH = "/mcp"
 
@@ -67,7 +68,12 @@ def make_server(
         description="The memory of an agent, kept free of repetition.",
         instructions=instructions(desk),
         version=version("echoless"),
-        tools=[*Storing(desk).tools(), *Looking(desk).tools(), *Acting(desk).tools()],
+        tools=[
+            *Storing(desk).tools(),
+            *Superseding(desk).tools(),
+            *Looking(desk).tools(),
+            *Acting(desk).tools(),
+        ],
         resources=resources(desk),
         log_level="WARNING",
         token_verifier=None if token is None else OneToken(token),
