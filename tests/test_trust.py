@@ -244,6 +244,22 @@ def test_the_same_content_elsewhere_is_not_trusted(place: Path, tmp_path: Path) 
         layered(Choices(), folder=other, environment={})
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_a_link_in_a_stranger_s_folder_to_a_trusted_file_is_not_trusted(
+    place: Path, tmp_path: Path
+) -> None:
+    """F3: ./model of the trusted file would be the stranger's ./model."""
+    file = write(place, 'encoder = "model2vec:./model"\n')
+    trust.trust(file, file.read_bytes())
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "echoless.toml").symlink_to(file)
+    with pytest.raises(InputError, match="is not trusted,"):
+        layered(Choices(), folder=other, environment={})
+    (tmp_path / "same").symlink_to(place)
+    assert layered(Choices(), folder=tmp_path / "same", environment={}).encoder
+
+
 def test_trusted_files_are_listed_and_forgotten(place: Path) -> None:
     """F3: the person can look at what was trusted, and take it back."""
     file = write(place, 'encoder = "model2vec:./model"\n')

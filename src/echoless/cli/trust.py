@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, say
+from echoless.cli.document import Block, say, visible
 from echoless.cli.options import examples, json_option
 from echoless.core import trust
 from echoless.errors import InputError, UsageError
@@ -58,7 +58,7 @@ def trust_command(
 
 def _path(file: Path | None) -> Path:
     path = file or Path(CONFIG_FILE)
-    return path.resolve() / CONFIG_FILE if path.is_dir() else path.resolve()
+    return trust.place_of(path / CONFIG_FILE if path.is_dir() else path)
 
 
 def _read(path: Path) -> SettingsFile:
@@ -99,7 +99,7 @@ def _agree(path: Path, lines: list[str], *, may_ask: bool) -> None:
             "Nothing was trusted: there is no terminal to ask on. To trust the file without being "
             "asked, add --yes."
         )
-    if not render.agreed(f"Trust {path}? [y/N] "):
+    if not render.agreed(visible(f"Trust {path}? [y/N] ")):
         raise UsageError("Nothing was trusted.")
 
 

@@ -25,7 +25,7 @@ class Trusted:
     """A file that was trusted once.
 
     Attributes:
-        path: Where it lies, without links.
+        path: Where it lies, see `place_of`.
         digest: SHA-256 of what it held then, in hexadecimal digits.
     """
 
@@ -42,6 +42,15 @@ def config_folder() -> Path:
     return Path(user_config_dir("echoless", appauthor=False))
 
 
+def place_of(path: Path) -> Path:
+    """Where a file lies: its folder without links, and its own name, which may be one.
+
+    A link in a stranger's folder to a file one trusts is the stranger's: relative names in that
+    file would mean what lies in the stranger's folder.
+    """
+    return path.absolute().parent.resolve() / path.name
+
+
 def is_trusted(path: Path, content: bytes) -> bool:
     """Whether a file of this path and exactly this content was trusted."""
     wanted = _entry(path, content)
@@ -50,7 +59,7 @@ def is_trusted(path: Path, content: bytes) -> bool:
 
 def was_trusted(path: Path) -> bool:
     """Whether a file of this path was trusted with any content."""
-    name = str(path.resolve())
+    name = str(place_of(path))
     return any(each.path == name for each in trusted())
 
 
@@ -80,7 +89,7 @@ def distrust(path: Path) -> int:
     Returns:
         How many contents of it were trusted.
     """
-    name = str(path.resolve())
+    name = str(place_of(path))
     gone = [each for each in trusted() if each.path == name]
     for each in gone:
         _file(each).unlink(missing_ok=True)
@@ -101,7 +110,7 @@ def _entries() -> Iterator[Trusted]:
 
 
 def _entry(path: Path, content: bytes) -> Trusted:
-    return Trusted(str(path.resolve()), sha256(content).hexdigest())
+    return Trusted(str(place_of(path)), sha256(content).hexdigest())
 
 
 def _file(entry: Trusted) -> Path:
