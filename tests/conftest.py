@@ -10,4 +10,5 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ECHOLESS_DATA_DIR", str(tmp_path_factory.mktemp("data")))
         patch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path_factory.mktemp("config")))
         yield

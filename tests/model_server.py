@@ -99,6 +99,8 @@ class ModelServer(ThreadingHTTPServer):
         seen: Bodies of chats and messages, in order.
         embedded: Texts of each request for embeddings.
         keys: Path and key of each request; an empty text for none.
+        headers: All headers of each request.
+        redirect: Status and address with which every request is answered.
     """
 
     daemon_threads = True
@@ -110,6 +112,8 @@ class ModelServer(ThreadingHTTPServer):
         self.seen: list[Body] = []
         self.embedded: list[list[str]] = []
         self.keys: list[tuple[str, str]] = []
+        self.headers: list[dict[str, str]] = []
+        self.redirect: tuple[int, str] | None = None
         self.lock = Lock()
 
     @property
@@ -152,6 +156,15 @@ class _Handler(BaseHTTPRequestHandler):
         key = self.headers["x-api-key"] or self.headers["authorization"] or ""
         with self.server.lock:
             self.server.keys.append((self.path, key.removeprefix("Bearer ")))
+            self.server.headers.append(dict(self.headers.items()))
+            if self.server.redirect is not None:
+                status, target = self.server.redirect
+                self.send_response(status)
+                self.send_header("location", target)
+                self.send_header("content-length", "0")
+                self.end_headers()
+                self.close_connection = True
+                return
             act = self._next(body)
         sent = act()
         status, answer, headers = self._rendered(sent, body)

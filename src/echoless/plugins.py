@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from echoless.core.destination import without_userinfo
 from echoless.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,11 +65,14 @@ def made(
     name, one = name.strip().lower(), kind[:-1]
     if name in without:
         if argument:
-            raise UsageError(f"The {one} {name!r} takes no argument: {argument!r}.")
+            raise UsageError(
+                f"The {one} {name!r} takes no argument: {without_userinfo(argument)!r}."
+            )
         return name, None
     if name not in names(kind):
         known = ", ".join((*without, *names(kind)))
-        raise UsageError(f"Unknown {one} {spec!r}. Known: {known}; {hint}.")
+        shown = without_userinfo(spec)
+        raise UsageError(f"Unknown {one} {shown!r}. Known: {known}; {hint}.")
     make = load(kind, name)
     if not callable(make):
         raise UsageError(f"The {one} {name!r} is not a callable; its package is broken.")

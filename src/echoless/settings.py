@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from echoless.profiles import (
     Profile,
     profile_named,
 )
+from echoless.settings_file import CONFIG_FILE, read_settings_file, shown_value
 from echoless.text import TEXT_VERSION
 from echoless.times import instant
 
@@ -36,7 +36,12 @@ ORDERS: Final = (
     "most_important",
     "recall",
 )
-CONFIG_FILE: Final = "echoless.toml"
+NO_CONFIG: Final = "ECHOLESS_NO_CONFIG"
+"""The variable with which a person has no `echoless.toml` read at all."""
+
+_OFF: Final = frozenset({"0", "no", "off", "false"})
+_LONGEST_NUMBER: Final = 15
+"""Digits of a number in the environment; anything longer is a mistake, or meant to do harm."""
 
 LOCALES: Final = ("en", "de", "ja")
 """Languages of the prompts, the default first."""
@@ -257,17 +262,30 @@ def layered(
 ) -> Choices:
     """Flags over environment (`ECHOLESS_PROFILE`, `ECHOLESS_ENCODER`, …) over `echoless.toml`.
 
+    What could send texts, load a model or cost money is taken from the file only if the person
+    trusted it as it is (`echoless trust`); see `settings_file`.
+
     Args:
         flags: The strongest layer.
         folder: Where to look for `echoless.toml`; the current folder by default.
-        environment: The process environment by default.
+        environment: The process environment by default; with `ECHOLESS_NO_CONFIG` in it the file
+            is not read.
 
     Raises:
-        InputError: The file is not valid TOML or holds an unknown key.
+        InputError: The file is not valid TOML, holds an unknown key, or one that counts and needs
+            trust it does not have.
         UsageError: A value in the environment is not of its kind.
     """
-    from_environment = _from_environment(os.environ if environment is None else environment)
-    return flags.over(from_environment).over(_from_file((folder or Path()) / CONFIG_FILE))
+    found = os.environ if environment is None else environment
+    chosen = flags.over(_from_environment(found))
+    if found.get(NO_CONFIG, "0").lower() not in _OFF:
+        return chosen
+    file = read_settings_file((folder or Path()) / CONFIG_FILE)
+    if file is None:
+        return chosen
+    choices_of(file.data, str(file.path))  # what is no setting is said first, trusted or not
+    named = {f.name for f in fields(Choices) if getattr(chosen, f.name) is not None}
+    return chosen.over(choices_of(file.obeyed(beside=named), str(file.path)))
 
 
 def _from_environment(environment: Mapping[str, str]) -> Choices:
@@ -276,7 +294,7 @@ def _from_environment(environment: Mapping[str, str]) -> Choices:
         value = environment.get(f"ECHOLESS_{name.upper()}")
         if value is not None:
             found[name] = _typed(name, value)
-    return _choices(found, "the environment")
+    return choices_of(found, "the environment")
 
 
 def _typed(name: str, value: str) -> Json:
@@ -284,7 +302,8 @@ def _typed(name: str, value: str) -> Json:
         case "threshold" | "detector":
             return value.split(",")
         case "limit" | "questions" | "workers" | "requests_a_minute" | "tokens_a_minute":
-            if not value.isdecimal():
+            if not value.isdecimal() or len(value) > _LONGEST_NUMBER:
+                value = value if len(value) <= 40 else f"{value[:39]}…"
                 raise UsageError(f"ECHOLESS_{name.upper()} must be a whole number, not {value!r}.")
             return int(value)
         case "most_cost" | "price_in" | "price_out" | "timeout":
@@ -295,24 +314,21 @@ def _typed(name: str, value: str) -> Json:
                     f"ECHOLESS_{name.upper()} must be a number, not {value!r}."
                 ) from None
         case "semantic" | "cache":
-            return value.lower() not in {"0", "no", "off", "false"}
+            return value.lower() not in _OFF
         case _:
             return value
 
 
-def _from_file(path: Path) -> Choices:
-    if not path.is_file():
-        return Choices()
-    try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise InputError(
-            f"{path} is not valid TOML ({problem}). Mend it or remove it."
-        ) from problem
-    return _choices(data, str(path))
+def choices_of(data: Mapping[str, Json], source: str) -> Choices:
+    """Choices from the values of a file or of the environment, by key.
 
+    Args:
+        data: Values by key.
+        source: Where they stand, for messages.
 
-def _choices(data: Mapping[str, Json], source: str) -> Choices:
+    Raises:
+        InputError: A key is unknown, or its value of a wrong kind or size.
+    """
     kinds: dict[str, type | tuple[type, ...]] = {
         "threshold": (list, str, int, float),
         "detector": (list, str),
@@ -332,17 +348,27 @@ def _choices(data: Mapping[str, Json], source: str) -> Choices:
     made: dict[str, Json] = {}
     for key, value in data.items():
         if key not in known:
+            shown = shown_value(key)
             raise InputError(
-                f"{source} has the unknown key {key!r}. Known: {', '.join(sorted(known))}."
+                f"{source} has the unknown key {shown}. Known: {', '.join(sorted(known))}."
             )
         kind = kinds.get(key, str)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise InputError(f"{source}: {key!r} has the wrong kind of value {value!r}.")
+            raise InputError(f"{source}: {key!r} has the wrong kind of value {shown_value(value)}.")
+        if any(_too_large(each) for each in (value if isinstance(value, list) else [value])):
+            raise InputError(f"{source}: {key!r} holds a number that is too large, or a list.")
         made[key] = value
     detectors = tuple(_listed(made.pop("detector", None))) or None
     written = _listed(made.pop("threshold", None))
     thresholds = tuple(f"{_WHERE_IT_FITS}{each}" for each in written) or None
     return Choices(threshold=thresholds, detector=detectors, **made)  # type: ignore[arg-type]
+
+
+def _too_large(value: Json) -> bool:
+    """Whether it is a number nobody means, or nested where a plain value belongs."""
+    if isinstance(value, int):
+        return abs(value) >= 10**_LONGEST_NUMBER
+    return isinstance(value, list | dict)
 
 
 def _listed(value: Json) -> list[str]:

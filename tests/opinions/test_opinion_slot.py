@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from echoless import Memory, audit, find, open_store, plan
 from echoless.auditing import findings_json
 from echoless.cli.main import main
+from echoless.core.trust import trust
 from echoless.errors import UsageError, VerifierError
 from echoless.findings import Findings
 from echoless.judging import Question, judge_pairs
@@ -338,6 +339,7 @@ def test_verifier_and_questions_are_settings_and_part_of_the_digest(tmp_path: Pa
     assert resolve(Choices(verifier="openai:m")).digest != plain.digest
     assert resolve(Choices(questions=7)).digest != plain.digest
     (tmp_path / "echoless.toml").write_text('verifier = "cross-encoder:m"\nquestions = 9\n')
+    trust(tmp_path / "echoless.toml", (tmp_path / "echoless.toml").read_bytes())
     chosen = resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_QUESTIONS": "8"}))
     assert (chosen.verifier, chosen.questions) == ("cross-encoder:m", 8)
     with pytest.raises(UsageError, match="--questions must be a whole number from 1, not 0"):
@@ -441,6 +443,7 @@ def test_how_a_model_is_asked_is_a_setting_and_only_what_changes_results_is_in_t
     plain = resolve(Choices())
     assert plain.limits == Limits()
     (tmp_path / "echoless.toml").write_text("workers = 2\nprice_in = 1\nprice_out = 4.5\n")
+    trust(tmp_path / "echoless.toml", (tmp_path / "echoless.toml").read_bytes())
     environment = {"ECHOLESS_REQUESTS_A_MINUTE": "30", "ECHOLESS_TIMEOUT": "2.5"}
     chosen = resolve(layered(Choices(workers=3), folder=tmp_path, environment=environment))
     assert chosen.limits == Limits(

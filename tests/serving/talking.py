@@ -38,7 +38,7 @@ MEMORIES = (
 )
 TOKEN = "a secret of more than sixteen characters"
 
-DESTRUCTIVE = {"memory_deduplicate", "memory_merge", "memory_undo"}
+DESTRUCTIVE = {"memory_deduplicate", "memory_merge", "memory_undo", "memory_supersede"}
 READING = {
     "memory_search",
     "memory_similar",
@@ -153,7 +153,7 @@ def talk(store: Path | str, story: Callable[[Agent], Awaitable[None]], **options
 
 def environment(**more: str) -> dict[str, str]:
     """That of the tests, without any setting of echoless but the folders."""
-    kept = {"ECHOLESS_CACHE_DIR", "ECHOLESS_DATA_DIR"}
+    kept = {"ECHOLESS_CACHE_DIR", "ECHOLESS_CONFIG_DIR", "ECHOLESS_DATA_DIR"}
     found = {k: v for k, v in os.environ.items() if k in kept or not k.startswith("ECHOLESS_")}
     return {**found, **more}
 

@@ -86,6 +86,9 @@ def test_tools_that_read_change_not_one_byte(notes: Path, place: Path) -> None:
         await agent.call("memory_history")
         await agent.call("memory_deduplicate")
         await agent.call("memory_merge", keep="m-5", remove="m-6")
+        text = "The database listens on port 6000."
+        shown = await agent.call("memory_supersede", text=text, namespace="work")
+        assert shown["plan_id"]
         assert agent.called == {*READING, *DESTRUCTIVE} - {"memory_undo"}
 
     talk(notes, story)
@@ -130,6 +133,10 @@ def test_a_server_that_only_reads_shows_previews_and_carries_nothing_out(
             assert tool.annotations.destructive_hint is False
         preview = await agent.call("memory_deduplicate")
         said = await agent.refused("memory_deduplicate", plan_id=preview["plan_id"])
+        assert "--read-only" in said
+        text = "The database listens on port 6000."
+        shown = await agent.call("memory_supersede", text=text, namespace="work")
+        said = await agent.refused("memory_supersede", plan_id=shown["plan_id"])
         assert "--read-only" in said
         assert "Unknown tool" in await agent.refused("memory_remember", text="A fact.")
 
@@ -300,13 +307,16 @@ def test_an_update_is_stored_beside_the_older_value_or_in_its_place(notes: Path)
             key="staging",
         )
         assert again == answer
-        newer = await agent.call(
-            "memory_remember",
-            text="The staging server has 32 GB of memory.",
-            namespace="home",
-            supersede=True,
-        )
-        assert (newer["answer"], newer["old"]) == ("updates", answer["id"])
+        newer = "The staging server has 32 GB of memory."
+        shown = await agent.call("memory_supersede", text=newer, namespace="home")
+        assert (shown["answer"], shown["old"]) == ("updates", answer["id"])
+        assert (shown["dry_run"], shown["run"], shown["hidden"]) == (True, "", "")
+        hits = (await agent.call("memory_search", query="staging server memory"))["hits"]
+        assert answer["id"] in [hit["id"] for hit in hits]
+        done = await agent.call("memory_supersede", plan_id=shown["plan_id"])
+        assert (done["answer"], done["old"]) == ("updates", answer["id"])
+        assert done["run"]
+        assert done["hidden"]
         hits = (await agent.call("memory_search", query="staging server memory"))["hits"]
         assert answer["id"] not in [hit["id"] for hit in hits]
 

@@ -40,6 +40,9 @@ async def _whole_story(agent: Agent) -> None:
     new = await call("memory_remember", text="The office cat is called Minou.", namespace="home")
     assert new["answer"] == "admitted"
 
+    shown = await call("memory_supersede", text="Ten chairs stand in the attic.")
+    assert (shown["dry_run"], shown["plan_id"]) == (True, None)
+
     pairs = (await call("memory_consolidate", advice=["merge"]))["pairs"]
     merge = next(pair["merge"] for pair in pairs if {pair["a"], pair["b"]} == {"m-5", "m-6"})
     preview = await call("memory_merge", keep=merge["keep"], remove=merge["remove"])

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import logging
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, NoReturn
 
 import click
 
 from echoless.cli.document import visible
 from echoless.cli.options import State
-from echoless.errors import INTERRUPTED, EcholessError
+from echoless.core.destination import LOG
+from echoless.errors import INTERRUPTED, EcholessError, UsageError
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
 """Module and short help by command, by title of the family."""
@@ -67,12 +71,42 @@ class LazyGroup(click.Group):
         state = State()
         extra.setdefault("obj", state)
         try:
-            result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            with _telling_destinations():
+                result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
             code = result if isinstance(result, int) else 0
         except BaseException as problem:  # noqa: BLE001 - the outermost edge
             code = _failed(problem, state)
         sys.exit(code)
+
+
+class _Destinations(logging.Handler):
+    """Prints where texts go, each destination once, before anything is sent there."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print it on standard error; nothing but results stands on standard output."""
+        sentence = record.getMessage()
+        if sentence not in self._said:
+            self._said.add(sentence)
+            click.echo(visible(sentence), err=True)
+
+
+@contextmanager
+def _telling_destinations() -> Iterator[None]:
+    handler, level, propagates = _Destinations(), LOG.level, LOG.propagate
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.setLevel(level)
+        LOG.propagate = propagates
 
 
 def _failed(problem: BaseException, state: State) -> int:
@@ -98,6 +132,14 @@ def _failed(problem: BaseException, state: State) -> int:
         case BrokenPipeError():
             _silence()
             return 1
+        case OSError(errno=errno.ENAMETOOLONG):
+            name = str(problem.filename)
+            click.echo(
+                visible(f"Error: The path {name[:40]}... has {len(name):,} characters, or a part ")
+                + "longer than this system takes. Give a shorter one.",
+                err=True,
+            )
+            return UsageError.exit_code
         case _:
             click.echo(
                 visible(f"Error: {type(problem).__name__}: {problem}. This should not happen; ")

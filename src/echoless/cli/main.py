@@ -31,6 +31,7 @@ FAMILIES: Final[Families] = {
     },
     "Serve": {
         "mcp": ("serving", "Serve a store to agents over the Model Context Protocol."),
+        "trust": ("trust", "Trust the settings file of a folder, having seen what it does."),
     },
     "Go back": {
         "undo": ("acting", "Take a run back: every record as it was."),

@@ -11,6 +11,7 @@ from echoless.auditing import Report
 from echoless.cli import render
 from echoless.cli.options import encoder_option, examples, no_cache_option, store_argument
 from echoless.cli.report import audit_blocks
+from echoless.core.destination import announce
 from echoless.mcp.address import read_address, read_token
 from echoless.profiles import PROFILES
 from echoless.remembering.recognising import read_boot_files
@@ -96,6 +97,8 @@ def mcp_command(
     from echoless.mcp.serving import serve_http, serve_stdio  # noqa: PLC0415
 
     desk = Desk(store, _report, choices=choices, boot=boot, read_only=read_only)
+    for sentence in desk.destinations:
+        announce(sentence)
     if where is None:
         if sys.stdin.isatty():
             render.note(

@@ -1,7 +1,8 @@
 """A model behind Anthropic's Messages API, over the official SDK.
 
-The key goes to the server and nowhere else, and never into a message: texts of errors and answers
-are searched for it first. Retries are made by `GovernedModel`, so that each request is counted.
+The key goes to the server and nowhere else, unencrypted only on this machine, and never into a
+message: texts of errors and answers are searched for it first. Redirects are not followed. Retries
+are made by `GovernedModel`, so that each request is counted.
 """
 
 from __future__ import annotations
@@ -11,20 +12,19 @@ import os
 import weakref
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
+from echoless.core.destination import ANTHROPIC, NO_KEY, announce, read_server, sentence
+from echoless.core.requests import without_credentials
 from echoless.errors import UsageError
 from echoless.llm.base import Answer, Prompt
 from echoless.llm.failures import OTHER_SHAPE, Subject, whole, without_secret
-from echoless.vectors.openai_server import check_url
+from echoless.vectors.openai_server import key_advice
 from echoless.vectors.optional import require_module
 
 if TYPE_CHECKING:
     import anthropic
 
-KEY: Final = "ANTHROPIC_API_KEY"
-BASE_URL: Final = "ANTHROPIC_BASE_URL"
-OFFICIAL: Final = "https://api.anthropic.com"
+KEY: Final = ANTHROPIC.key
 MODEL: Final = "claude-haiku-4-5"
 """Small and quick; merging a few sentences needs no more."""
 
@@ -40,45 +40,48 @@ class AnthropicModel:
         self,
         argument: str = "",
         *,
-        what: str = "The model 'anthropic'",
+        what: str = "",
+        kind: str = "model",
         key: str = "",
     ) -> None:
         """Read the argument and the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).
 
         Args:
             argument: `MODEL` or `MODEL@BASE_URL`; a small model if empty.
-            what: What needs the model, as a subject, for messages.
+            what: What needs the model, as a subject, for messages; the model itself by default.
+            kind: What asks, `model` or `verifier`.
             key: Instead of ANTHROPIC_API_KEY.
 
         Raises:
             UsageError: There is no key, or a base URL that is none.
             MissingExtra: The SDK is not installed.
         """
+        what = what or f"The {kind} 'anthropic'"
+        self._kind = kind
         require_module("anthropic", what, "anthropic")
         model, _, url = argument.strip().partition("@")
         self._model = model.strip() or MODEL
-        self._url = (url or os.environ.get(BASE_URL, "") or OFFICIAL).strip().rstrip("/")
-        check_url(self._url, what, f"anthropic:{self._model}@http://localhost:4000")
-        self._key = (key or os.environ.get(KEY, "")).strip()
-        if not self._key:
+        named = url.strip() or os.environ.get(ANTHROPIC.base_url, "").strip() or ANTHROPIC.official
+        example = f"anthropic:{self._model}@http://localhost:4000"
+        self._address = read_server(named, what=what, example=example)
+        self._key = self._address.key((key or os.environ.get(KEY, "")).strip(), ANTHROPIC, what)
+        if not self._key and (self._address.mark != NO_KEY or ANTHROPIC.owns(self._address.url)):
             raise UsageError(f"{what} needs a key: set {KEY}.")
         self._shapes: tuple[str, ...] = _SHAPES
         self._lock = Lock()
         self._made: anthropic.Anthropic | None = None
-        parts = urlsplit(self._url)
-        self._where = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
         self._subject = Subject(
-            f"The server {parts.scheme}://{self._where}",
+            f"The server {self._address.shown}",
             self._model,
-            KEY,
+            key_advice(KEY, self._address),
             "Check the model's name.",
         )
 
     @property
     def name(self) -> str:
         """`anthropic:` and the model; with the server unless that is Anthropic's own."""
-        server = "" if self._url == OFFICIAL else f"@{self._where}"
-        return f"anthropic:{self._model}{server}"
+        own = self._address.url == ANTHROPIC.official
+        return f"anthropic:{self._model}{'' if own else f'@{self._address.place}'}"
 
     def answer(self, prompt: Prompt) -> Answer:
         """Ask once, in the best shape the server takes.
@@ -122,10 +125,16 @@ class AnthropicModel:
 
         with self._lock:
             if self._made is None:
+                announce(sentence(self._address, self._kind, f"anthropic:{self._model}"))
                 self._made = anthropic.Anthropic(
-                    api_key=self._key,
-                    base_url=self._url,
+                    api_key=self._key
+                    or "none",  # else the SDK looks for another in the environment
+                    base_url=self._address.url,
                     max_retries=0,
+                    http_client=anthropic.DefaultHttpxClient(
+                        follow_redirects=False,
+                        event_hooks={"request": [] if self._key else [without_credentials]},
+                    ),
                 )
                 weakref.finalize(self, self._made.close)
             return self._made
@@ -144,7 +153,8 @@ class AnthropicModel:
         body = problem.body if isinstance(problem.body, dict) else {}
         inner = body.get("error")
         told = inner.get("message") if isinstance(inner, dict) else problem.message
-        return " ".join(str(told).split()).replace(self._key, "[key]")[:_MESSAGE]
+        said = " ".join(str(told).split())
+        return (said.replace(self._key, "[key]") if self._key else said)[:_MESSAGE]
 
 
 def _text(blocks: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from echoless.core.requests import redirected
 from echoless.errors import ModelError, ModelUnavailable
 from echoless.llm.base import Passing
 from echoless.llm.waiting import asked_to_wait
@@ -27,7 +28,7 @@ class Subject:
     Attributes:
         server: As a subject: `The chat server http://localhost:11434/v1`.
         model: Its name.
-        key: The variable that holds the key.
+        key: What to check if the key is refused: the variable that holds it, or why none was sent.
         missing: What to check if the model is not found.
     """
 
@@ -42,15 +43,17 @@ class Subject:
         """The error for a status.
 
         Args:
-            status: From 400.
+            status: From 300.
             said: What the server said, without the key.
             headers: Of its answer.
             requests: Sent to come that far.
         """
+        if 300 <= status < 400:
+            return ModelUnavailable(redirected(self.server), requests=requests)
         told = headers.get("x-should-retry", "")
         what = f"{self.server} refused model {self.model!r} with status {status}: {said}"
         if status in _HOPELESS:
-            advice = {401: f"Check {self.key}.", 403: f"Check what {self.key} may do."}
+            advice = {401: f"Check {self.key}.", 403: f"Check {self.key}, and what it may do."}
             text = f"{what}. {advice.get(status, self.missing)}"
             return ModelUnavailable(text, requests=requests)
         passing = status in _PASSING or status >= 500

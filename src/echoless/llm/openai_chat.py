@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.limits import TIMEOUT
 from echoless.llm.base import Answer, Prompt
 from echoless.llm.failures import OTHER_SHAPE, Subject, whole, without_secret
-from echoless.vectors.openai_server import KEY, OpenAIServer
+from echoless.vectors.openai_server import OpenAIServer
 
 if TYPE_CHECKING:
     import openai
@@ -47,7 +47,7 @@ class OpenAIModel:
         self._subject = Subject(
             f"The chat server {self._server.where}",
             self._server.model,
-            KEY,
+            self._server.key_advice,
             "Check the model's name and that the base URL ends where /chat/completions begins "
             "(often /v1).",
         )

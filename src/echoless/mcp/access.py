@@ -1,16 +1,25 @@
-"""Who may speak to a server over HTTP."""
+"""Who may speak to a server over HTTP, and whose plan is whose."""
 
 from __future__ import annotations
 
 import hmac
-from typing import Final
+import re
+from typing import Any, Final
 
 from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from echoless.mcp.address import Address
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
+_LOCAL_HOST: Final = re.compile(
+    rf"(?:{'|'.join(map(re.escape, _LOCAL))})(?::[0-9]{{1,5}})?", re.ASCII | re.IGNORECASE
+)
+_SESSION: Final = "mcp-session-id"
 
 
 class OneToken(TokenVerifier):
@@ -28,7 +37,7 @@ class OneToken(TokenVerifier):
 
 
 def security(address: Address, *, token: bool) -> TransportSecuritySettings:
-    """What the Host and Origin headers of a request may say.
+    """What the SDK checks in the Host and Origin headers of a request; `OnlyLocal` checks more.
 
     A page in a browser can be made to reach a server on its own machine under a foreign name (DNS
     rebinding). It cannot know a token, so behind one any Host will do.
@@ -37,6 +46,68 @@ def security(address: Address, *, token: bool) -> TransportSecuritySettings:
         return TransportSecuritySettings(enable_dns_rebinding_protection=False)
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=[f"{host}:*" for host in _LOCAL] + [address.shown],
-        allowed_origins=[f"http://{host}:*" for host in _LOCAL],
+        allowed_hosts=[*_LOCAL, *(f"{host}:*" for host in _LOCAL), address.shown],
+        allowed_origins=[f"http://{host}{port}" for host in _LOCAL for port in ("", ":*")],
     )
+
+
+class OnlyLocal:
+    """Refuses a request whose Host or Origin is not this machine, read from its first to last sign.
+
+    The SDK compares beginnings: for it `127.0.0.1:80.evil.example` and `http://localhost:@evil`
+    are local. Any port is right, since a tunnel may show the server under another one.
+    """
+
+    def __init__(self, app: ASGIApp, address: Address) -> None:
+        """Guard an application that listens at an address of this machine."""
+        self._app, self._shown = app, address.shown.lower()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 421 or 403, or hand the request on."""
+        if scope["type"] == "http":
+            refusal = self._refusal(scope)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = [(name.lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) != 1 or not self._is_local(hosts[0]):
+            return Response("Invalid Host header", status_code=421)
+        origins = [value for name, value in headers if name == b"origin"]
+        if all(scheme == "http" and self._is_local(host) for scheme, host in map(_parted, origins)):
+            return None
+        return Response("Invalid Origin header", status_code=403)
+
+    def _is_local(self, host: str) -> bool:
+        if host.lower() == self._shown:
+            return True
+        port = host.rpartition(":")[2]
+        return _LOCAL_HOST.fullmatch(host) is not None and (
+            not port.isdecimal() or int(port) <= 65_535
+        )
+
+
+def _parted(origin: str) -> tuple[str, str]:
+    scheme, _, host = origin.partition("://")
+    return scheme.lower(), host
+
+
+def client_of(ctx: Context[Any, Any]) -> str:
+    """Tells the clients of one server apart: a plan belongs to the one whose preview made it.
+
+    Until protocol 2025-11-25 a client over HTTP has a session, whose id only it knows. Later ones
+    have none: there it is the address a request came from, with the name the client gives itself,
+    which keeps honest clients apart and no liar. On standard input there is one client.
+    """
+    headers = ctx.headers
+    if headers is None:
+        return ""
+    if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+        return f"session {headers.get(_SESSION)}"
+    there = getattr(ctx.request_context.request, "client", None)
+    params = ctx.session.client_params
+    name = "" if params is None else params.client_info.name
+    return f"address {getattr(there, 'host', '')}, client {name}"

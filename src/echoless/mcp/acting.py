@@ -10,6 +10,7 @@ from pydantic import Field
 
 from echoless.applying import apply
 from echoless.errors import PlanRefused, UsageError
+from echoless.mcp.access import client_of
 from echoless.mcp.desk import Desk
 from echoless.mcp.outcomes import (
     Deduplication,
@@ -127,7 +128,7 @@ class Acting:
             given = (namespace, similarity_threshold, merge_strategy, limit, action)
             if dry_run or any(each is not None for each in given):
                 raise UsageError(f"plan_id says already what to do. {_CHOOSE}")
-            tidied = self._taken(plan_id, TOOL, Tidied)
+            tidied = self._taken(plan_id, TOOL, Tidied, ctx)
             return await self._desk.write(lambda store, tell: carry_out(store, tidied, tell), ctx)
         if dry_run is False:
             raise UsageError(f"dry_run=false needs the plan_id of a preview. {_PREVIEW_FIRST}")
@@ -147,7 +148,7 @@ class Acting:
             with self._desk.opened() as store:
                 tidied = preview(self._desk, store, asked, tell)
             if tidied.plan.actions:
-                self._desk.plans.keep(tidied.plan.id, TOOL, tidied)
+                self._desk.plans.keep(tidied.plan.id, TOOL, tidied, client=client_of(ctx))
             return tidied.answer
 
         return await in_thread(look, ctx)
@@ -183,7 +184,7 @@ class Acting:
         if plan_id is not None:
             if keep is not None or remove is not None or content is not None:
                 raise UsageError(f"plan_id says already what to merge. {_CHOOSE}")
-            merge = self._taken(plan_id, "memory_merge", _Merge)
+            merge = self._taken(plan_id, "memory_merge", _Merge, ctx)
             return await self._desk.write(lambda store, tell: _merged(store, merge, tell), ctx)
         if keep is None or remove is None:
             raise UsageError("Name two memories: keep, the one that stays, and remove.")
@@ -191,13 +192,15 @@ class Acting:
 
         def look(_tell: Teller) -> MergeAnswer:
             with self._desk.opened() as store:
-                return self._merge_preview(store, one, other, content, action)
+                answer, merge = self._merge_preview(store, one, other, content, action)
+            self._desk.plans.keep(merge.plan.id, "memory_merge", merge, client=client_of(ctx))
+            return answer
 
         return await in_thread(look, ctx)
 
     def _merge_preview(
         self, store: Store, keep: str, remove: str, content: str | None, action: ActionKind
-    ) -> MergeAnswer:
+    ) -> tuple[MergeAnswer, _Merge]:
         from echoless.uniting import notes_on, plan_merge  # noqa: PLC0415 - only this tool
 
         settings = self._desk.settings(store)
@@ -222,8 +225,7 @@ class Acting:
             "next": f"If this is right, call memory_merge with plan_id={plan.id!r} alone within "
             f"{self._desk.plans.minutes} minutes.",
         }
-        self._desk.plans.keep(plan.id, "memory_merge", _Merge(plan, answer))
-        return answer
+        return answer, _Merge(plan, answer)
 
     # ------------------------------------------------------------------ undo
 
@@ -251,7 +253,7 @@ class Acting:
         if plan_id is not None:
             if run is not None:
                 raise UsageError(f"plan_id says already what to undo. {_CHOOSE}")
-            kept = self._taken(plan_id, "memory_undo", _Undo)
+            kept = self._taken(plan_id, "memory_undo", _Undo, ctx)
             return await self._desk.write(lambda store, _tell: _undone(store, kept), ctx)
         if run is None:
             raise UsageError("Name the run; memory_history lists all of them.")
@@ -261,16 +263,17 @@ class Acting:
             with self._desk.opened() as store:
                 found = would_undo(store, wanted)
             plan_id = f"undo-{uuid4()}"
-            self._desk.plans.keep(plan_id, "memory_undo", _Undo(found.run, keep_both))
+            kept = _Undo(found.run, keep_both)
+            self._desk.plans.keep(plan_id, "memory_undo", kept, client=client_of(ctx))
             after = f"If this is right, call memory_undo with plan_id={plan_id!r} alone."
             return _undo_answer(found, plan_id, after)
 
         return await in_thread(look, ctx)
 
-    def _taken(self, plan_id: str, tool: str, kind: type[T]) -> T:
+    def _taken(self, plan_id: str, tool: str, kind: type[T], ctx: Context) -> T:
         """A plan of a preview; where nothing may be written it stays where it is."""
         self._desk.must_write()
-        return self._desk.plans.take(plan_id, tool, kind)
+        return self._desk.plans.take(plan_id, tool, kind, client=client_of(ctx))
 
 
 _CHOOSE = "Give plan_id alone to act, or leave it out to look. Nothing was written."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from anyio import Lock
 
 from echoless.auditing import Report
+from echoless.core import destination
 from echoless.errors import UsageError
 from echoless.mcp.door import Door
 from echoless.mcp.plans import Plans
@@ -35,7 +36,8 @@ class Desk:
     Attributes:
         url: The store, as it was named.
         report: An audit of this store as Markdown.
-        choices: Settings of the server, over environment and file.
+        choices: Settings of the server, over environment and file, which are read once: what is
+            told at the start about where texts go holds until the end.
         boot: Files an agent reads at its start; what stands in them is known.
         read_only: Whether nothing may be written.
         plans: Previews that wait for their second call.
@@ -52,14 +54,16 @@ class Desk:
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _door: Door | None = None
 
+    def __post_init__(self) -> None:
+        self.choices = layered(self.choices)
+
     def opened(self) -> Store:
         """The store, for the calling thread; close it."""
         return open_store(self.url)
 
     def settings(self, store: Store, choices: Choices | None = None) -> Settings:
-        """Settings of a call: its own choices over the server's, over environment and file."""
-        chosen = (choices or Choices()).over(self.choices)
-        return resolve(layered(chosen), proposed=store.profile)
+        """Settings of a call: its own choices over the server's."""
+        return resolve((choices or Choices()).over(self.choices), proposed=store.profile)
 
     def must_write(self) -> None:
         """Refuse to write where the server only reads.
@@ -92,10 +96,15 @@ class Desk:
 
     @property
     def open_world(self) -> bool:
-        """Whether texts may go to a server elsewhere: an encoder or verifier behind an endpoint."""
-        chosen = layered(self.choices)
-        named = (chosen.encoder or "", chosen.verifier or "")
-        return any(each.startswith("openai") for each in named)
+        """Whether texts may go to a server: of a provider, or of a plug-in nothing is known of."""
+        return bool(self.destinations)
+
+    @property
+    def destinations(self) -> tuple[str, ...]:
+        """Where texts may go, one sentence each; empty where they stay on this machine."""
+        named = {"encoder": self.choices.encoder or "", "verifier": self.choices.verifier or ""}
+        told = (destination.told(spec, role) for role, spec in named.items())
+        return tuple(filter(None, told))
 
     @property
     def door(self) -> Door:

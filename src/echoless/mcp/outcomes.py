@@ -201,6 +201,14 @@ class RememberAnswer(TypedDict):
     why: NotRequired[str]
 
 
+class SupersedeAnswer(RememberAnswer):
+    """Answer of memory_supersede: that of memory_remember, previewed first."""
+
+    dry_run: Annotated[bool, Field(description="True: nothing was written.")]
+    plan_id: Annotated[str | None, Field(description="Carries the preview out; null for none.")]
+    next: str
+
+
 def left_behind(store: Store, run: Run | None = None) -> list[str]:
     """What a reader should know after a write, a sentence each.
 

@@ -24,6 +24,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class _Kept:
     tool: str
+    client: str
     until: float
     content: object
 
@@ -59,12 +60,13 @@ class Plans:
     def __len__(self) -> int:
         return len(self._plans)
 
-    def keep(self, plan_id: str, tool: str, content: object) -> str:
+    def keep(self, plan_id: str, tool: str, content: object, *, client: str = "") -> str:
         """Keep a plan.
 
         Args:
             plan_id: Its id.
             tool: The tool that made it, the only one that may use it.
+            client: Whom it was shown, the only one that may use it.
             content: What the tool needs to carry it out.
 
         Returns:
@@ -72,29 +74,31 @@ class Plans:
         """
         with self._lock:
             self._forget_old()
-            self._plans[plan_id] = _Kept(tool, self._clock() + self._seconds, content)
+            self._plans[plan_id] = _Kept(tool, client, self._clock() + self._seconds, content)
             while len(self._plans) > self._most:
                 self._plans.popitem(last=False)
         return plan_id
 
-    def take(self, plan_id: str, tool: str, kind: type[T]) -> T:
+    def take(self, plan_id: str, tool: str, kind: type[T], *, client: str = "") -> T:
         """Hand a plan out, for good.
 
         Args:
             plan_id: Its id.
             tool: The tool that asks.
             kind: What it kept.
+            client: Who asks.
 
         Raises:
-            UsageError: It is not here, any more or at all, or is another tool's.
+            UsageError: It is not here, any more or at all, or is another tool's or client's.
         """
         with self._lock:
             self._forget_old()
             found = self._plans.get(plan_id)
-            if found is None:
+            if found is None or found.client != client:
                 raise UsageError(
                     f"There is no plan {plan_id!r} here; nothing was written. A plan is used once "
-                    f"and kept for {self.minutes} minutes, the latest {self._most} of them. Call "
+                    f"and kept for {self.minutes} minutes, the latest {self._most} of them, "
+                    f"for the client it was shown. Call "
                     f"{tool} without plan_id for a new preview."
                 )
             if found.tool != tool or not isinstance(found.content, kind):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 
 import anyio
@@ -12,21 +13,43 @@ import uvicorn
 from mcp.server import MCPServer
 from mcp.server.auth.settings import AuthSettings
 from pydantic import AnyHttpUrl
+from starlette.types import ASGIApp
 
 from echoless.errors import UsageError
-from echoless.mcp.access import OneToken, security
+from echoless.mcp.access import OneToken, OnlyLocal, security
 from echoless.mcp.acting import Acting
 from echoless.mcp.address import Address
+from echoless.mcp.connection import patient
 from echoless.mcp.desk import Desk
 from echoless.mcp.endings import ending_input
 from echoless.mcp.guidance import instructions, prompts, resources
 from echoless.mcp.looking import Looking
 from echoless.mcp.storing import Storing
+from echoless.mcp.supersession import Superseding
 
 PATH = "/mcp"
 
 _PATIENCE = 3
 """Seconds for open connections to end when the server does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What clients over HTTP may take of a server that serves one person's agents.
+
+    Attributes:
+        sessions: Open at a time; one more is answered 503.
+        idle: Seconds after which a session without a request ends; the client opens another.
+        body: Bytes of a request; more is answered 413.
+        connections: Open at a time, those of sessions included; one more is answered 503.
+        seconds: What a request may take to come in whole.
+    """
+
+    sessions: int = 64
+    idle: float = 1_800
+    body: int = 4 << 20
+    connections: int = 256
+    seconds: float = 10
 
 
 def make_server(
@@ -45,7 +68,12 @@ def make_server(
         description="The memory of an agent, kept free of repetition.",
         instructions=instructions(desk),
         version=version("echoless"),
-        tools=[*Storing(desk).tools(), *Looking(desk).tools(), *Acting(desk).tools()],
+        tools=[
+            *Storing(desk).tools(),
+            *Superseding(desk).tools(),
+            *Looking(desk).tools(),
+            *Acting(desk).tools(),
+        ],
         resources=resources(desk),
         log_level="WARNING",
         token_verifier=None if token is None else OneToken(token),
@@ -82,22 +110,48 @@ def serve_http(
         raise UsageError(f"Listening on {address.shown} needs a token.")
     listening = _listen(address)
     bound = Address(address.host, listening.getsockname()[1])
-    url = f"http://{bound.shown}"
-    app = make_server(desk, token=token, issuer=url).streamable_http_app(
-        streamable_http_path=PATH,
-        transport_security=security(bound, token=token is not None),
-        host=bound.host,
-    )
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=_PATIENCE
-    )
-    server = uvicorn.Server(config)
+    server = http_server(desk, bound, token=token)
     # uvicorn raises the signal again once it has come to its end: that is the end we want
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: None)
     with listening, desk:
-        told(url + PATH)
+        told(f"http://{bound.shown}{PATH}")
         server.run(sockets=[listening])
+
+
+def http_server(
+    desk: Desk, bound: Address, *, token: str | None, bounds: Bounds | None = None
+) -> uvicorn.Server:
+    """A server over HTTP that does not listen yet.
+
+    Args:
+        desk: What to serve.
+        bound: Where it will be reached, with its port.
+        token: What clients have to send; None asks for none.
+        bounds: What clients may take.
+    """
+    bounds = bounds or Bounds()
+    app: ASGIApp = make_server(
+        desk, token=token, issuer=f"http://{bound.shown}"
+    ).streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=security(bound, token=token is not None),
+        host=bound.host,
+        max_sessions=bounds.sessions,
+        session_idle_timeout=bounds.idle,
+        max_request_body_size=bounds.body,
+    )
+    if token is None or bound.loopback:  # elsewhere a token is asked for, which no page can know
+        app = OnlyLocal(app, bound)
+    config = uvicorn.Config(
+        app,
+        http=patient(bounds.seconds),
+        limit_concurrency=bounds.connections,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+    return uvicorn.Server(config)
 
 
 def _listen(address: Address) -> socket.socket:

@@ -53,9 +53,6 @@ class Storing:
             Field(description="Somebody said it, you concluded it, or you read it in memory."),
         ] = "said",
         force: Annotated[bool, Field(description="Store it although it is known.")] = False,
-        supersede: Annotated[
-            bool, Field(description="Where it updates an older value, hide the older one.")
-        ] = False,
         unsure: Annotated[
             Literal["review", "admit"],
             Field(description="Where it is unclear whether it is new: do not store, or store."),
@@ -68,8 +65,8 @@ class Storing:
 
         The answer is admitted (stored), already_known (nothing new; the survivor says it), updates
         (stored beside an older memory that says another value) or needs_review (not stored: read
-        the matches, then call again with force=true, or let it be). Nothing that was there changes,
-        unless supersede is given. What you read from this memory is not news: set
+        the matches, then call again with force=true, or let it be). Nothing that was there changes;
+        memory_supersede hides the older value. What you read from this memory is not news: set
         origin="recalled". After a timeout repeat the call with the same key.
         """
         self._desk.must_write()
@@ -86,7 +83,6 @@ class Storing:
                 key=key,
                 origin=origin,
                 force=force,
-                supersede=supersede,
                 unsure=unsure,
                 dry_run=dry_run,
             )

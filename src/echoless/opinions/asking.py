@@ -156,7 +156,7 @@ def anthropic_verifier(
         UsageError: There is no key, or a base URL that is none.
         MissingExtra: The SDK is not installed.
     """
-    model = AnthropicModel(argument, what="The verifier 'anthropic'")
+    model = AnthropicModel(argument, kind="verifier")
     return ModelVerifier(GovernedModel(model, Limits(workers=1, timeout=timeout), retries=retries))
 
 

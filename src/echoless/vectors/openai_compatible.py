@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.requests import redirected
 from echoless.errors import EncoderError
-from echoless.vectors.openai_server import KEY, RETRIES, TIMEOUT, OpenAIServer
+from echoless.vectors.openai_server import RETRIES, TIMEOUT, OpenAIServer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,9 +135,11 @@ class OpenAIEncoder:
         )
 
     def _refused(self, problem: openai.APIStatusError) -> EncoderError:
+        if 300 <= problem.status_code < 400:
+            return EncoderError(redirected(f"The embedding server {self._server.where}"))
         advice = {
-            401: f"Check {KEY}.",
-            403: f"Check what {KEY} may do.",
+            401: f"Check {self._server.key_advice}.",
+            403: f"Check {self._server.key_advice}, and what it may do.",
             404: "Check the model's name and that the base URL ends where /embeddings begins.",
             429: "Wait, or check the quota; what was encoded so far is cached.",
         }.get(problem.status_code, "What was encoded so far is cached; run again.")

@@ -1,25 +1,32 @@
 """A server that speaks OpenAI's API: where it is, which model, with which key.
 
 Shared by the encoder, the model and the verifier of that name. The key comes from OPENAI_API_KEY,
-or from whoever calls; it goes to the server named and nowhere else, and never into a message: texts
-of errors are searched for it first.
+or from whoever calls; it goes to the server named and nowhere else, unencrypted only on this
+machine, and never into a message: texts of errors are searched for it first. Redirects are not
+followed: texts go where the person was told they go.
 """
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
+from echoless.core.destination import (
+    NO_KEY,
+    OPENAI,
+    ServerAddress,
+    announce,
+    read_server,
+    sentence,
+)
+from echoless.core.requests import without_credentials
 from echoless.errors import UsageError
 from echoless.vectors.optional import require_argument, require_module
 
 if TYPE_CHECKING:
     import openai
 
-KEY: Final = "OPENAI_API_KEY"
-BASE_URL: Final = "OPENAI_BASE_URL"
-OFFICIAL: Final = "https://api.openai.com/v1"
+KEY: Final = OPENAI.key
 
 TIMEOUT: Final = 60.0
 """Seconds for a request; the SDK's own 600 is no answer for someone who waits."""
@@ -51,16 +58,18 @@ class OpenAIServer:
             UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
             MissingExtra: The SDK is not installed.
         """
-        require_module("openai", f"The {kind} 'openai'", "openai")
+        what = f"The {kind} 'openai'"
+        require_module("openai", what, "openai")
         name, _, url = require_argument("openai", argument, kind).partition("@")
         self.model = require_argument("openai", name, kind)
-        self._url = (url or os.environ.get(BASE_URL, "") or OFFICIAL).strip().rstrip("/")
-        self._retries, self._timeout = retries, timeout
-        check_url(self._url, f"The {kind} 'openai'", "openai:MODEL@http://localhost:11434/v1")
-        self.key = (key or os.environ.get(KEY, "")).strip()
-        if not self.key and self._url == OFFICIAL:
+        self._kind, self._retries, self._timeout = kind, retries, timeout
+        named = url.strip() or os.environ.get(OPENAI.base_url, "").strip() or OPENAI.official
+        example = "openai:MODEL@http://localhost:11434/v1"
+        self._address = read_server(named, what=what, example=example)
+        self.key = self._address.key((key or os.environ.get(KEY, "")).strip(), OPENAI, what)
+        if not self.key and OPENAI.owns(self._address.url):
             raise UsageError(
-                f"The {kind} 'openai' needs a key: set {KEY}, or name a server that needs none as "
+                f"{what} needs a key: set {KEY}, or name a server that needs none as "
                 "openai:MODEL@BASE_URL."
             )
 
@@ -71,16 +80,19 @@ class OpenAIServer:
         Two servers may give one name to two models, so the server is part of the identity. User
         names and passwords in the URL are not.
         """
-        if self._url == OFFICIAL:
+        if self._address.url == OPENAI.official:
             return self.model
-        parts = urlsplit(self._url)
-        return f"{self.model}@{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return f"{self.model}@{self._address.place}"
 
     @property
     def where(self) -> str:
         """The URL for messages, without user name and password."""
-        parts = urlsplit(self._url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return self._address.shown
+
+    @property
+    def key_advice(self) -> str:
+        """What to check where the server refuses the key."""
+        return key_advice(KEY, self._address)
 
     @property
     def tries(self) -> int:
@@ -88,14 +100,19 @@ class OpenAIServer:
         return self._retries + 1
 
     def client(self) -> openai.OpenAI:
-        """A client, to be closed by whoever asks."""
+        """A client, to be closed by whoever asks. Says first where texts go."""
         import openai  # noqa: PLC0415
 
+        announce(sentence(self._address, self._kind, f"openai:{self.model}"))
         return openai.OpenAI(
             api_key=self.key or "none",  # the SDK insists on one; servers without keys ignore it
-            base_url=self._url,
+            base_url=self._address.url,
             timeout=self._timeout,
             max_retries=self._retries,
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False,
+                event_hooks={"request": [] if self.key else [without_credentials]},
+            ),
         )
 
     def said(self, problem: openai.APIStatusError) -> str:
@@ -111,20 +128,16 @@ class OpenAIServer:
         return "did not answer in time" if timed_out else "cannot be reached"
 
 
-def check_url(url: str, what: str, example: str) -> None:
-    """Insist on an address that can be one.
+def key_advice(variable: str, address: ServerAddress) -> str:
+    """What to check where a server refuses a key.
 
     Args:
-        url: A base URL.
-        what: What needs it, as a subject ("The encoder 'openai'").
-        example: How it is written.
-
-    Raises:
-        UsageError: It is none.
+        variable: Holds the key.
+        address: Of the server.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UsageError(
-            f"{what} was given a base URL that is none. It must begin with http:// or https:// and "
-            f"name a host, as in {example}."
-        )
+    if address.mark != NO_KEY:
+        return variable
+    return (
+        f"whether it needs a key: {variable} was not sent there, as the address came from a file "
+        f"or ends with #{NO_KEY}"
+    )

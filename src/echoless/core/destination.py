@@ -1,0 +1,234 @@
+"""Where texts of memories go when a server is asked, and whether a key of the environment goes too.
+
+An address may end with a mark: `#no-key` asks that server without a key, `#send-key` sends it even
+where the rules below would not. A mark is no part of what is requested: HTTP never sends fragments.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from echoless.errors import UsageError
+
+NO_KEY: Final = "no-key"
+SEND_KEY: Final = "send-key"
+
+LOG: Final = logging.getLogger("echoless.destination")
+"""Told, at level INFO, where texts go, before the first request of a client."""
+
+_LONGEST_NAME: Final = 100
+_SECRET: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+_PRINTABLE: Final = re.compile(r"[!-~\u00a1-\U0010ffff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A company whose key the environment holds.
+
+    Attributes:
+        name: As in `name:argument`.
+        key: The variable that holds the key.
+        base_url: The variable that may hold another address.
+        official: Its own address, without a slash at the end.
+    """
+
+    name: str
+    key: str
+    base_url: str
+    official: str
+
+    def owns(self, url: str) -> bool:
+        """Whether an address is the provider's own, encrypted, with nothing before the host."""
+        if not _is_address(url):
+            return False
+        there, own = urlsplit(url), urlsplit(self.official)
+        return there.scheme == "https" and there.netloc.lower().removesuffix(":443") == own.netloc
+
+
+OPENAI: Final = Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
+ANTHROPIC: Final = Provider(
+    "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"
+)
+PROVIDERS: Final[Mapping[str, Provider]] = {each.name: each for each in (OPENAI, ANTHROPIC)}
+
+LOCAL: Final = frozenset(
+    {"auto", "stored", "none", "use", "model2vec", "sentence-transformers", "cross-encoder"}
+)
+"""Encoders and verifiers that compute on this machine. Of any other name nothing is known, so it
+counts as one that sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """The address of a server and how a key goes there.
+
+    Attributes:
+        url: For the client, without a mark.
+        mark: `no-key`, `send-key` or nothing.
+    """
+
+    url: str
+    mark: str = ""
+
+    @property
+    def place(self) -> str:
+        """Host, port and path, without user name, password and query."""
+        parts = urlsplit(self.url)
+        return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
+    def shown(self) -> str:
+        """The address for people, without user name, password and query."""
+        return f"{urlsplit(self.url).scheme}://{self.place}"
+
+    @property
+    def guarded(self) -> bool:
+        """Whether nobody on the way can read along: encrypted, or this machine itself."""
+        parts = urlsplit(self.url)
+        return parts.scheme == "https" or is_loopback(parts.hostname or "")
+
+    def key(self, key: str, provider: Provider, what: str) -> str:
+        """The key that goes there; empty for none.
+
+        Args:
+            key: What there is.
+            provider: Whose key it is.
+            what: What needs the server, as a subject, for the message.
+
+        Raises:
+            UsageError: It would go unencrypted over a network.
+        """
+        if not key or self.mark == NO_KEY:
+            return ""
+        if self.guarded or self.mark == SEND_KEY:
+            return key
+        raise UsageError(
+            f"{what} would send the key of {provider.key} unencrypted to {self.shown}, and nothing "
+            f"was sent. Use an address with https://. Or write #{NO_KEY} behind the address to ask "
+            f"without the key, or #{SEND_KEY} to send it all the same."
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address means this machine."""
+    if host.lower() == "localhost" or host.lower().endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_server(url: str, *, what: str, example: str) -> ServerAddress:
+    """Reads the address of a server.
+
+    Args:
+        url: A base URL, with or without a mark.
+        what: What needs it, as a subject ("The encoder 'openai'").
+        example: How it is written.
+
+    Raises:
+        UsageError: It is none.
+    """
+    plain, _, mark = url.strip().partition("#")
+    plain = plain.rstrip("/")
+    if not _is_address(plain):
+        raise UsageError(
+            f"{what} was given a base URL that is none. It must begin with http:// or https:// and "
+            f"name a host, as in {example}."
+        )
+    if mark not in {"", NO_KEY, SEND_KEY}:
+        raise UsageError(
+            f"{what} was given an address with an unknown mark behind #. Known: #{NO_KEY} asks "
+            f"without a key, #{SEND_KEY} sends it in any case."
+        )
+    return ServerAddress(plain, mark)
+
+
+def _is_address(url: str) -> bool:
+    if _PRINTABLE.fullmatch(url) is None or "\\" in url:
+        return False  # two readers of such an address may see two hosts
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none, or a broken IPv6 address
+        return False
+
+
+def without_userinfo(text: str) -> str:
+    """A text for people: user names and passwords of the addresses in it are left out."""
+    return _SECRET.sub("", text)
+
+
+def split_spec(spec: str) -> tuple[str, str, str]:
+    """Name, model and address of a specification such as `openai:MODEL@URL`; empty where not given.
+
+    Only a provider's argument has an address; any other argument stands whole as the model.
+    """
+    name, _, argument = spec.strip().partition(":")
+    name = name.strip().lower()
+    if name not in PROVIDERS:
+        return name, argument.strip(), ""
+    model, _, url = argument.partition("@")
+    return name, model.strip(), url.strip()
+
+
+def from_file(spec: str) -> str:
+    """A specification that stood in a file, marked so that its address gets no key of the user.
+
+    A key goes to the provider's own address, or where the file says `#send-key`, which `echoless
+    trust` shows to whoever trusts it.
+    """
+    name, _, url = split_spec(spec)
+    if not url or "#" in url or PROVIDERS[name].owns(url):
+        return spec
+    return f"{spec.strip()}#{NO_KEY}"
+
+
+def sends(spec: str) -> bool:
+    """Whether an encoder or verifier may hand texts to a server."""
+    return split_spec(spec)[0] not in LOCAL | {""}
+
+
+def told(spec: str, role: str, environment: Mapping[str, str] | None = None) -> str | None:
+    """One sentence on where texts go; None where they stay on this machine.
+
+    Args:
+        spec: `name` or `name:argument`.
+        role: `encoder`, `verifier` or `model`.
+        environment: The process environment by default.
+    """
+    if not sends(spec):
+        return None
+    name, model, url = split_spec(spec)
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        return (
+            f"Texts of memories are handed to the {role} {name!r} of another package, which may "
+            "send them elsewhere."
+        )
+    found = os.environ if environment is None else environment
+    url = url or found.get(provider.base_url, "").strip() or provider.official
+    url = url.partition("#")[0].rstrip("/")
+    if not _is_address(url):
+        return f"Texts of memories go to an address that is none ({role} {name!r})."
+    return sentence(ServerAddress(url), role, f"{name}:{model}")
+
+
+def sentence(address: ServerAddress, role: str, who: str) -> str:
+    """Names the destination of texts, in the one form used everywhere."""
+    plain = " ".join(who.rstrip(":").split())  # a name from a file must not forge a line
+    plain = plain if len(plain) <= _LONGEST_NAME else f"{plain[:_LONGEST_NAME]}..."
+    return f"Texts of memories go to {address.shown} ({role} {plain})."
+
+
+def announce(line: str) -> None:
+    """Says where texts go; the command line prints each sentence once, before the first byte."""
+    LOG.info(line)

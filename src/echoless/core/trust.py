@@ -1,0 +1,141 @@
+"""Files a person trusts, by path and content: what a stranger writes into a folder is not obeyed.
+
+As direnv does it: one small file for each trusted content, in the user's own configuration folder.
+An edit changes the content, so an edited file has to be trusted again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from echoless.errors import StoreReadOnly
+
+FOLDER: Final = "ECHOLESS_CONFIG_DIR"
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """A file that was trusted once.
+
+    Attributes:
+        path: Where it lies, see `place_of`.
+        digest: SHA-256 of what it held then, in hexadecimal digits.
+    """
+
+    path: str
+    digest: str
+
+
+def config_folder() -> Path:
+    """`ECHOLESS_CONFIG_DIR` if set, else the user's configuration folder for echoless."""
+    if named := os.environ.get(FOLDER):
+        return Path(named)
+    from platformdirs import user_config_dir  # noqa: PLC0415 - only where no folder is named
+
+    return Path(user_config_dir("echoless", appauthor=False))
+
+
+def place_of(path: Path) -> Path:
+    """Where a file lies: its folder without links, and its own name, which may be one.
+
+    A link in a stranger's folder to a file one trusts is the stranger's: relative names in that
+    file would mean what lies in the stranger's folder.
+    """
+    return path.absolute().parent.resolve() / path.name
+
+
+def is_trusted(path: Path, content: bytes) -> bool:
+    """Whether a file of this path and exactly this content was trusted."""
+    wanted = _entry(path, content)
+    return _read(_file(wanted)) == wanted
+
+
+def was_trusted(path: Path) -> bool:
+    """Whether a file of this path was trusted with any content."""
+    name = str(place_of(path))
+    return any(each.path == name for each in trusted())
+
+
+def trust(path: Path, content: bytes) -> Trusted:
+    """Remembers that a person trusts a file as it is; what it held before is trusted no longer.
+
+    Raises:
+        StoreReadOnly: The user's configuration folder cannot be written.
+    """
+    entry = _entry(path, content)
+    try:
+        _write(entry)
+    except OSError as problem:
+        raise StoreReadOnly(
+            f"{config_folder()} cannot be written ({problem.strerror}), so nothing was trusted. "
+            f"{FOLDER} names another folder."
+        ) from problem
+    for each in trusted():
+        if each.path == entry.path and each != entry:
+            _file(each).unlink(missing_ok=True)
+    return entry
+
+
+def distrust(path: Path) -> int:
+    """Forgets a file.
+
+    Returns:
+        How many contents of it were trusted.
+    """
+    name = str(place_of(path))
+    gone = [each for each in trusted() if each.path == name]
+    for each in gone:
+        _file(each).unlink(missing_ok=True)
+    return len(gone)
+
+
+def trusted() -> list[Trusted]:
+    """All files that are trusted, by path; a damaged entry counts for nothing."""
+    return sorted(_entries(), key=lambda each: (each.path, each.digest))
+
+
+def _entries() -> Iterator[Trusted]:
+    folder = config_folder() / "trusted"
+    for file in folder.glob("*.json") if folder.is_dir() else ():
+        entry = _read(file)
+        if entry is not None and _file(entry) == file:
+            yield entry
+
+
+def _entry(path: Path, content: bytes) -> Trusted:
+    return Trusted(str(place_of(path)), sha256(content).hexdigest())
+
+
+def _file(entry: Trusted) -> Path:
+    # path and content both stand in the name, so two processes never write one file differently
+    data = f"{entry.path}\0{entry.digest}".encode("utf-8", "surrogateescape")
+    return config_folder() / "trusted" / f"{sha256(data).hexdigest()}.json"
+
+
+def _read(file: Path) -> Trusted | None:
+    try:
+        data = json.loads(file.read_bytes())
+        return Trusted(str(data["path"]), str(data["sha256"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _write(entry: Trusted) -> None:
+    file = _file(entry)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    data = json.dumps({"path": entry.path, "sha256": entry.digest}) + "\n"
+    descriptor, draft = tempfile.mkstemp(dir=file.parent)  # mode 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(data)
+        Path(draft).replace(file)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,130 @@
+"""The tool that puts a new memory in the place of an older one: two calls, as it hides something.
+
+Hints belong to a tool, not to a call. So `memory_remember` only adds, and what hides is a tool of
+its own, for which a client can ask its person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, TypedDict, cast
+from uuid import uuid4
+
+from pydantic import Field
+
+from echoless.errors import PlanRefused, UsageError
+from echoless.mcp.access import client_of
+from echoless.mcp.desk import Desk
+from echoless.mcp.outcomes import RememberAnswer, SupersedeAnswer
+from echoless.mcp.tools import Context, MemoryTool, made
+from echoless.mcp.working import Teller, in_thread
+
+
+class _Details(TypedDict):
+    namespace: str
+    type: str
+    tags: Sequence[str]
+
+
+TOOL: Final = "memory_supersede"
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """A new text that waits to take the place of an older memory."""
+
+    text: str
+    details: _Details
+    old: str
+    old_text: str
+
+
+class Superseding:
+    """The one tool by which an addition hides a memory; undoable."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Write to the store of this desk."""
+        self._desk = desk
+
+    def tools(self) -> list[MemoryTool]:
+        """The tool; a server that only reads still shows its previews."""
+        return [
+            made(
+                self.memory_supersede,
+                "Store in place of an older memory",
+                reads=self._desk.read_only,
+                destroys=True,
+                open_world=self._desk.open_world,
+            )
+        ]
+
+    async def memory_supersede(
+        self,
+        text: Annotated[
+            str | None, Field(description="The new fact, in a sentence that stands alone.")
+        ] = None,
+        namespace: Annotated[str, Field(description="Scope of the older memory.")] = "",
+        type: Annotated[str, Field(description="Your own word for its kind.")] = "",  # noqa: A002
+        tags: Annotated[list[str] | None, Field(description="Words to find it by.")] = None,
+        plan_id: Annotated[
+            str | None,
+            Field(description="From a preview by this tool: carry it out. Give nothing else."),
+        ] = None,
+        *,
+        ctx: Context,
+    ) -> SupersedeAnswer:
+        """Store a text and hide the older memory whose value it updates.
+
+        Call it with text for a preview: it names the older memory that would be hidden and returns
+        a plan_id. Call it with that plan_id alone to do it. Where the text updates nothing there is
+        no plan_id; memory_remember stores it. memory_undo takes back both runs: hidden, then run.
+        """
+        if plan_id is not None:
+            if text is not None:
+                raise UsageError(f"plan_id says already what to store. {_CHOOSE}")
+            self._desk.must_write()
+            plan = self._desk.plans.take(plan_id, TOOL, _Replacement, client=client_of(ctx))
+            async with self._desk.writer:
+                return await in_thread(lambda _tell: self._done(plan), ctx)
+        if text is None:
+            raise UsageError("Give the new text, or the plan_id of a preview.")
+        details: _Details = {"namespace": namespace, "type": type, "tags": tuple(tags or ())}
+        asked = text
+
+        def look(_tell: Teller) -> SupersedeAnswer:
+            return self._preview(asked, details, client_of(ctx))
+
+        return await in_thread(look, ctx)
+
+    def _preview(self, text: str, details: _Details, client: str) -> SupersedeAnswer:
+        answer = self._answered(text, details, dry_run=True)
+        if answer["answer"] != "updates":
+            after = "It updates no memory, so none would be hidden. memory_remember stores it."
+            return {**answer, "dry_run": True, "plan_id": None, "next": after}
+        old = answer["old"]
+        plan = _Replacement(text, details, old, answer["matches"][0]["text"])
+        plan_id = self._desk.plans.keep(f"supersede-{uuid4()}", TOOL, plan, client=client)
+        after = f"To hide {old!r} behind this text, call {TOOL} with plan_id={plan_id!r} alone."
+        return {**answer, "dry_run": True, "plan_id": plan_id, "next": after}
+
+    def _done(self, plan: _Replacement) -> SupersedeAnswer:
+        """Carries it out if a new look says what the preview said."""
+        answer = self._answered(plan.text, plan.details, dry_run=True)
+        same = answer["answer"] == "updates" and answer["old"] == plan.old
+        if not same or answer["matches"][0]["text"] != plan.old_text:
+            raise PlanRefused(
+                f"Nothing was written: since the preview the memory {plan.old!r} changed, or "
+                f"another one says this. Call {TOOL} with the text for a new preview."
+            )
+        done = self._answered(plan.text, plan.details, dry_run=False)
+        after = f"To take it back, call memory_undo with run={done.get('hidden')!r}, then with "
+        after += f"run={done.get('run')!r}."
+        return {**done, "dry_run": False, "plan_id": None, "next": after}
+
+    def _answered(self, text: str, details: _Details, *, dry_run: bool) -> RememberAnswer:
+        said = self._desk.door.remember(text, supersede=True, dry_run=dry_run, **details)
+        return cast("RememberAnswer", said.to_json())
+
+
+_CHOOSE = "Give plan_id alone to act, or leave it out to look. Nothing was written."
