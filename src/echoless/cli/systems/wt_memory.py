@@ -13,6 +13,7 @@ import click
 
 from echoless.cli.document import visible
 from echoless.cli.options import command_line, examples, writing
+from echoless.cli.progress import Bar
 from echoless.cli.systems.second import second_look_lines
 from echoless.errors import EcholessError, UsageError
 from echoless.model import Json
@@ -301,8 +302,8 @@ def _execute(work: Work) -> Done:
         return Done()
     of = f"{work.redundant} of {work.total} memories in {len(work.clusters)} clusters"
     _note(f"Deleting {of}")
-    with writing(work.store.url):
-        return work.carry_out()
+    with Bar() as bar, writing(work.store.url):
+        return work.carry_out(progress=bar.actions)
 
 
 def _say_how_it_went(work: Work, done: Done) -> None:
