@@ -234,6 +234,7 @@ def visible_lines(lines: list[str]) -> str:
 def _remarks(work: Work) -> list[str]:
     words = {
         "held": "pairs look alike and are held apart: a number or a negation differs.",
+        "kept_apart": "pairs stay apart: undone before, or answered with skip.",
         "left_out": "pairs were left out, the least alike of a crowd; look again after cleaning.",
     }
     return [f"{count} {words[name]}" for name, count in work.remarks.items()]

@@ -303,7 +303,12 @@ def _more(findings: Findings, tables: Layout | None, *, skipped: int) -> Answer:
             "tables": tables.tables,
             "expected_recall": round(tables.expected_recall, 6),
         }
-    told: Answer = {"held": _held(findings), "skipped": skipped, "left_out": findings.left_out}
+    told: Answer = {
+        "held": _held(findings),
+        "skipped": skipped,
+        "left_out": findings.left_out,
+        "kept_apart": len(findings.apart),
+    }
     return more | {name: value for name, value in told.items() if value}
 
 

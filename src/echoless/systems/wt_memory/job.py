@@ -133,8 +133,12 @@ class Work:
     @property
     def remarks(self) -> dict[str, Json]:
         """What is told only where there is something to tell."""
-        held = {"held": held_pairs(self.findings), "left_out": self.findings.left_out}
-        return {name: count for name, count in held.items() if count}
+        told = {
+            "held": held_pairs(self.findings),
+            "left_out": self.findings.left_out,
+            "kept_apart": len(self.findings.apart),
+        }
+        return {name: count for name, count in told.items() if count}
 
     def audit_json(self) -> dict[str, Json]:
         """What `audit --json` prints."""
