@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from echoless.accounting import Account, Refusal
 from echoless.actions import Action
+from echoless.backlinks import Backlinks
 from echoless.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.ledger import Ledger
 from echoless.model import Memory, identical
@@ -119,12 +120,12 @@ def _carry_out(
             run,
             {"plan": plan.id, "profile": plan.profile, "settings": plan.settings},
         )
-    out = Account()
+    out, backlinks = Account(), Backlinks(store)
     settled = True
     try:
         for at, batch in _batches(store, plan.actions, one_by_one=one_by_one):
             try:
-                take(store, run, batch, at, out)
+                take(store, run, batch, at, out, backlinks)
             except EcholessError as problem:
                 if not one_by_one:
                     raise
@@ -144,7 +145,14 @@ def _carry_out(
     return out
 
 
-def take(store: Store, run: str, actions: Sequence[Action], first: int, out: Account) -> None:
+def take(
+    store: Store,
+    run: str,
+    actions: Sequence[Action],
+    first: int,
+    out: Account,
+    backlinks: Backlinks,
+) -> None:
     """Carry out some actions together.
 
     Records are read again inside the transaction that changes them, so that no one else comes in
@@ -152,7 +160,7 @@ def take(store: Store, run: str, actions: Sequence[Action], first: int, out: Acc
     """
     release_stale(store, actions)
     with together(store):
-        steps = prepare(store, actions, first, out)
+        steps = prepare(store, actions, first, out, backlinks)
         _announce(store.ledger, run, steps)
         final = _mutate(store, run, steps)
     _verify(store, final)

@@ -13,6 +13,7 @@ from typing import TypeAlias, assert_never
 from echoless.accounting import Account, Refusal
 from echoless.actions import Delete
 from echoless.applying import set_aside, take
+from echoless.backlinks import Backlinks
 from echoless.errors import EcholessError, PlanRefused
 from echoless.ledger import Image
 from echoless.model import Json, Memory, identical
@@ -51,11 +52,11 @@ def follow(store: Store, run: str, steps: Sequence[FollowUp]) -> tuple[Refusal, 
     Returns:
         Steps that were refused, or failed and were rolled back.
     """
-    out = Account()
+    out, backlinks = Account(), Backlinks(store)
     for index, step in enumerate(steps, 1):
         match step:
             case Delete():
-                _delete(store, run, index, step, out)
+                _delete(store, run, index, step, out, backlinks)
             case Change():
                 _change(store, run, index, step, out)
             case _:
@@ -67,9 +68,11 @@ def follow(store: Store, run: str, steps: Sequence[FollowUp]) -> tuple[Refusal, 
     return (*out.refused, *out.failed)
 
 
-def _delete(store: Store, run: str, index: int, step: Delete, out: Account) -> None:
+def _delete(
+    store: Store, run: str, index: int, step: Delete, out: Account, backlinks: Backlinks
+) -> None:
     try:
-        take(store, run, [step], index, out)
+        take(store, run, [step], index, out, backlinks)
     except EcholessError as problem:
         set_aside(store, run, [step], index, problem, out)
 

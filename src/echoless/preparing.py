@@ -12,6 +12,7 @@ from typing import assert_never
 
 from echoless.accounting import Account, Refusal
 from echoless.actions import Action, Delete, Mark, Merge
+from echoless.backlinks import Backlinks
 from echoless.ledger import Image
 from echoless.ledger import Mark as LedgerMark
 from echoless.merging import Conflict, merged, relinked
@@ -97,7 +98,9 @@ def release_stale(store: Store, actions: Sequence[Action]) -> None:
             release(store, stale, why="rewritten since")
 
 
-def prepare(store: Store, actions: Sequence[Action], first: int, out: Account) -> list[Step]:
+def prepare(
+    store: Store, actions: Sequence[Action], first: int, out: Account, backlinks: Backlinks
+) -> list[Step]:
     """Read every record again, refuse what changed, work out what each will look like.
 
     Args:
@@ -105,6 +108,7 @@ def prepare(store: Store, actions: Sequence[Action], first: int, out: Account) -
         actions: Some actions of a plan.
         first: Place of the first of them in the plan.
         out: Takes refusals, and knows what the run changed itself.
+        backlinks: Of the store, the same for all actions of a run.
     """
     ground = _ground(store, actions)
     admitted: list[tuple[int, Action]] = []
@@ -116,7 +120,7 @@ def prepare(store: Store, actions: Sequence[Action], first: int, out: Account) -
             admitted.append((index, action))
     working = dict(ground.records)
     moved = {m.id: a.survivor for _, a in admitted if isinstance(a, Delete) for m in a.members}
-    referrers = _referrers(store, moved)
+    referrers = backlinks.to(moved.keys())
     rules = store if isinstance(store, Unites) else None
     steps = [_step(index, action, working, referrers, rules) for index, action in admitted]
     return [
@@ -174,20 +178,6 @@ def _shield(store: Store, action: Action, records: Mapping[str, Memory]) -> str 
             if why := store.protected(records[member.id]):
                 return f"{member.id} is protected: {why}"
     return None
-
-
-def _referrers(store: Store, moved: dict[str, str]) -> dict[str, list[Memory]]:
-    """Memories outside the groups that link to a memory about to be removed, by that memory."""
-    if not moved:
-        return {}
-    pointing: dict[str, list[str]] = {}
-    for memory in store.scan():
-        for target in sorted({k.target for k in memory.links} & moved.keys()):
-            if memory.id not in moved:
-                pointing.setdefault(target, []).append(memory.id)
-    # from `get`, which gives all a store keeps of a record: these become images
-    whole = store.get({id_ for ids in pointing.values() for id_ in ids})
-    return {target: [whole[id_] for id_ in ids] for target, ids in pointing.items()}
 
 
 def _step(

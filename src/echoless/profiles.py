@@ -184,6 +184,11 @@ PROFILES: Final[Mapping[str, Profile]] = {
     p.name: p for p in (SAFE, WT_MEMORY, RECALL, LLM_MEMORY, EGO, SLIDING_CONTEXT)
 }
 
+APART_WHEN_UNDONE: Final = frozenset(
+    profile.name for profile in (WT_MEMORY, LLM_MEMORY, EGO, SLIDING_CONTEXT)
+)
+"""Profiles whose programs are not offered again what was undone; Recall has its own table."""
+
 
 def profile_named(name: str) -> Profile:
     """The profile of that name.

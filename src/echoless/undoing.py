@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import combinations
+from typing import Final, Literal
 
 from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.ledger import Event, Image, Kept, Ledger
 from echoless.model import Memory, same
+from echoless.profiles import APART_WHEN_UNDONE
 from echoless.recovery import (
     ADD,
     added_by,
@@ -29,6 +31,10 @@ from echoless.stores.base import (
 from echoless.text import content_key
 from echoless.times import instant
 
+WIDEST: Final = 200
+"""Memories of a group of which every pair is remembered (19,900 pairs): of a larger one only those
+with the survivor, and `Undone.narrowed` counts it."""
+
 Status = Literal["done", "nothing done", "undone", "purged", "interrupted"]
 """`nothing done`: every action was refused, or an interrupted run was rolled back whole."""
 
@@ -43,6 +49,7 @@ class Undone:
         restored: Records put back as they were.
         removed: Records the run had added, gone again.
         kept: Pairs remembered as different (`keep_both`).
+        narrowed: Groups with too many memories to remember every pair (`WIDEST`).
         unrestored: What this kind of store could not bring back, in words; mostly nothing.
     """
 
@@ -52,6 +59,7 @@ class Undone:
     kept: int = 0
     unrestored: str = ""
     removed: tuple[str, ...] = ()
+    narrowed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,7 @@ class PastRun:
         return self.added > 0 and not (self.marked or self.merged or self.deleted)
 
 
-def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
+def undo(store: Store, run: str, *, keep_both: bool | None = None) -> Undone:
     """Undo a run.
 
     Marks are taken back; merged survivors and removed memories are put back as they were, and what
@@ -85,7 +93,10 @@ def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
         store: The store of the run.
         run: Its id, or `last` for the latest run that stands and did more than add memories: what
             an agent remembered since is not what a person wants to take back.
-        keep_both: Also remember its pairs as different, so that they are not proposed again.
+        keep_both: Whether to remember its pairs, each memory with the one it was to stand behind,
+            as different, so that they are not proposed again as long as their texts stay. None
+            does so, for every pair of a group, where the profile of the run is that of a program
+            whose contract asks for it (`profiles.APART_WHEN_UNDONE`).
 
     Raises:
         InputError: There is no such run.
@@ -93,10 +104,10 @@ def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
         UndoConflict: A record was edited since, or the images were purged; nothing was changed.
     """
     if not store.ledger.open_runs():
-        _resolve(store.ledger, run)  # refuse before the first write makes a sidecar
+        _resolve(store, run)  # refuse before the first write makes a sidecar
     with store.writing():
         recover(store)
-        run = _resolve(store.ledger, run)
+        run = _resolve(store, run)
         images = done_images(store.ledger, run)
         restore = _restoration(store, run, images)
         with together_with_ledger(store):
@@ -105,7 +116,7 @@ def undo(store: Store, run: str, *, keep_both: bool = False) -> Undone:
 
 def would_undo(store: Store, run: str) -> Undone:
     """What `undo` would do now; nothing is written. Arguments and errors as there."""
-    run = _resolve(store.ledger, run)
+    run = _resolve(store, run)
     images = done_images(store.ledger, run)
     restore = _restoration(store, run, images)
     return Undone(
@@ -117,16 +128,10 @@ def would_undo(store: Store, run: str) -> Undone:
     )
 
 
-def _resolve(ledger: Ledger, run: str) -> str:
+def _resolve(store: Store, run: str) -> str:
     if run == "last":
-        standing = [r.id for r in history(ledger) if r.status == "done" and not r.only_adds]
-        if not standing:
-            raise InputError(
-                "There is no run to undo. `echoless history` lists all runs; what was only added "
-                "is taken back by the id of its run."
-            )
-        return standing[-1]
-    found = next(iter(history(ledger, run)), None)
+        return _last(store)
+    found = next(iter(history(store.ledger, run)), None)
     if found is None:
         raise InputError(f"There is no run {run!r} in this store. `echoless history` lists them.")
     if found.status == "undone":
@@ -136,6 +141,21 @@ def _resolve(ledger: Ledger, run: str) -> str:
     if found.status == "purged":
         raise UndoConflict(f"Run {run} was purged: its images are destroyed, it cannot be undone.")
     return run
+
+
+def _last(store: Store) -> str:
+    """The latest run that stands and did more than add memories."""
+    done = [past for past in history(store.ledger) if past.status == "done"]
+    standing = [past.id for past in done if not past.only_adds]
+    if standing:
+        return standing[-1]
+    if done:
+        raise InputError(
+            "There is no run to undo but such as only added memories, and `last` passes over "
+            f"these. The latest added {done[-1].added}: take it back with `echoless undo "
+            f"{store.url} {done[-1].id}`."
+        )
+    raise InputError("There is no run to undo. `echoless history` lists all runs.")
 
 
 def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
@@ -193,13 +213,15 @@ def _with_recalls(old: Memory, after: Memory | None, current: Memory | None) -> 
 
 
 def _carry_out(
-    store: Store, run: str, restore: list[Memory], added: Sequence[str], *, keep_both: bool
+    store: Store, run: str, restore: list[Memory], added: Sequence[str], *, keep_both: bool | None
 ) -> Undone:
     ledger = store.ledger
     shown = tuple(ledger.marks(run))
-    kept = _kept_pairs(store, run) if keep_both else []
+    pairs, narrowed = _pairs_apart(ledger, run, keep_both=keep_both)
+    kept = _kept_pairs(store, run, pairs, without=added)
     with ledger.transaction():
         ledger.record("undo_started", run)
+        ledger.keep(kept)  # already here: an undo that is cut off is finished by `check`
     if restore or added:
         with together(store):
             if restore:
@@ -208,28 +230,50 @@ def _carry_out(
     with ledger.transaction():
         reveal(store, shown)
         hide_again(store, run)
-        ledger.keep(kept)
         ledger.record("run_undone", run, {"kept_both": len(kept)})
     unrestored = store.unrestored if restore and isinstance(store, Unrestored) else ""
     restored = tuple(sorted(m.id for m in restore))
-    return Undone(run, shown, restored, len(kept), unrestored, tuple(added))
+    return Undone(run, shown, restored, len(kept), unrestored, tuple(added), narrowed)
 
 
-def _kept_pairs(store: Store, run: str) -> list[Kept]:
-    pairs = []
-    done = store.ledger.done_actions(run)
-    for event in store.ledger.events(run, "action_started"):
+def _pairs_apart(
+    ledger: Ledger, run: str, *, keep_both: bool | None
+) -> tuple[list[tuple[str, str]], int]:
+    """Pairs of ids to remember as different, and how many groups were too large for all of them."""
+    (past,) = history(ledger, run)
+    whole = keep_both is not False and past.profile in APART_WHEN_UNDONE
+    if not (keep_both or whole):
+        return [], 0
+    pairs: list[tuple[str, str]] = []
+    narrowed = 0
+    done = ledger.done_actions(run)
+    for event in ledger.events(run, "action_started"):
         if event.data["action"] not in done:
             continue
         members = event.data["members"]
         assert isinstance(members, list)
-        pairs += [(str(event.data["survivor"]), str(m["id"])) for m in members]
+        ids = [str(event.data["survivor"]), *(str(m["id"]) for m in members)]
+        wide = len(ids) > WIDEST
+        narrowed += whole and wide
+        pairs += (
+            combinations(ids, 2) if whole and not wide else [(ids[0], other) for other in ids[1:]]
+        )
+    return pairs, narrowed
+
+
+def _kept_pairs(
+    store: Store, run: str, pairs: Sequence[tuple[str, str]], *, without: Sequence[str]
+) -> list[Kept]:
+    """The record of pairs, by their texts as they will be; none of a memory that goes."""
+    if not pairs:
+        return []
     before = first_images(store.ledger.images(run))
     current = {
         **store.get({i for pair in pairs for i in pair}),
         **{i: m for i, m in before.items() if m},
     }
-    return [kept_pair(current[a], current[b]) for a, b in pairs if a in current and b in current]
+    there = current.keys() - set(without)
+    return [kept_pair(current[a], current[b]) for a, b in pairs if a in there and b in there]
 
 
 def kept_pair(one: Memory, other: Memory) -> Kept:

@@ -102,7 +102,8 @@ def test_a_messy_file_is_merged_and_taken_back(messy: File) -> None:
     _compare(messy, before, done)
 
     assert call(*words)[1]["total_groups"] == 0, "nothing is left to merge"
-    undone = CliRunner().invoke(main, ["undo", f"llm-memory:///{messy.path}", str(done["run"])])
+    words_back = ["undo", f"llm-memory:///{messy.path}", str(done["run"]), "--no-keep-both"]
+    undone = CliRunner().invoke(main, words_back)
     assert undone.exit_code == 0, undone.stderr
     assert messy.everything() == before
     assert call(*words)[1]["duplicate_groups"] == preview["duplicate_groups"]

@@ -24,7 +24,7 @@ from echoless.planning import read_plan
 from echoless.recovery import ADD
 from echoless.stores import Store, open_store
 from echoless.times import instant
-from echoless.undoing import PastRun, history, purge, undo
+from echoless.undoing import WIDEST, PastRun, history, purge, undo
 
 # ------------------------------------------------------------------ apply and undo
 
@@ -60,12 +60,13 @@ def apply_command(*, store: str, plan_file: Path, as_json: bool) -> int:
 @store_argument
 @click.argument("run", metavar="RUN")
 @click.option(
-    "--keep-both",
-    is_flag=True,
-    help="Also remember the pairs of the run as different, so that they are not proposed again.",
+    "--keep-both/--no-keep-both",
+    default=None,
+    help="Whether to remember the pairs of the run as different, so that they are not proposed "
+    "again. By default only runs of wt-memory, Recall, llm-memory, ego-mcp and sliding-context.",
 )
 @json_option
-def undo_command(*, store: str, run: str, keep_both: bool, as_json: bool) -> None:
+def undo_command(*, store: str, run: str, keep_both: bool | None, as_json: bool) -> None:
     """Undo a RUN of STORE (its id, or `last`): every record as it was, byte for byte.
 
     Refused, with the names of the records, where one was edited since.
@@ -94,6 +95,10 @@ def undo_command(*, store: str, run: str, keep_both: bool, as_json: bool) -> Non
         render.show([say(done.unrestored)])
     if done.kept:
         render.show([say(f"Remembered as different: {count(done.kept, 'pair')}.")])
+    if done.narrowed:
+        large = count(done.narrowed, "group")
+        only = f"Of {large} with more than {WIDEST} memories only pairs with the survivor."
+        render.show([say(only)])
 
 
 # ------------------------------------------------------------------ history

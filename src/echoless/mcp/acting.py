@@ -303,7 +303,7 @@ def _merged(store: Store, merge: _Merge, tell: Teller) -> MergeAnswer:
 
 
 def _undone(store: Store, kept: _Undo) -> UndoAnswer:
-    done = undo(store, kept.run, keep_both=kept.keep_both)
+    done = undo(store, kept.run, keep_both=kept.keep_both or None)
     after = "The records are as they were."
     return {**_undo_answer(done, None, after), "notes": left_behind(store)}
 

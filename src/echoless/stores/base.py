@@ -27,6 +27,7 @@ __all__: Final = (
     "Changes",
     "Head",
     "HidesMarked",
+    "LinkSearch",
     "Printed",
     "Prints",
     "Protects",
@@ -267,6 +268,19 @@ class TextSearch(Protocol):
 
     def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
         """Ids with a score, best first (higher is better), ties by id; at most `limit`."""
+        ...
+
+
+@runtime_checkable
+class LinkSearch(Protocol):
+    """The store can tell which memories link to given ones, without reading all it holds."""
+
+    def linking(self, ids: Collection[str]) -> Collection[str]:
+        """Ids of the memories with a link to one of these, as the store is now.
+
+        What other programs and the open transaction wrote counts. It may name too many (the caller
+        reads them), never too few.
+        """
         ...
 
 

@@ -40,7 +40,7 @@ from echoless.profiles import ActionKind
 from echoless.remembering import Admitted, AlreadyKnown, remember
 from echoless.remembering.wish import Details
 from echoless.settings import Choices, resolve
-from echoless.stores.base import Changes, Printed, Scope, Store, Transaction
+from echoless.stores.base import Changes, LinkSearch, Printed, Scope, Store, Transaction
 from echoless.stores.registry import open_store
 from echoless.undoing import undo
 
@@ -335,6 +335,34 @@ class StoreConformance:
                 store.remove(self.ids("m-1"))
             _, ids = store.changes(changed)
             assert ids is None or self.named("m-1") in ids
+
+    def test_a_store_that_looks_links_up_finds_all_that_lead_to_a_memory(
+        self, tmp_path: Path
+    ) -> None:
+        ids = self.ids("m-1", "m-2", "m-3")
+        link = (Link(ids[0], "related"),)
+        self.fill(tmp_path, self.told(*(simple(at) for at in (1, 2, 3))))
+        with self.open(tmp_path) as store:
+            if not isinstance(store, LinkSearch):
+                assert not hasattr(store, "linking")  # it says so by not having it
+                return
+            if not self.kept(replace(simple(2), links=link)).links:
+                assert not list(store.linking(ids)), "no memory of this store has links"
+                return
+            with store.writing():
+                assert not list(store.linking([ids[0]]))
+                second = store.get([ids[1]])[ids[1]]
+                store.put([replace(second, links=link)])
+                assert list(store.linking([ids[0]])) == [ids[1]]
+                assert not list(store.linking([ids[1], ids[2]]))
+                store.put([second])
+                assert not list(store.linking(ids))
+            with store.writing():
+                store.put([replace(second, links=link)])
+            assert list(store.linking(ids)) == [ids[1]], "outside of writing too"
+            with store.writing():
+                store.remove([ids[1]])
+                assert not list(store.linking(ids))
 
     def test_a_store_that_prints_what_it_holds_prints_every_field_of_it(
         self, tmp_path: Path

@@ -570,11 +570,11 @@ def test_a_note_that_changed_since_the_look_keeps_its_cluster_out(
     folder = store(*TWO)
     carry_out = tools.Work.carry_out
 
-    def edited(work: tools.Work, *chosen: Any) -> object:
+    def edited(work: tools.Work, *chosen: Any, **more: Any) -> object:
         engine = work.store._engine  # type: ignore[attr-defined]
         victim = work.clusters[0].victims[0]
         engine.forget(victim.id)
-        return carry_out(work, *chosen)
+        return carry_out(work, *chosen, **more)
 
     monkeypatch.setattr(tools.Work, "carry_out", edited)
     result = wt("dedup")

@@ -65,8 +65,8 @@ def memories(folder: Path) -> list[Memory]:
         return list(store.scan())
 
 
-def undo_last(folder: Path) -> Result:
-    result = CliRunner().invoke(main, ["undo", f"shodh:///{folder}", "last"])
+def undo_last(folder: Path, *options: str) -> Result:
+    result = CliRunner().invoke(main, ["undo", f"shodh:///{folder}", "last", *options])
     assert result.exit_code == 0, result.output
     return result
 
@@ -182,11 +182,13 @@ def but_faded(before: Memory, after: Memory) -> Memory:
     return replace(before, importance=after.importance) if before.content == D else before
 
 
-def test_dedup_after_an_undo_finds_and_does_the_same(answer: Answer, four: Path) -> None:
+def test_dedup_after_an_undo_that_keeps_nothing_apart_finds_and_does_the_same(
+    answer: Answer, four: Path
+) -> None:
     first = answer("audit", "--json")
     for _ in range(3):
         assert answer("dedup") == {"deleted_count": 2, "merged_count": 1}
-        undo_last(four)
+        undo_last(four, "--no-keep-both")
         assert answer("audit", "--json") == first
     assert len(told(four)) == 4
 

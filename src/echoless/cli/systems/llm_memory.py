@@ -11,6 +11,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.options import command_line, examples, writing
+from echoless.cli.progress import Bar
 from echoless.model import Json
 from echoless.systems.llm_memory.answers import VALIDATION, Answer
 
@@ -173,7 +174,7 @@ def deduplicate_command(
     from echoless.systems.llm_memory.reading import file_of  # noqa: PLC0415
 
     store = f"llm-memory:///{file_of(db_path)}"
-    with nullcontext() if dry_run else writing(store):
+    with Bar() as bar, nullcontext() if dry_run else writing(store):
         answer = memory_deduplicate(
             namespace=namespace,
             similarity_threshold=similarity_threshold,
@@ -185,6 +186,7 @@ def deduplicate_command(
             guards=guards,
             second_look=second_look,
             db_path=db_path,
+            progress=bar,
         )
     code = _show(answer)
     if run := answer.get("run"):

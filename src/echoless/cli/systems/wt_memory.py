@@ -13,6 +13,7 @@ import click
 
 from echoless.cli.document import visible
 from echoless.cli.options import command_line, examples, writing
+from echoless.cli.progress import Bar
 from echoless.cli.systems.second import second_look_lines
 from echoless.errors import EcholessError, UsageError
 from echoless.model import Json
@@ -233,6 +234,7 @@ def visible_lines(lines: list[str]) -> str:
 def _remarks(work: Work) -> list[str]:
     words = {
         "held": "pairs look alike and are held apart: a number or a negation differs.",
+        "kept_apart": "pairs stay apart: undone before, or answered with skip.",
         "left_out": "pairs were left out, the least alike of a crowd; look again after cleaning.",
     }
     return [f"{count} {words[name]}" for name, count in work.remarks.items()]
@@ -301,8 +303,8 @@ def _execute(work: Work) -> Done:
         return Done()
     of = f"{work.redundant} of {work.total} memories in {len(work.clusters)} clusters"
     _note(f"Deleting {of}")
-    with writing(work.store.url):
-        return work.carry_out()
+    with Bar() as bar, writing(work.store.url):
+        return work.carry_out(progress=bar.actions)
 
 
 def _say_how_it_went(work: Work, done: Done) -> None:

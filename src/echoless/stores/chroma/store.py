@@ -34,6 +34,7 @@ from echoless.stores.chroma.record import Record
 from echoless.stores.chroma.writes import Held, Writes
 from echoless.stores.field_map import FieldMap, Location, read_location
 from echoless.stores.files import exclusive
+from echoless.stores.link_index import LinkIndex
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _ALL: Final = ["embeddings", "documents", "metadatas"]
@@ -61,7 +62,8 @@ class ChromaStore(BesideSidecar):
         self._layout: layouts.Layout | None = None
         self._turn = RLock()
         self._writing = False
-        self._scanned: dict[str, Memory] | None = None
+        self._links: LinkIndex | None = None
+        self._written: folders.State = {}
         self._exact = ExactVectors(self._sidecar)
         self._lexical = LexicalIndex(folder.parent)
         self.url = f"chroma:///{Location(folder, collection, asked)}"
@@ -163,7 +165,7 @@ class ChromaStore(BesideSidecar):
         return self._collection
 
     def _close_client(self) -> None:
-        self._collection = self._scanned = None
+        self._collection = self._links = None
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -198,12 +200,6 @@ class ChromaStore(BesideSidecar):
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """All memories in the scope, sorted by id."""
-        if self._writing:
-            if self._scanned is None:  # a run asks for links once an action
-                self._scanned = self._memories(self._ids())
-            told = self._scanned
-            yield from scope.narrow([told[id_] for id_ in sorted(told)])
-            return
         ids = self._ids() if scope == ALL else [head.id for head in scope.narrow(self._heads())]
         for start in range(0, len(ids), _BATCH):
             batch = self._memories(ids[start : start + _BATCH])
@@ -229,6 +225,17 @@ class ChromaStore(BesideSidecar):
     def namespaces(self) -> Mapping[str, int]:
         """Number of memories by namespace."""
         return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
+
+    def linking(self, ids: Iterable[str]) -> set[str]:
+        """Ids of the memories with a link to one of these.
+
+        Links lie in metadata that Chroma cannot search. They are read once while writing, and again
+        where another program changed the folder since.
+        """
+        state = folders.state(self._folder)
+        if self._links is None or state != self._written:
+            self._links, self._written = LinkIndex(self.scan()), state
+        return self._links.linking(ids)
 
     def as_read(
         self, id_: str, document: str, metadata: Mapping[str, Json], row: Sequence[float]
@@ -296,7 +303,7 @@ class ChromaStore(BesideSidecar):
                 self._lexical.put(memory.id, memory.content)
             writes.carry_out()
         self._exact.keep({m.id: v for m, _, v in told}, self._vectors([m.id for m in memories]))
-        self._rescan([m.id for m in memories])
+        self._relink([m.id for m in memories])
 
     def _held(self, found: tuple[Record, bytes | None] | None, id_: str) -> Held | None:
         return None if found is None else (found[0], self._exact.told(id_, found[1]))
@@ -314,13 +321,13 @@ class ChromaStore(BesideSidecar):
             collection.delete(gone)
             for id_ in gone:
                 self._lexical.remove(id_)
-        self._rescan(gone)
+        self._relink(gone)
 
-    def _rescan(self, ids: Sequence[str]) -> None:
-        if self._scanned is not None:
-            for id_ in ids:
-                self._scanned.pop(id_, None)
-            self._scanned.update(self._memories(sorted(set(ids))))
+    def _relink(self, ids: Sequence[str]) -> None:
+        if self._links is not None:
+            some = sorted(set(ids))
+            self._links.update(some, self._memories(some))
+            self._written = folders.state(self._folder)
 
     def _changing(self) -> Collection:
         self._must_write()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from echoless.errors import BadRecord, DuplicateId, StoreError
-from echoless.model import Json, JsonObject, Memory, Provenance
+from echoless.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Layout
@@ -107,6 +107,29 @@ def heads(table: pa.Table, layout: Layout, where: str, oddities: Oddities) -> di
 def head_columns(layout: Layout) -> list[str]:
     """Columns that tell whether a memory is in a scope."""
     return [name for place in layout.places if place.field in _HEAD for name in place.columns]
+
+
+def linking(table: pa.Table, layout: Layout, place: Place, ids: Collection[str]) -> set[str]:
+    """Ids of the rows whose links lead to one of some memories.
+
+    Args:
+        table: Rows with the columns of ids and links.
+        layout: Of the table.
+        place: Where links lie.
+        ids: The memories.
+    """
+    columns = _cells(table)
+    given = zip(columns[layout.id.key], *(columns[name] for name in place.columns), strict=True)
+    found = set()
+    for own, *told in given:
+        links = _told(place, told) if any(told) else ()
+        if any(isinstance(link, Link) and link.target in ids for link in _each(links)):
+            found.add(str(layout.id.read([own])))
+    return found
+
+
+def _each(value: Value) -> Sequence[object]:
+    return value if isinstance(value, tuple) else ()
 
 
 def _told(place: Place, given: Sequence[Cell]) -> Value:

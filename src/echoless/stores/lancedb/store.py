@@ -248,6 +248,17 @@ class LanceStore(BesideSidecar):
         """Number of memories by namespace."""
         return dict(sorted(Counter(head.namespace for head in self._heads()[0]).items()))
 
+    def linking(self, ids: Collection[str]) -> Collection[str]:
+        """Ids of the memories with a link to one of these; only the column of links is read."""
+        place = next((p for p in self._layout.places if p.field == "links"), None)
+        if place is None:
+            return ()
+        names = [self._layout.id.key, *place.columns]
+        with self._speaking():
+            query = self._table.search().select(names)
+            found = query.limit(max(1, self._table.count_rows())).to_arrow()
+        return rows.linking(found, self._layout, place, ids)
+
     def remarks(self) -> Sequence[str]:
         """What the last reading found odd: cells that cannot be read, rows without an id."""
         return self._oddities.sentences(self._location.table)

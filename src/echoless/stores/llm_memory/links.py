@@ -129,6 +129,15 @@ def read_links(
     return found
 
 
+def sources_of(db: sqlite3.Connection, layout: Layout, targets: Sequence[str]) -> set[str]:
+    """Ids of the memories with a link to one of these."""
+    if LINKS not in layout.columns:
+        return set()
+    places = ",".join("?" * len(targets))
+    rows = db.execute(f"SELECT source_id FROM {LINKS} WHERE target_id IN ({places})", targets)
+    return {str(source) for (source,) in rows.fetchall()}
+
+
 def _selected(
     db: sqlite3.Connection, names: Sequence[str], sources: Sequence[str] | None
 ) -> list[Sequence[Json]]:

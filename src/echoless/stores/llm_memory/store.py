@@ -188,6 +188,16 @@ class LlmMemoryStore(BesideSidecar):
             ).fetchall()
         return {str(name): int(number) for name, number in rows}
 
+    def linking(self, ids: Collection[str]) -> Collection[str]:
+        """Ids of the memories with a link to one of these, by the index of the table of links."""
+        wanted = sorted(ids)
+        found: set[str] = set()
+        with self._database.speaking():
+            for start in range(0, len(wanted), _BATCH):
+                some = wanted[start : start + _BATCH]
+                found |= links.sources_of(self._db, self._layout, some)
+        return found
+
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Whether the file is another one than before; not which records differ."""
         return files.since(files.database_state(self._path), since)

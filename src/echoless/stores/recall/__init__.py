@@ -213,6 +213,10 @@ class RecallStore(BesideSidecar):
                 )
         return dict(sorted(found.items()))
 
+    def linking(self, ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """None: the memories of Recall have no links; what refers to them is `retained`."""
+        return ()
+
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Whether the file is another one than before; not which records differ."""
         return files.since(files.database_state(self.path), since)

@@ -9,7 +9,7 @@ is the memory: a crash in between changes nothing, and the next writer takes the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +134,14 @@ class ShodhStore(BesideSidecar):
             f"The record {stray.key!r} was written in place of {stray.supersedes!r}, which still "
             "stands; it does not count as a memory, and the next write removes it."
             for stray in self._strays
+        ]
+
+    def linking(self, ids: Collection[str]) -> Collection[str]:
+        """Ids of the memories with a link to one of these; no other process can open the store."""
+        return [
+            id_
+            for id_, known in self._notes.items()
+            if any(link.target in ids for link in known.memory.links)
         ]
 
     # ------------------------------------------------------------------ writing

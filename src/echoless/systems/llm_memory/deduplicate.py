@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import fsum
 from pathlib import Path
 from typing import Final
@@ -75,6 +76,7 @@ def memory_deduplicate(
     guards: bool = True,
     second_look: bool = False,
     db_path: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Answer:
     """Group near-equal memories of one namespace; merge each group into one if asked to.
 
@@ -90,6 +92,7 @@ def memory_deduplicate(
         second_look: Also tell what the bare threshold would merge and the judge that reads the
             texts would hold back, under `second_look`.
         db_path: The file; see `reading.open_file`.
+        progress: Told how far each stage is: stage, done, whole; the last stage is `writing`.
 
     Returns:
         The result, or an error as data (`error`, `message`, `error_type`, `timestamp`).
@@ -109,8 +112,11 @@ def memory_deduplicate(
         )
         _admit(wish)
         with open_file(db_path) as store:
-            made = preview(store, wish)
-            return made.answer if wish.dry_run else carry_out(store, made)
+            made = preview(store, wish, progress=progress)
+            if wish.dry_run:
+                return made.answer
+            writing = None if progress is None else partial(progress, "writing")
+            return carry_out(store, made, progress=writing)
 
     return answered(work, "detecting duplicates")
 
@@ -297,7 +303,12 @@ def _more(findings: Findings, tables: Layout | None, *, skipped: int) -> Answer:
             "tables": tables.tables,
             "expected_recall": round(tables.expected_recall, 6),
         }
-    told: Answer = {"held": _held(findings), "skipped": skipped, "left_out": findings.left_out}
+    told: Answer = {
+        "held": _held(findings),
+        "skipped": skipped,
+        "left_out": findings.left_out,
+        "kept_apart": len(findings.apart),
+    }
     return more | {name: value for name, value in told.items() if value}
 
 

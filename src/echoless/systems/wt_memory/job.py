@@ -133,8 +133,12 @@ class Work:
     @property
     def remarks(self) -> dict[str, Json]:
         """What is told only where there is something to tell."""
-        held = {"held": held_pairs(self.findings), "left_out": self.findings.left_out}
-        return {name: count for name, count in held.items() if count}
+        told = {
+            "held": held_pairs(self.findings),
+            "left_out": self.findings.left_out,
+            "kept_apart": len(self.findings.apart),
+        }
+        return {name: count for name, count in told.items() if count}
 
     def audit_json(self) -> dict[str, Json]:
         """What `audit --json` prints."""
@@ -168,7 +172,12 @@ class Work:
     def _top(self) -> list[Json]:
         return [cluster.to_json() for cluster in self.clusters[:SHOWN]]
 
-    def carry_out(self, chosen: Sequence[Cluster] | None = None) -> Done:
+    def carry_out(
+        self,
+        chosen: Sequence[Cluster] | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Done:
         """Merge each cluster into its survivor and remove the others, as one run.
 
         A cluster that changed since the look, or fails on the way, is left as it was and listed;
@@ -176,6 +185,7 @@ class Work:
 
         Args:
             chosen: Some of the clusters; all by default.
+            progress: Told (clusters done, clusters in all).
 
         Raises:
             EcholessError: The store cannot be written at all.
@@ -184,7 +194,7 @@ class Work:
         if not groups:
             return Done()
         plan = plan_groups(self.findings, groups, action="delete")
-        run = apply(self.store, plan, one_by_one=True)
+        run = apply(self.store, plan, progress=progress, one_by_one=True)
         left = {refusal.survivor for refusal in (*run.refused, *run.failed)}
         merged = sum(1 for a in plan.actions if a.gains and a.survivor not in left)
         changed = [_error(each, changed=True) for each in run.refused]
