@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -343,18 +345,58 @@ def test_the_kept_index_answers_as_a_new_one(
     assert not isinstance(after[0], AlreadyKnown)
 
 
-@pytest.mark.parametrize("damage", ["index.json", "keys.npy", "words-0-terms.npy"])
-def test_a_damaged_index_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+def _flipped(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 0x55]) + data[middle + 1 :]
+
+
+def _as_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "flipped": lambda path: path.write_bytes(_flipped(path.read_bytes())),
+    "garbage": lambda path: path.write_bytes(b"\x93NUMPY\x01\x00\xff\xff(((((" * 50),
+    "brackets": lambda path: path.write_bytes(b"[" * 100_000),
+    "gone": Path.unlink,
+    "a folder": _as_folder,
+    "a pipe": _as_fifo,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_an_index_with_any_damaged_file_is_made_anew(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    damage: str,
 ) -> None:
+    """F4: an empty file of the index ended each later `remember` as an interruption."""
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("echoless.remembering.keeping.WORTH_KEEPING", 1)
+    door = tmp_path / "cache" / "door"
     with open_store(f"sqlite:///{tmp_path / 'agent.db'}", create=True) as store:
         say(store, STAGING)
         say(store, TEA)
-        for path in (tmp_path / "cache" / "door").rglob(damage):
-            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-        assert isinstance(say(store, STAGING), AlreadyKnown)
+        names = sorted({path.name for path in door.rglob("*") if path.is_file()})
+        assert {"current", "index.json", "keys.npy"} <= set(names)
+        for name in names:
+            caplog.clear()
+            for path in [path for path in door.rglob(name) if path.is_file()]:
+                DAMAGES[damage](path)
+            assert isinstance(say(store, STAGING), AlreadyKnown)
+            if (name, damage) != ("current", "gone"):  # then nothing was kept
+                assert "made anew" in caplog.text
+            shutil.rmtree(door)
+            say(store, f"Another fact, told after {name} was damaged.")
 
 
 NAMES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel")

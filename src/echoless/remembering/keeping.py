@@ -7,10 +7,13 @@ tell something of texts, so its folder is closed to others.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from echoless.vectors.base import Vectoriser
     from echoless.vectors.vectorise import MemoryVectoriser
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 WORTH_KEEPING: Final = 2_000
 """Memories below which an index is made anew sooner than it is read."""
@@ -42,6 +45,7 @@ WORTH_WRITING: Final = 0.02
 """Share of the index that has to be new for it to be written again."""
 
 _CURRENT: Final = "current"
+_LOG: Final = logging.getLogger("echoless.cache")
 
 
 def open_index(
@@ -52,14 +56,32 @@ def open_index(
     if not (settings.cache and isinstance(store, Changes)):
         return index
     folder = _folder(store, settings, vectoriser)
+    if not os.path.lexists(folder / _CURRENT):
+        return index
     try:
-        name = (folder / _CURRENT).read_text("utf-8").strip()
-        told = json.loads((folder / name / "index.json").read_text("utf-8"))
+        name = _plain(folder / _CURRENT).read_text("utf-8").strip()
+        told = json.loads(_plain(folder / name / "index.json").read_bytes())
         if told["format"] == FORMAT:
             _read(index, folder / name, told)
-    except (OSError, ValueError, KeyError, IndexError):
+    except Exception as problem:  # noqa: BLE001 - whatever is wrong with a cache, it is no cache
+        _LOG.warning(
+            "The kept index in %s cannot be read (%s); it is made anew.",
+            folder,
+            type(problem).__name__,
+        )
         return MemoryIndex(settings.profile, vectoriser)
     return index
+
+
+def _plain(path: Path) -> Path:
+    """The path of a regular file; anything else might not come to its end when it is read.
+
+    Raises:
+        OSError: It is something else, or not there.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(f"{path} is no regular file")
+    return path
 
 
 def keep(index: MemoryIndex, store: Store, settings: Settings) -> bool:
@@ -110,9 +132,13 @@ def _write(index: MemoryIndex, folder: Path) -> None:
         own = index.vectors[model].arrays()
         arrays.update({f"vectors-{number}-{name}": array for name, array in own.items()})
     for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        with (folder / f"{name}.npy").open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
     told = {
         "format": FORMAT,
+        "files": {name: _digest_of(folder / f"{name}.npy") for name in arrays},
         "token": index.token,
         "ids": index.ids,
         "codes": index.codes,
@@ -122,11 +148,24 @@ def _write(index: MemoryIndex, folder: Path) -> None:
     (folder / "index.json").write_text(json.dumps(told), "utf-8")
 
 
+def _digest_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with _plain(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _read(index: MemoryIndex, folder: Path, told: Mapping[str, Any]) -> None:
-    arrays: dict[str, Any] = {
-        path.stem: np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
-        for path in folder.glob("*.npy")
-    }
+    """Fill an index from files that are byte for byte as they were written.
+
+    Raises:
+        ValueError: One of them is not.
+    """
+    arrays: dict[str, Any] = {}
+    for name, written in told["files"].items():
+        path = folder / f"{name}.npy"
+        if _digest_of(path) != written:
+            raise ValueError(f"{path} is not as it was written")
+        arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
     index.restore(told["ids"], told["codes"], arrays)
     index.wording = WordingIndex(segments_from(arrays, told["segments"]))
     for number, model in enumerate(told["models"]):

@@ -90,7 +90,7 @@ class VectorCache(CacheFile):
             return []
         by_length: dict[int, list[tuple[int, bytes]]] = {}
         for key, data in found:
-            if isinstance(data, bytes) and data and not len(data) % 4:
+            if isinstance(data, bytes) and data and not len(data) % 4 and key in places:
                 by_length.setdefault(len(data), []).append((places[key], data))
         return [_rows(by_length[length]) for length in sorted(by_length)]
 
