@@ -196,8 +196,10 @@ def _finish_undo(store: Store, run: str) -> Recovered:
     left = [i for i in added_by(done_images(store.ledger, run)) if same(current.get(i), after[i])]
     if left:
         store.remove(left)
+    # the store itself may show them again already, and the ledger not know it yet
+    own = {i for i, mark in store.ledger.own_marks().items() if mark.run == run}
     with store.ledger.transaction():
-        reveal(store, store.ledger.marks(run))
+        reveal(store, own | store.ledger.marks(run).keys())
         hide_again(store, run)
         store.ledger.record("run_undone", run, {"recovered": True})
     return Recovered(run, "finished", tuple(sorted(before)))

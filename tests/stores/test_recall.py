@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,8 @@ from echoless.errors import ForeignStore, StoreError
 from echoless.model import Memory, Provenance, Vector
 from echoless.profiles import ActionKind
 from echoless.stores.recall import RecallStore
-from echoless.testing.stores import FULL, StoreConformance, contents, plan_by_hand
+from echoless.testing.crash import killed_at
+from echoless.testing.stores import FULL, StoreConformance, contents, plan_by_hand, simple, state
 from tests.systems.recall_database import COS_97, FIRST, L1, L2, Recall
 
 COLUMNS = {"session_id": None, "category": None, "confidence": None}
@@ -277,3 +279,33 @@ def test_a_run_that_died_before_its_confirmation_is_finished(
         undo(store, "last")
         assert recall.lineage() == [(2, 1, "reverted")]
     assert recall.dump() == before
+
+
+def test_an_undo_killed_at_any_write_is_finished_by_check(tmp_path: Path) -> None:
+    """Killed between its two files, the store showed memories again and the ledger hid them."""
+    original = tmp_path / "original"
+    original.mkdir()
+    made = TestRecall()
+    made.fill(original, made.told(*(simple(n) for n in range(1, 4))))
+    with made.open(original) as store:
+        before = state(store)
+        run = apply(store, plan_by_hand(store, [tuple(made.ids("m-1", "m-2"))], "merge")).id
+    for step in range(10_000):
+        place = tmp_path / "crash"
+        shutil.copytree(original, place)
+        killed = killed_at(step, lambda place=place: _undone(made, place, run))
+        with made.open(place) as store:
+            assert check(store).sound
+            assert check(store).problems == ()
+            if store.ledger.marks():
+                undo(store, run)
+            assert state(store) == before
+        shutil.rmtree(place)
+        if not killed:
+            break
+    assert step > 50
+
+
+def _undone(made: TestRecall, place: Path, run: str) -> None:
+    with made.open(place) as store:
+        undo(store, run)

@@ -296,7 +296,7 @@ class ChromaStore(BesideSidecar):
         for memory in memories:  # refuse before the first change
             base = records.from_native(memory) or there.get(memory.id, (Record(), None))[0]
             told.append((memory, *_prepared(memory, base, layout)))
-        with self._lexical.step(), speaking(self._folder):
+        with self._opened_anew_on_failure(), self._lexical.step(), speaking(self._folder):
             writes = Writes(collection)
             for memory, record, vector in told:
                 writes.add(memory.id, self._held(there.get(memory.id), memory.id), record, vector)
@@ -304,6 +304,19 @@ class ChromaStore(BesideSidecar):
             writes.carry_out()
         self._exact.keep({m.id: v for m, _, v in told}, self._vectors([m.id for m in memories]))
         self._relink([m.id for m in memories])
+
+    @contextmanager
+    def _opened_anew_on_failure(self) -> Iterator[None]:
+        """Closes the client where Chroma failed: what it took into its log before that shows then.
+
+        A write that Chroma 1.5 refuses as it applies its log stays in the log, and arrives when the
+        folder is opened the next time. Whoever takes the write back must see it first.
+        """
+        try:
+            yield
+        except BaseException:
+            self._close_client()
+            raise
 
     def _held(self, found: tuple[Record, bytes | None] | None, id_: str) -> Held | None:
         return None if found is None else (found[0], self._exact.told(id_, found[1]))
@@ -317,7 +330,7 @@ class ChromaStore(BesideSidecar):
         gone = sorted(self._fetch(sorted(set(ids))))
         if not gone:
             return
-        with self._lexical.step(), speaking(self._folder):
+        with self._opened_anew_on_failure(), self._lexical.step(), speaking(self._folder):
             collection.delete(gone)
             for id_ in gone:
                 self._lexical.remove(id_)
