@@ -19,9 +19,9 @@ from echoless.cli.document import (
     flat,
     say,
     strong,
-    visible,
 )
 from echoless.cli.progress import Bar, pace
+from echoless.core.visible import visible
 
 short = st.text(alphabet="ab 1.-茶", max_size=40)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -11,10 +10,6 @@ Style: TypeAlias = Literal["", "strong", "dim", "old", "new", "good", "bad"]
 
 PREVIEW: Final = 400
 """Characters of a memory shown in a list; `show` prints all of it."""
-
-_UNSAFE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +85,6 @@ def flat(text: str, limit: int = PREVIEW) -> str:
     """A memory's text on one line, cut at `limit` characters."""
     joined = " ".join(text.split())
     return joined if len(joined) <= limit else joined[: limit - 1] + "…"
-
-
-def visible(text: str) -> str:
-    r"""Text that cannot steer a terminal: control and direction characters become escapes.
-
-    A memory is foreign text. Printed raw, `\x1b[2J` in it would clear the screen, and a
-    right-to-left override would show another sentence than the one stored.
-    """
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def number(value: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import logging
 import os
 import sys
@@ -14,9 +15,9 @@ from typing import Any, ClassVar, NoReturn
 
 import click
 
-from echoless.cli.document import visible
 from echoless.cli.options import State
 from echoless.core.destination import LOG
+from echoless.core.visible import visible
 from echoless.errors import INTERRUPTED, EcholessError, UsageError
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
@@ -124,7 +125,9 @@ def _failed(problem: BaseException, state: State) -> int:
             click.echo(visible(f"Error: {problem}"), err=True)
             return problem.exit_code
         case click.ClickException():
-            problem.show()
+            said = io.StringIO()
+            problem.show(file=said)
+            click.echo(visible(said.getvalue()), err=True, nl=False)
             return problem.exit_code
         case click.Abort() | KeyboardInterrupt():
             click.echo(_interrupted(state), err=True)

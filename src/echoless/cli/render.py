@@ -22,8 +22,8 @@ from echoless.cli.document import (
     Span,
     Style,
     Table,
-    visible,
 )
+from echoless.core.visible import visible
 from echoless.model import Json
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, say, visible
+from echoless.cli.document import Block, say
 from echoless.cli.options import examples, json_option
 from echoless.core import trust
+from echoless.core.visible import visible
 from echoless.errors import InputError, UsageError
 from echoless.model import Json
 from echoless.settings import choices_of

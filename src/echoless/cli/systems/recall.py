@@ -10,9 +10,9 @@ from typing import ClassVar
 import click
 
 from echoless.cli import render
-from echoless.cli.document import visible
 from echoless.cli.group import Families, LazyGroup
 from echoless.cli.options import examples, writing
+from echoless.core.visible import visible
 from echoless.errors import EcholessError, UsageError
 from echoless.second_look import look_again
 from echoless.settings import Choices, layered

@@ -8,9 +8,9 @@ from typing import TextIO
 
 import click
 
-from echoless.cli.document import visible
 from echoless.cli.options import examples, writing
 from echoless.cli.render import show_json
+from echoless.core.visible import visible
 from echoless.errors import EcholessError, InputError, UsageError
 from echoless.model import Json
 from echoless.systems.sliding_context import arguments

@@ -11,10 +11,10 @@ from typing import Final, cast
 
 import click
 
-from echoless.cli.document import visible
 from echoless.cli.options import command_line, examples, writing
 from echoless.cli.progress import Bar
 from echoless.cli.systems.second import second_look_lines
+from echoless.core.visible import visible
 from echoless.errors import EcholessError, UsageError
 from echoless.model import Json
 from echoless.systems.wt_memory.clusters import Cluster

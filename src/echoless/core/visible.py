@@ -1,0 +1,40 @@
+r"""Characters that steer a terminal, or hide text from a person, as escapes such as `\u200b`.
+
+A memory is foreign text. Control and direction characters change what is shown; zero-width and tag
+characters show nothing, and a model reads them all the same (Unicode Technical Report 36).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_STEERING: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_BREAKING: Final = "\u2028\u2029\ud800-\udfff"
+_HIDDEN: Final = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
+    "\ufff0-\ufffb\U000e0000-\U000e0fff"
+)
+_JOINER: Final = r"(?<![^\x00-\x7f\s])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\s])"
+"""Zero-width joiners but for those between two characters beyond ASCII, as in emoji and in Persian
+or Indic words."""
+_SELECTOR: Final = r"(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]"
+"""Variation selectors after the first: a run of them can carry hidden bytes."""
+
+_UNSAFE: Final = re.compile(f"[{_STEERING}{_BREAKING}{_HIDDEN}]|{_JOINER}|{_SELECTOR}")
+
+
+def visible(text: str) -> str:
+    r"""Returns a text in which nothing is hidden and nothing steers a terminal.
+
+    Line feeds and tabs stay. Emoji sequences stay whole.
+
+    Args:
+        text: Any text, lone surrogates included.
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
