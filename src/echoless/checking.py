@@ -9,7 +9,7 @@ from pathlib import Path
 from echoless.ledger import Ledger, Mark
 from echoless.model import JsonObject
 from echoless.recovery import hidden_before, marks_of, outdated, recover, release
-from echoless.stores.base import LeavesDrafts, Store
+from echoless.stores.base import LeavesDrafts, Store, together_with_ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,9 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
             says = f"{mark.duplicate!r} is hidden behind {mark.survivor!r}, which is hidden itself."
             problems.append(Problem("chain", (mark.duplicate, mark.survivor), says, mended=False))
     if mend and (gone or stale):
-        with store.writing():
+        with store.writing(), together_with_ledger(store):
+            standing = store.ledger.marks()  # another process may have been quicker
+            gone, stale = ([m for m in each if m in standing.values()] for each in (gone, stale))
             release(store, gone, why="one of the two is gone")
             release(store, stale, why="rewritten since")
     return problems

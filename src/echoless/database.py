@@ -155,6 +155,20 @@ class Database:
                 self._depth = 0
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See one state of the file as long as the block lasts, whoever writes to it meanwhile."""
+        if self.connection.in_transaction:
+            yield
+            return
+        with self.speaking():
+            self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if self.connection.in_transaction:
+                    self.connection.execute("COMMIT")
+
+    @contextmanager
     def speaking(self) -> Iterator[None]:
         """Turn SQLite's errors into ours."""
         try:

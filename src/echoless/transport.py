@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Final
 
-from echoless import codec
+from echoless import codec, plugins
 from echoless.core import drafts
+from echoless.database import BUSY_TIMEOUT_SECONDS
 from echoless.errors import BadRecord, DuplicateId, StoreError, UsageError
-from echoless.model import Memory, fingerprint
-from echoless.stores.base import Store, together, together_with_ledger
+from echoless.model import JsonObject, Memory, fingerprint
+from echoless.stores.base import Store, Transaction, together, together_with_ledger
 from echoless.stores.files import speaking_of, write_new
 from echoless.stores.registry import locate, open_store
 from echoless.text import is_blank, unreadable
@@ -24,6 +26,10 @@ FORMATS: Final = ("jsonl", "markdown", "sqlite")
 
 _ONE_FILE: Final = frozenset({"jsonl", "sqlite"})
 """Kinds of store that are one file, with at most a sidecar: they can be drafted and published."""
+
+
+_PAUSE: Final = 0.02
+"""Seconds before a store that was written to meanwhile is copied again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,8 @@ def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Tra
         DuplicateId: The target holds another memory under the same id.
     """
     memories, skipped = _valid(source.scan(), skip_invalid=skip_invalid)
-    with target.writing():
+    # what is there is looked at in the transaction that writes: another process may bring the ids
+    with target.writing(), together_with_ledger(target):
         there = target.get(m.id for m in memories)
         for memory in memories:
             if memory.id in there and fingerprint(there[memory.id]) != fingerprint(memory):
@@ -102,7 +109,7 @@ def _import_new(source: Store, scheme: str, path: Path, *, skip_invalid: bool) -
     with _draft(path) as made:
         with open_store(f"{scheme}:///{made}", create=True) as target:
             done = transfer(source, target, skip_invalid=skip_invalid)
-        _compare(source, scheme, made, without=done.skipped)
+        _compare_draft(source, scheme, made, without=done.skipped)
         _publish(made, path, like=_file_of(source))
     return replace(done, target=f"{scheme}:///{path}")
 
@@ -178,10 +185,9 @@ def export(store: Store, path: Path, *, format: str | None = None) -> Transferre
         raise UsageError(f"{path} exists. Export to a new file, or remove that one first.")
     match chosen:
         case "jsonl" | "sqlite":
-            return _export_store(store, path, chosen)
+            return _undisturbed(store, lambda source: _export_store(source, path, chosen))
         case "markdown":
-            write_new(path, markdown(store).encode("utf-8"), like=_file_of(store))
-            return Transferred(store.count(), len(list(store.ledger.dump())), {}, str(path))
+            return _undisturbed(store, lambda source: _export_page(source, path))
         case _:
             raise UsageError(f"Unknown format {chosen!r}. Known: {', '.join(FORMATS)}.")
 
@@ -205,14 +211,64 @@ def _format_of(path: Path) -> str:
         ) from None
 
 
+class _WrittenMeanwhile(StoreError):
+    """The store changed while it was copied."""
+
+
+def _undisturbed(store: Store, copy: Callable[[Store], Transferred]) -> Transferred:
+    """Copy a store; again, as long as others wait for a lock, where it was written to meanwhile."""
+    end = monotonic() + BUSY_TIMEOUT_SECONDS
+    try:
+        return copy(store)
+    except _WrittenMeanwhile as problem:
+        disturbed = problem
+    while monotonic() < end:
+        sleep(_PAUSE)
+        with _as_it_is_now(store) as source:
+            try:
+                return copy(source)
+            except _WrittenMeanwhile as problem:
+                disturbed = problem
+    raise disturbed
+
+
+def _export_page(store: Store, path: Path) -> Transferred:
+    with _one_state(store):
+        memories, lineage = list(store.scan()), list(store.ledger.dump())
+        text = markdown(store)
+        _compare(store, memories, lineage)
+    write_new(path, text.encode("utf-8"), like=_file_of(store))
+    return Transferred(len(memories), len(lineage), {}, str(path))
+
+
 def _export_store(store: Store, path: Path, scheme: str) -> Transferred:
     """Fill a draft, compare it, give it its name: no half-written export, none over another."""
     with _draft(path) as made:
-        with open_store(f"{scheme}:///{made}", create=True) as target, target.writing():
-            lineage = _write(store, target, [replace(m, native={}) for m in store.scan()])
-        count = _compare(store, scheme, made)
+        with _one_state(store):
+            with open_store(f"{scheme}:///{made}", create=True) as target, target.writing():
+                lineage = _write(store, target, [replace(m, native={}) for m in store.scan()])
+            count = _compare_draft(store, scheme, made)
         _publish(made, path, like=_file_of(store))
     return Transferred(count, lineage, {}, str(path))
+
+
+def _holds_ledger(store: Store) -> bool:
+    return isinstance(store, Transaction) and store.holds_ledger
+
+
+def _one_state(store: Store) -> AbstractContextManager[None]:
+    """See records and lineage as they are now, whoever writes, where one file holds both."""
+    return store.ledger.database.reading() if _holds_ledger(store) else nullcontext()
+
+
+@contextmanager
+def _as_it_is_now(store: Store) -> Iterator[Store]:
+    """The store opened again, so that a file is read again; itself where it sees one state."""
+    if _holds_ledger(store) or store.url.partition("://")[0] not in plugins.names("stores"):
+        yield store
+        return
+    with open_store(store.url) as again:
+        yield again
 
 
 @contextmanager
@@ -243,8 +299,8 @@ def _file_of(store: Store) -> Path | None:
     return path if path.exists() else None
 
 
-def _compare(store: Store, scheme: str, made: Path, *, without: Iterable[str] = ()) -> int:
-    """Read a copy back, and compare it record by record.
+def _compare_draft(store: Store, scheme: str, made: Path, *, without: Iterable[str] = ()) -> int:
+    """Read a draft back, and compare it record by record.
 
     Returns:
         Number of memories in it.
@@ -252,19 +308,54 @@ def _compare(store: Store, scheme: str, made: Path, *, without: Iterable[str] = 
     Raises:
         StoreError: It does not hold what the store holds.
     """
-    left_out = set(without)
     with open_store(f"{scheme}:///{made}") as copy:
-        originals = {m.id: m for m in store.scan() if m.id not in left_out}
-        copies = {m.id: m for m in copy.scan()}
+        memories, lineage = list(copy.scan()), list(copy.ledger.dump())
+    _compare(store, memories, lineage, without=without)
+    return len(memories)
+
+
+def _compare(
+    store: Store,
+    memories: Sequence[Memory],
+    lineage: Sequence[tuple[str, JsonObject]],
+    *,
+    without: Iterable[str] = (),
+) -> None:
+    """Compare a copy with its store as it is now.
+
+    Where records and lineage lie in two files, they were read one after the other: only what both
+    still are belongs together.
+
+    Raises:
+        StoreError: The copy does not hold what the store holds, or another process is in the
+            middle of a run.
+    """
+    left_out = set(without)
+    with _as_it_is_now(store) as source:
+        originals = {m.id: m for m in source.scan() if m.id not in left_out}
+        copies = {m.id: m for m in memories}
         differing = originals.keys() | copies.keys()
         wrong = sorted(i for i in differing if originals.get(i) != copies.get(i))
-        if wrong or list(store.ledger.dump()) != list(copy.ledger.dump()):
-            raise StoreError(
+        if wrong or list(source.ledger.dump()) != list(lineage):
+            raise _WrittenMeanwhile(
                 f"The copy does not hold what {store.url} holds "
                 f"({', '.join(wrong[:5]) or 'lineage differs'}). It was removed; try again when no "
                 "other program writes to the store."
             )
-    return len(copies)
+        if source.ledger.open_runs() and not _holds_ledger(store):
+            _refuse_a_run_under_way(source, lineage)
+
+
+def _refuse_a_run_under_way(store: Store, lineage: Sequence[tuple[str, JsonObject]]) -> None:
+    """A run that a writer is carrying out is no state to copy; one that was interrupted is."""
+    file = _file_of(store)
+    lock = None if file is None else file.with_name(f".{file.name}.lock")
+    held = lock is not None and lock.exists() and drafts.is_held(lock)
+    if held or list(store.ledger.dump()) != list(lineage):
+        raise _WrittenMeanwhile(
+            f"{store.url} is being written to by another process. Wait for it to end and try "
+            "again; nothing was written."
+        )
 
 
 def markdown(store: Store) -> str:
@@ -316,4 +407,4 @@ def backup(store: Store, path: Path) -> Transferred:
     """
     if path.exists():
         raise UsageError(f"{path} exists, and a backup never overwrites. Choose another name.")
-    return _export_store(store, path, "sqlite")
+    return _undisturbed(store, lambda source: _export_store(source, path, "sqlite"))

@@ -105,13 +105,14 @@ def undo(store: Store, run: str, *, keep_both: bool | None = None) -> Undone:
     """
     if not store.ledger.open_runs():
         _resolve(store, run)  # refuse before the first write makes a sidecar
-    with store.writing():
+    # one transaction from the first look on, where that is the lock: of two that undo one run at
+    # once, or edit its records meanwhile, one comes second
+    with store.writing(), together_with_ledger(store):
         recover(store)
         run = _resolve(store, run)
         images = done_images(store.ledger, run)
         restore = _restoration(store, run, images)
-        with together_with_ledger(store):
-            return _carry_out(store, run, restore, added_by(images), keep_both=keep_both)
+        return _carry_out(store, run, restore, added_by(images), keep_both=keep_both)
 
 
 def would_undo(store: Store, run: str) -> Undone:
@@ -288,7 +289,7 @@ def keep_both(store: Store, pairs: list[tuple[str, str]]) -> int:
     Returns:
         How many were remembered; pairs with a missing memory, or of one memory twice, are not.
     """
-    with store.writing():
+    with store.writing(), together_with_ledger(store):
         memories = store.get({i for pair in pairs for i in pair})
         two = [(a, b) for a, b in pairs if a != b and {a, b} <= memories.keys()]
         kept = [kept_pair(memories[a], memories[b]) for a, b in two]
@@ -358,7 +359,7 @@ def purge(store: Store, runs: list[str] | None = None, *, before: str | None = N
     limit = instant(before)
     if before is not None and limit is None:
         raise UsageError(f"{before!r} is not a time. Write it like 2026-01-31.")
-    with store.writing():
+    with store.writing(), together_with_ledger(store):
         recover(store)
         if isinstance(store, LeavesDrafts):
             store.remove_leftovers()  # they hold texts too

@@ -1,0 +1,1 @@
+"""Two commands at once: honest exit codes, and a store in order."""
