@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.ledger import Event, Image, Kept, Ledger
-from echoless.model import Memory, same
+from echoless.model import Json, Memory, same
 from echoless.recovery import (
     ADD,
     added_by,
@@ -16,6 +17,7 @@ from echoless.recovery import (
     first_images,
     hide_again,
     last_images,
+    planned,
     recover,
     reveal,
 )
@@ -23,8 +25,14 @@ from echoless.stores.base import Store, Unrestored, together, together_with_ledg
 from echoless.text import content_key
 from echoless.times import instant
 
-Status = Literal["done", "nothing done", "undone", "purged", "interrupted"]
-"""`nothing done`: every action was refused, or an interrupted run was rolled back whole."""
+Status = Literal["done", "partly done", "nothing done", "undone", "purged", "interrupted"]
+"""`nothing done`: every action was refused, or an interrupted run was rolled back whole.
+`partly done`: it was interrupted, and the groups carried out before stand. `interrupted`: it was,
+and neither `check` nor the next write has brought it to its end yet.
+"""
+
+STANDING: Final = frozenset({"done", "partly done"})
+"""Status of a run of which something stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,22 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One line of the history."""
+    """One line of the history.
+
+    Attributes:
+        id: Of the run.
+        started_at: When, ISO 8601 UTC.
+        status: What became of it.
+        profile: The profile it followed.
+        plan: Id of its plan; empty for an addition.
+        marked: Memories hidden.
+        merged: Memories hidden behind a survivor that took over from them.
+        deleted: Memories removed.
+        refused: Groups left out.
+        added: Memories added.
+        groups: Groups carried out.
+        planned: Groups of its plan; None where it did not tell.
+    """
 
     id: str
     started_at: str
@@ -62,6 +85,8 @@ class PastRun:
     deleted: int
     refused: int
     added: int = 0
+    groups: int = 0
+    planned: int | None = None
 
     @property
     def only_adds(self) -> bool:
@@ -113,7 +138,7 @@ def would_undo(store: Store, run: str) -> Undone:
 
 def _resolve(ledger: Ledger, run: str) -> str:
     if run == "last":
-        standing = [r.id for r in history(ledger) if r.status == "done" and not r.only_adds]
+        standing = [r.id for r in history(ledger) if r.status in STANDING and not r.only_adds]
         if not standing:
             raise InputError(
                 "There is no run to undo. `echoless history` lists all runs; what was only added "
@@ -255,7 +280,12 @@ def history(ledger: Ledger, run: str | None = None) -> list[PastRun]:
     for event in ledger.events(run):
         if event.run:
             runs.setdefault(event.run, []).append(event)
-    return [_past_run(run, events) for run, events in runs.items()]
+    return [_past_run(run, events) for run, events in runs.items() if _began(events)]
+
+
+def _began(events: Sequence[Event]) -> bool:
+    """Whether a run began in this ledger: marks of others may have been released in it."""
+    return any(event.kind == "run_started" for event in events)
 
 
 def _past_run(run: str, events: list[Event]) -> PastRun:
@@ -269,7 +299,7 @@ def _past_run(run: str, events: list[Event]) -> PastRun:
     return PastRun(
         run,
         start.at,
-        _status({e.kind for e in events}, acted=bool(done)),
+        _status(events, done),
         str(start.data.get("profile", "")),
         str(start.data.get("plan", "")),
         count["mark"],
@@ -277,17 +307,30 @@ def _past_run(run: str, events: list[Event]) -> PastRun:
         count["delete"],
         sum(e.kind == "action_refused" for e in events),
         count[ADD],
+        len(done),
+        planned(events),
     )
 
 
-def _status(kinds: set[str], *, acted: bool) -> Status:
+def _status(events: Sequence[Event], done: AbstractSet[Json]) -> Status:
+    kinds = {event.kind for event in events}
     if "run_undone" in kinds:
         return "undone"
     if "purged" in kinds:
         return "purged"
     if "run_finished" not in kinds:
         return "interrupted"
-    return "done" if acted else "nothing done"
+    if not done:
+        return "nothing done"
+    return "partly done" if _cut_off(events, done) else "done"
+
+
+def _cut_off(events: Sequence[Event], done: AbstractSet[Json]) -> bool:
+    """Whether a run was interrupted and ended with less than it was to do."""
+    if not any(e.kind == "run_finished" and e.data.get("status") == "recovered" for e in events):
+        return False
+    started = {e.data["action"] for e in events if e.kind == "action_started"}
+    return bool(started - done) or len(done) < (planned(events) or 0)
 
 
 def purge(store: Store, runs: list[str] | None = None, *, before: str | None = None) -> list[str]:

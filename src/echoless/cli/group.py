@@ -13,6 +13,7 @@ import click
 
 from echoless.cli.document import visible
 from echoless.cli.options import State
+from echoless.core.failures import DISK, of_system
 from echoless.errors import INTERRUPTED, EcholessError
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
@@ -98,6 +99,10 @@ def _failed(problem: BaseException, state: State) -> int:
         case BrokenPipeError():
             _silence()
             return 1
+        case OSError(errno=number) if number in DISK:
+            error = of_system(problem)
+            click.echo(visible(f"Error: {error}"), err=True)
+            return error.exit_code
         case _:
             click.echo(
                 visible(f"Error: {type(problem).__name__}: {problem}. This should not happen; ")

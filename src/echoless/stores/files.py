@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
+from echoless.core.failures import of_system
 from echoless.database import BUSY_TIMEOUT_SECONDS
-from echoless.errors import EcholessError, StoreError, StoreFull, StoreLocked, StoreReadOnly
-
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+from echoless.errors import EcholessError, StoreError, StoreLocked
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +161,4 @@ def exclusive(path: Path) -> Iterator[None]:
 
 def translated(problem: OSError, path: Path) -> EcholessError:
     """The error of ours that says what an operating-system error means and what to do."""
-    if problem.errno in _FULL:
-        return StoreFull(
-            f"No space is left to write {path}. Free some space and try again; nothing was changed."
-        )
-    if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
-        return StoreReadOnly(
-            f"{path} may not be read or written ({problem.strerror}). Check the permissions of the "
-            "file and its folder; nothing was changed."
-        )
-    return StoreError(f"{path}: {problem.strerror or problem}. Nothing was changed.")
+    return of_system(problem, path)
