@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
-from urllib.parse import quote
 
+from echoless import database
+from echoless.database import is_sqlite, is_unfinished_at, open_for_reading
 from echoless.errors import (
     EcholessError,
     ForeignStore,
@@ -140,29 +141,38 @@ def chosen(folder: Path, part: str, usual: str) -> str:
 
 @contextmanager
 def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
-    uri = f"file:{quote(str(folder / DATABASE))}?mode=ro"
+    """The database; one that was left in the middle of a write is read from a copy."""
+    path = folder / DATABASE
+    if not is_sqlite(path):
+        raise ForeignStore(
+            f"{path} is no database of Chroma: it is no SQLite file. Check the path."
+        )
     try:
-        with closing(sqlite3.connect(uri, uri=True, timeout=5.0)) as db:
-            yield db
-    except sqlite3.OperationalError as problem:
-        if "locked" in str(problem):
-            raise _locked(folder) from problem
-        raise _foreign(folder, problem) from problem
-    except sqlite3.DatabaseError as problem:
-        raise _foreign(folder, problem) from problem
+        with closing(open_for_reading(path)) as opened, opened.speaking():
+            yield opened.connection
+    except StoreLocked as problem:
+        raise _locked(folder) from problem
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether a program was stopped in the middle of a write to the database."""
+    return is_unfinished_at(folder / DATABASE)
+
+
+def take_back(folder: Path) -> None:
+    """Take such a write back.
+
+    Raises:
+        StoreError: The database is locked, or may not be written.
+    """
+    if unfinished(folder):
+        database.take_back(folder / DATABASE)
 
 
 def _locked(folder: Path) -> StoreLocked:
     return StoreLocked(
         f"{folder} is locked by another program that writes to it. Wait for it to end, or stop it, "
         "and try again; nothing was changed."
-    )
-
-
-def _foreign(folder: Path, problem: Exception) -> ForeignStore:
-    return ForeignStore(
-        f"{folder / DATABASE} is not a database of Chroma that can be read ({problem}). Check the "
-        "path, or restore the folder from a backup."
     )
 
 

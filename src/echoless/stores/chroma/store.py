@@ -271,6 +271,7 @@ class ChromaStore(BesideSidecar):
             )
         self._its_layout()
         stack.enter_context(exclusive(self._folder))
+        folders.take_back(self._folder)
         stack.enter_context(self._sidecar.writing())
         self._remember_map()
         self._close_client()
@@ -281,6 +282,16 @@ class ChromaStore(BesideSidecar):
     def _end_writing(self) -> None:
         self._close_client()
         self._writing = False
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """The database or the sidecar, where a writer was stopped in the middle."""
+        own = (self._folder / folders.DATABASE,) if folders.unfinished(self._folder) else ()
+        return (*own, *super().unfinished())
+
+    def take_back(self) -> None:
+        """Take stopped writes back on the files themselves."""
+        folders.take_back(self._folder)
+        super().take_back()
 
     def _remember_map(self) -> None:
         """So that whoever undoes a run reads the fields the run wrote, map named or not."""

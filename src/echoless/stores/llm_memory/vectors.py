@@ -78,7 +78,8 @@ class ShadowReader:
         if rest or not dimensions or self._dimensions not in {None, dimensions}:
             raise BadRecord(
                 f"The vectors of {self._where} are damaged: chunk {chunk_id} holds {len(vectors)} "
-                f"bytes for {size} slots. Restore the file from a backup."
+                f"bytes for {size} slots. First copy the file; the texts are not touched "
+                "by that, and llm-memory makes vectors anew. Nothing was changed."
             )
         self._dimensions = dimensions
         return _Chunk(size, validity, rowids, vectors)
