@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from echoless.database import FAILURES, Database, Migrations, in_memory, translated
+from echoless.database import Database, Migrations, in_memory
 from echoless.errors import EcholessError, ForeignStore
 
 _OBJECTS: Final = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master"
@@ -68,7 +69,16 @@ class KnownSchema:
         """What stands in a file and could change or hide memories behind our back."""
         rows = db.execute(f"{_OBJECTS} ORDER BY name").fetchall()
         found = [self._odd(str(k), str(name), str(on), str(sql)) for k, name, on, sql in rows]
-        return [each for each in found if each is not None]
+        there = {str(name).casefold() for _, name, _, _ in rows}
+        return [*(each for each in found if each is not None), *self._missing(db, there)]
+
+    def _missing(self, db: sqlite3.Connection, there: AbstractSet[str]) -> Iterator[Oddity]:
+        """What was there once; a file of an older version never had some of it."""
+        if any(each.pending(db) for each in self._migrations):
+            return
+        for name, (kind, _) in self._made.items():
+            if name.casefold() not in there and kind != "index":
+                yield Oddity(name, f"its {kind} {name!r} is missing", False)
 
     def _odd(self, kind: str, name: str, on: str, sql: str) -> Oddity | None:
         made = {known.casefold(): known for known in self._made}
@@ -106,12 +116,16 @@ class KnownSchema:
 
         Raises:
             ForeignStore: The message names the object and the way on.
+            StoreError: A newer echoless wrote the file.
         """
         try:
-            found = self.oddities(database.connection)
-        except FAILURES as problem:
+            with database.speaking():
+                for each in self._migrations:
+                    each.pending(database.connection)  # a newer file may hold more
+                found = self.oddities(database.connection)
+        except EcholessError:
             database.close()
-            raise translated(problem, database.path) from problem
+            raise
         grave = [each for each in found if writing or each.hinders_reading]
         if grave:
             database.close()

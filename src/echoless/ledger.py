@@ -302,7 +302,8 @@ class Ledger:
     def _stream(self, table: str, statement: str) -> Iterator[tuple[Any, ...]]:
         """As `_rows`, one by one: images may be as large as the store."""
         try:
-            yield from self._db.execute(statement)
+            for row in self._db.execute(statement):  # noqa: UP028 - a cursor is not to be closed
+                yield row
         except self.database.errors as problem:
             raise unreadable(problem, self.database.path, table) from problem
 
