@@ -120,9 +120,9 @@ def prepare(
             admitted.append((index, action))
     working = dict(ground.records)
     moved = {m.id: a.survivor for _, a in admitted if isinstance(a, Delete) for m in a.members}
-    referrers = backlinks.to(moved.keys())
+    pointed = _Pointed(moved, backlinks.to(moved.keys()))
     rules = store if isinstance(store, Unites) else None
-    steps = [_step(index, action, working, referrers, rules) for index, action in admitted]
+    steps = [_step(index, action, working, pointed, rules) for index, action in admitted]
     return [
         replace(step, hidden=tuple(ground.marks[m.id] for m in step.action.members))
         if step.action.marked
@@ -180,11 +180,24 @@ def _shield(store: Store, action: Action, records: Mapping[str, Memory]) -> str 
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Pointed:
+    """What leads to the memories that some actions remove.
+
+    Attributes:
+        moved: The survivor each of them goes into, over all these actions.
+        by: Memories that stay and link to one of them, by it.
+    """
+
+    moved: dict[str, str]
+    by: Mapping[str, Sequence[Memory]]
+
+
 def _step(
     index: int,
     action: Action,
     working: dict[str, Memory],
-    referrers: dict[str, list[Memory]],
+    pointed: _Pointed,
     rules: Unites | None,
 ) -> Step:
     """Work out one action on the state the actions before it leave (`working` is updated)."""
@@ -203,6 +216,9 @@ def _step(
     if action.rewrite is not None:
         new = action.rewrite
         survivor = replace(survivor, content=new.content, vectors=new.vectors)
+    if any(link.target in pointed.moved for link in survivor.links):
+        # a link taken over from a member, to a memory that another action of these removes
+        survivor = relinked(survivor, pointed.moved, rules)
     texts = _texts(action, survivor, working)
     after: dict[str, Memory | None] = {action.survivor: survivor}
     match action:
@@ -212,7 +228,7 @@ def _step(
             moved = {m.id: action.survivor for m in members}
             before |= {m.id: m for m in members}
             after |= dict.fromkeys(moved)
-            pointing = {m.id: m for gone in moved for m in referrers.get(gone, ())}
+            pointing = {m.id: m for gone in moved for m in pointed.by.get(gone, ())}
             for id_, referrer in pointing.items():
                 old = after.get(id_) or working.get(id_, referrer)
                 before.setdefault(id_, working.get(id_, referrer))

@@ -24,10 +24,17 @@ from tests.serving.talking import (
 
 GATED = '''
 import os
+from concurrent.futures import CancelledError
+from anyio import fail_after, from_thread, sleep_forever
 from echoless.testing.encoders import WordBag
 
+async def cancelled():
+    """Ends when the call this work belongs to is cancelled, as the server sees it."""
+    with fail_after(60):
+        await sleep_forever()
+
 class Gated(WordBag):
-    """Waits at a gate, a pipe somebody has to open, as long as there is one."""
+    """Waits at a gate as long as there is one: a pipe to be opened, or `until cancelled`."""
 
     def __init__(self, folder):
         super().__init__("gated@1")
@@ -36,6 +43,13 @@ class Gated(WordBag):
     def encode(self, texts):
         with open(os.path.join(self.folder, "log"), "a") as log:
             log.write("encode\\n")
+        until = os.path.join(self.folder, "until cancelled")
+        if os.path.exists(until):
+            os.unlink(until)
+            try:
+                from_thread.run(cancelled)
+            except CancelledError:
+                pass  # the work goes on to its next sign of progress, and ends there
         gate = os.path.join(self.folder, "gate")
         if os.path.exists(gate):
             with open(gate) as pipe:
@@ -47,7 +61,14 @@ class Gated(WordBag):
 class Gate:
     """An encoder that stops the work of a server until the test lets it go on."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, until_cancelled: bool = False) -> None:
+        """Make the package of the encoder.
+
+        Args:
+            folder: Where to.
+            until_cancelled: The first one to come waits until the server has seen that its call was
+                cancelled; nobody has to let it go on. Else it waits for `release`.
+        """
         self.folder = folder
         folder.mkdir()
         (folder / "gated.py").write_text(GATED, "utf-8")
@@ -55,11 +76,19 @@ class Gate:
         info.mkdir()
         (info / "METADATA").write_text("Name: gated\nVersion: 1\n")
         (info / "entry_points.txt").write_text("[echoless.encoders]\ngated = gated:Gated\n")
-        os.mkfifo(folder / "gate")
+        if until_cancelled:
+            (folder / "until cancelled").touch()
+        else:
+            os.mkfifo(folder / "gate")
 
     @property
     def options(self) -> tuple[str, ...]:
         return ("--encoder", f"gated:{self.folder}", "--no-cache")
+
+    @property
+    def path(self) -> str:
+        """Where a server finds the encoder, beside what this process was told."""
+        return os.pathsep.join(filter(None, (str(self.folder), os.environ.get("PYTHONPATH"))))
 
     @property
     def calls(self) -> int:
@@ -92,7 +121,7 @@ def test_long_work_tells_how_far_it_is_and_holds_nobody_up(
             if "semantic" in str(message):
                 at_the_gate.set()
 
-        async with opened(notes, *gate.options, PYTHONPATH=str(gate.folder)) as client:
+        async with opened(notes, *gate.options, PYTHONPATH=gate.path) as client:
             agent = Agent(client)
             await agent.learn()
 
@@ -114,20 +143,20 @@ def test_long_work_tells_how_far_it_is_and_holds_nobody_up(
     anyio.run(story)
 
 
-@needs_pipes
 @TRANSPORTS
 def test_a_cancelled_call_ends_and_writes_nothing(
     opened: Opened, place: Path, tmp_path: Path
 ) -> None:
+    """The work is held until the server saw the end of its call: nothing is left to chance."""
     words = [f"{word}{n}" for n in range(BATCH + 1) for word in ("lamp", "door", "moss")]
     texts = (" ".join(words[at : at + 3]) for at in range(0, len(words), 3))
     many = tuple((f"m-{n}", text, "work") for n, text in enumerate(texts))
     store = write_notes(place / "many.jsonl", many)
-    gate = Gate(tmp_path / "gate")
+    gate = Gate(tmp_path / "gate", until_cancelled=True)
     before = bytes_of(place)
 
     async def story() -> None:
-        async with opened(store, *gate.options, PYTHONPATH=str(gate.folder)) as client:
+        async with opened(store, *gate.options, PYTHONPATH=gate.path) as client:
             agent = Agent(client)
             await agent.learn()
             at_the_gate = anyio.Event()
@@ -144,7 +173,6 @@ def test_a_cancelled_call_ends_and_writes_nothing(
                 group.start_soon(long)
                 await at_the_gate.wait()
                 group.cancel_scope.cancel()
-            await gate.release()
             assert (await agent.call("memory_deduplicate"))["total_groups"] == 0
             assert (await agent.call("memory_history"))["runs"] == []
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from echoless import Memory, open_store
+from echoless import Memory, open_store, undo
 from echoless.applying import apply
 from echoless.model import Link, Vector
 from echoless.stores.base import ALL, Scope, Store
@@ -198,6 +198,28 @@ def test_links_that_come_and_go_during_a_run_are_followed(kind: str, tmp_path: P
         there = store.get([third.id, pointing.id])
         assert {link.target for link in there[pointing.id].links} == {first.id, third.id}
         assert [link.target for link in there[third.id].links] == [first.id]
+
+
+@pytest.mark.parametrize("one_by_one", [False, True], ids=["whole", "one by one"])
+@pytest.mark.parametrize("turned", [False, True], ids=["target last", "target first"])
+@pytest.mark.parametrize("kind", ["sqlite", "jsonl", "llm-memory", "chroma", "lancedb"])
+def test_a_link_between_two_removed_memories_leads_from_survivor_to_survivor(
+    kind: str, one_by_one: bool, turned: bool, tmp_path: Path
+) -> None:
+    """Taken over by a survivor, it still led to what another group removed in the same go."""
+    with _store(kind, tmp_path) as store:
+        first, second, third, fourth = (_told(kind, number) for number in range(4))
+        with store.writing():
+            store.put([first, second, third, fourth])
+            store.put([replace(second, links=(Link(fourth.id, "related"),))])
+        groups = [(first.id, second.id), (third.id, fourth.id)]
+        made = plan_by_hand(store, groups[::-1] if turned else groups, "delete")
+        before = store.get([first.id, second.id, third.id, fourth.id])
+        run = apply(store, made, one_by_one=one_by_one)
+        assert run.counts["delete"] == 2
+        assert [link.target for link in store.get([first.id])[first.id].links] == [third.id]
+        undo(store, run.id)
+        assert store.get(before) == before
 
 
 LINKING = """

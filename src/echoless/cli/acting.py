@@ -43,7 +43,7 @@ def apply_command(*, store: str, plan_file: Path, as_json: bool) -> int:
     made = read_plan(plan_file)
     with open_store(store) as opened, Bar(quiet=as_json) as bar, writing(store):
         run = apply(opened, made, progress=bar.actions)
-        say_notes(opened)
+        say_notes(opened, run)
     if as_json:
         render.show_json(run_json(run, store))
     else:

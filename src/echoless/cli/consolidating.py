@@ -340,7 +340,7 @@ def _carry_out(opened: Store, wishes: _Wishes, made: Plan) -> Run | None:
         return None
     with Bar(quiet=wishes.as_json) as bar, writing(wishes.store):
         run = apply(opened, made, progress=bar.actions)
-    say_notes(opened)
+    say_notes(opened, run)
     return run
 
 

@@ -21,7 +21,15 @@ from echoless.cli.options import (
     store_argument,
     writing,
 )
-from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
+from echoless.cli.outcome import (
+    exit_code,
+    hidden_already,
+    run_blocks,
+    run_json,
+    say_notes,
+    seen_elsewhere,
+    undo_line,
+)
 from echoless.cli.progress import Bar
 from echoless.cli.review import review_findings
 from echoless.cli.shown_groups import plan_blocks
@@ -106,11 +114,15 @@ def dedup_command(
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         made = plan(findings)
         run = _write(opened, store, made, plan_file, now=now, quiet=as_json)
+        notes = _notes(opened, store, findings, made, run)
     if as_json:
-        render.show_json(_json(findings, made, plan_file, run, store))
+        told = _json(findings, made, plan_file, run, store)
+        render.show_json({**told, "notes": [*findings.tally.notes, *notes]})
     else:
         render.show(plan_blocks(findings, made, top))
         _say_how_it_went(store, made, plan_file, run)
+        for sentence in notes:
+            render.note(sentence)
     return exit_code(run)
 
 
@@ -145,6 +157,17 @@ def _write(
         run = apply(opened, made, progress=bar.actions)
     say_notes(opened)
     return run
+
+
+def _notes(opened: Store, store: str, findings: Findings, made: Plan, run: Run | None) -> list[str]:
+    """What a reader of the counts alone would get wrong, one sentence each."""
+    elsewhere = (
+        seen_elsewhere(opened, made.counts)
+        if run is None
+        else seen_elsewhere(opened, run.counts, run.id)
+    )
+    told = (elsewhere, hidden_already(opened, store, findings))
+    return [sentence for sentence in told if sentence]
 
 
 def _json(

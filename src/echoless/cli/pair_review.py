@@ -248,6 +248,6 @@ def _act(
         return 0
     with Bar() as bar, writing(typed):
         run = apply(store, made, progress=bar.actions)
-    say_notes(store)
+    say_notes(store, run)
     render.show(run_blocks(run, typed))
     return exit_code(run)

@@ -27,7 +27,7 @@ from echoless.cli.document import (
     strong,
 )
 from echoless.cli.options import command_line, writing
-from echoless.cli.outcome import exit_code, run_blocks
+from echoless.cli.outcome import exit_code, run_blocks, say_notes
 from echoless.cli.progress import Bar
 from echoless.cli.shown_groups import LEGEND, member_blocks, promise
 from echoless.errors import UsageError
@@ -246,5 +246,6 @@ def _act(store: Store, typed: str, accepted: Plan, plan_file: Path | None, ask: 
         return 0
     with Bar() as bar, writing(typed):
         run = apply(store, accepted, progress=bar.actions)
+    say_notes(store, run)
     render.show(run_blocks(run, typed))
     return exit_code(run)

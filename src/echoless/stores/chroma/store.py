@@ -42,6 +42,11 @@ _BATCH: Final = 1000
 _NAME: Final = 100
 _MAP_FACT: Final = "field map"
 
+STALE_CLIENT: Final = (
+    "A program that has {} open (ego-mcp, say) keeps its old view of it, and its searches may "
+    "fail: start it again. Next time stop it first."
+)
+
 
 class ChromaStore(BesideSidecar):
     """Memories in one collection."""
@@ -62,6 +67,7 @@ class ChromaStore(BesideSidecar):
         self._layout: layouts.Layout | None = None
         self._turn = RLock()
         self._writing = False
+        self._changed = False
         self._links: LinkIndex | None = None
         self._written: folders.State = {}
         self._exact = ExactVectors(self._sidecar)
@@ -130,8 +136,9 @@ class ChromaStore(BesideSidecar):
         return protection(memory, datetime.now(UTC))
 
     def notes(self) -> tuple[str, ...]:
-        """What went wrong with the lexical index while the collection was written."""
-        return self._lexical.notes()
+        """What went wrong with the lexical index, and who has to be started again."""
+        stale = (STALE_CLIENT.format(self._folder),) if self._changed else ()
+        return (*self._lexical.notes(), *stale)
 
     def _its_layout(self) -> layouts.Layout:
         if self._layout is None:
@@ -355,6 +362,7 @@ class ChromaStore(BesideSidecar):
 
     def _changing(self) -> Collection:
         self._must_write()
+        self._changed = True
         return self._open()
 
     def close(self) -> None:
