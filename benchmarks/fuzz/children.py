@@ -1,0 +1,175 @@
+"""Each input in a process of its own: forked, bounded in time and memory, watched to its end."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final, NoReturn
+
+from benchmarks.fuzz.doors import drive, frame_of
+from benchmarks.fuzz.model import Door, Files, Outcome, Target, Wrong
+
+SECONDS: Final = 10
+"""Wall time after which an input hangs."""
+
+MEGABYTES: Final = 1_000
+"""Peak resident memory, in 10^6 bytes, above which an input takes too much."""
+
+_ROOM: Final = 2 * 2**30
+"""Bytes of address space a child may take beyond its parent: what asks for more is told no."""
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """An empty folder, in memory where the system has such a place."""
+    memory = Path("/dev/shm")  # noqa: S108 - only a place, the name in it is random
+    with tempfile.TemporaryDirectory(
+        prefix="echoless-fuzz-", dir=memory if memory.is_dir() else None
+    ) as name:
+        yield Path(name)
+
+
+def put(files: Files, place: Path) -> None:
+    """Write the files of a case."""
+    for name, data in files.items():
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def taken(place: Path) -> dict[str, bytes]:
+    """The files of a case, but for locks."""
+    return {
+        path.relative_to(place).as_posix(): path.read_bytes()
+        for path in sorted(place.rglob("*"))
+        if path.is_file() and path.suffix != ".lock"
+    }
+
+
+@contextmanager
+def inside(place: Path, target: Target) -> Iterator[None]:
+    """The current folder, with caches, calibrations and a home of its own."""
+    here, before = Path.cwd(), dict(os.environ)
+    os.chdir(place)
+    os.environ.update(
+        ECHOLESS_CACHE_DIR=str(place / "cache"),
+        ECHOLESS_DATA_DIR=str(place / "data"),
+        HOME=str(place / "home"),
+        **(target.environment or {}),
+    )
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        os.chdir(here)
+
+
+def made(target: Target) -> dict[str, bytes]:
+    """A valid case of a target."""
+    with folder() as place:
+        with inside(place, target):
+            target.make(place)
+        return taken(place)
+
+
+def try_out(files: Files, target: Target, doors: Sequence[Door]) -> Outcome:
+    """Bring one case in by some doors, in a child."""
+    with folder() as place:
+        put(files, place)
+        report = Path(f"{place}.report")
+        start = time.perf_counter()
+        child = os.fork()
+        if child == 0:
+            _be_child(place, target, doors, report)
+        _, status, usage = os.wait4(child, 0)
+        seconds = time.perf_counter() - start
+        with suppress(ProcessLookupError):  # helpers the child left behind
+            os.killpg(child, signal.SIGKILL)
+        told = report.read_text("utf-8").splitlines() if report.exists() else []
+        report.unlink(missing_ok=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return _judged(told, os.waitstatus_to_exitcode(status), seconds, usage.ru_maxrss * unit / 1e6)
+
+
+def _judged(told: Sequence[str], code: int, seconds: float, peak_mb: float) -> Outcome:
+    """What the report of a child and the way it ended amount to."""
+    wrong: list[Wrong] = []
+    codes: Counter[int] = Counter()
+    door, stack, done = "", "", False
+    for line in told:
+        try:
+            event = json.loads(line)
+        except ValueError:  # the stack of a child that hangs
+            stack += line + "\n"
+            continue
+        door = event.get("door", door)
+        done = done or "done" in event
+        codes.update({int(k): v for k, v in event.get("codes", {}).items()})
+        wrong += [Wrong(**event["wrong"])] if "wrong" in event else []
+    if code == -signal.SIGALRM or seconds > SECONDS:
+        wrong.append(Wrong("hang", door, f"more than {SECONDS} s", _where(stack), stack[-1500:]))
+    elif code < 0:
+        wrong.append(Wrong("killed by a signal", door, signal.Signals(-code).name, _where(stack)))
+    elif code != 0 or not done:
+        wrong.append(Wrong("internal error", door, f"the process ended with {code}", "", stack))
+    if peak_mb > MEGABYTES:
+        wrong.append(Wrong("memory", door, f"more than {MEGABYTES} MB", "", f"{peak_mb:.0f} MB"))
+    return Outcome(tuple(wrong), seconds, peak_mb, codes)
+
+
+def _where(stack: str) -> str:
+    """The innermost place in echoless of a stack as `faulthandler` writes it: innermost first."""
+    return frame_of("\n".join(reversed(stack.splitlines())))
+
+
+def _be_child(place: Path, target: Target, doors: Sequence[Door], report: Path) -> NoReturn:
+    """Everything from here on happens in the child, which never returns."""
+    code = 70
+    try:
+        os.setpgid(0, 0)
+        with report.open("w", encoding="utf-8", buffering=1) as told:
+            faulthandler.enable(told)
+            faulthandler.dump_traceback_later(SECONDS - 0.5, file=told)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(SECONDS)
+            _bounded()
+            with inside(place, target):
+                codes: Counter[int] = Counter()
+                for door in doors:
+                    told.write(json.dumps({"door": door.name}) + "\n")
+                    for wrong in drive([door], target.store, codes):
+                        told.write(json.dumps({"wrong": asdict(wrong)}) + "\n")
+                told.write(json.dumps({"done": True, "codes": codes}) + "\n")
+        code = 0
+    except BaseException as problem:  # noqa: BLE001 - a child ends here, whatever happens
+        with suppress(BaseException):
+            sys.__stderr__.write(f"fuzz: {type(problem).__name__}: {problem}\n")  # type: ignore[union-attr]
+    finally:
+        os._exit(code)
+
+
+def _bounded() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        pages = int(statm.read_text("ascii").split()[0])
+        room = pages * resource.getpagesize() + _ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+    socket.socket.connect = _no_network  # type: ignore[method-assign, assignment]
+
+
+def _no_network(self: socket.socket, address: object) -> None:  # noqa: ARG001 - socket's signature
+    raise ConnectionRefusedError(111, "no network in a fuzzed process")
