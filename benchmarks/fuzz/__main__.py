@@ -73,11 +73,12 @@ def _alone() -> None:
 
 
 def _search(names: Sequence[str], options: argparse.Namespace) -> int:
-    work = [(name, n, options.seed) for name, n in engine.shares(options.inputs, names).items()]
-    work.sort(key=lambda one: -one[1])
+    counts = engine.shares(options.inputs, names)
+    order = sorted(names, key=lambda name: -counts[name])
     tried: dict[str, engine.Tried] = {}
     with _workers(options.jobs) as pool:
-        for each in pool.map(_one, work):
+        seeds = [options.seed] * len(order)
+        for each in pool.map(engine.run, order, [counts[name] for name in order], seeds):
             tried[each.target] = each
             print(_line(each), flush=True)
     tried = {name: tried[name] for name in names}
@@ -99,10 +100,6 @@ def _workers(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, mp_context=fresh, max_tasks_per_child=1)
 
 
-def _one(work: tuple[str, int, str]) -> engine.Tried:
-    return engine.run(*work)
-
-
 def _save(found: Sequence[engine.Found], place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     for each in found:
@@ -113,11 +110,15 @@ def _save(found: Sequence[engine.Found], place: Path) -> None:
 
 
 def _line(each: engine.Tried) -> str:
-    rate = each.inputs / each.seconds
     return (
-        f"{each.target}: {each.inputs:,} inputs, {rate:.0f} a second, slowest {each.slowest:.1f} s, "
-        f"{each.peak_mb:.0f} MB, {len(each.found)} mistakes"
+        f"{each.target}: {each.inputs:,} inputs in {each.seconds:.0f} s ({_cpu(each)} ms of a "
+        f"processor each), slowest {each.slowest:.1f} s, {each.peak_mb:.0f} MB, "
+        f"{len(each.found)} mistakes"
     )
+
+
+def _cpu(each: engine.Tried) -> str:
+    return f"{each.cpu / each.inputs * 1000:.0f}"
 
 
 def _told(each: engine.Found) -> str:
@@ -147,7 +148,7 @@ def _report(
         "more than 1 GB, a byte changed by a command that reads or refuses, an undo that does not "
         "give back what was there, or a control character on the terminal.\n",
         "## By target\n",
-        "| target | inputs | inputs a second | slowest, s | peak, MB | exit codes | mistakes |",
+        "| target | inputs | CPU an input, ms | slowest, s | peak, MB | exit codes | mistakes |",
         "|---|---|---|---|---|---|---|",
         *(_row(each) for each in tried.values()),
         "\n## Mistakes\n",
@@ -159,7 +160,7 @@ def _report(
 def _row(each: engine.Tried) -> str:
     codes = ", ".join(f"{code}: {times:,}" for code, times in sorted(each.codes.items()))
     return (
-        f"| {each.target} | {each.inputs:,} | {each.inputs / each.seconds:.0f} | "
+        f"| {each.target} | {each.inputs:,} | {_cpu(each)} | "
         f"{each.slowest:.1f} | {each.peak_mb:.0f} | {codes} | {len(each.found)} |"
     )
 
@@ -177,7 +178,7 @@ def _replay(names: Sequence[str], options: argparse.Namespace) -> int:
     known = [entry for entry in corpus.entries(options.replay) if entry.target in names]
     targets = sorted({entry.target for entry in known})
     with _workers(options.jobs) as pool:
-        parts = pool.map(_again, [(name, options.replay) for name in targets])
+        parts = pool.map(engine.replay_all, targets, [options.replay] * len(targets))
         told = {path: wrong for part in parts for path, wrong in part.items()}
     failing = {path: wrong for path, wrong in told.items() if wrong}
     if options.json:
@@ -191,14 +192,6 @@ def _replay(names: Sequence[str], options: argparse.Namespace) -> int:
 
 def _short(wrong: Wrong) -> str:
     return f"{wrong.door}: {wrong.fault}, {wrong.error} {wrong.frame}".rstrip()
-
-
-def _again(work: tuple[str, Path]) -> dict[str, Sequence[Wrong]]:
-    name, place = work
-    target = TARGETS[name]
-    valid = engine.prepare(target)[0]
-    mine = (entry for entry in corpus.entries(place) if entry.target == name)
-    return {e.path: engine.replay(target, corpus.load(e, valid, place)).wrong for e in mine}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import json
 import os
 import resource
@@ -11,6 +12,7 @@ import socket
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -77,12 +79,39 @@ def inside(place: Path, target: Target) -> Iterator[None]:
         os.chdir(here)
 
 
-def made(target: Target) -> dict[str, bytes]:
-    """A valid case of a target."""
+def made(target: Target, *, apart: bool = False) -> dict[str, bytes]:
+    """A valid case of a target.
+
+    Args:
+        target: Which one.
+        apart: Make it in a child, so that no thread of a library is left here.
+
+    Raises:
+        RuntimeError: The child failed.
+    """
     with folder() as place:
+        if not apart:
+            with inside(place, target):
+                target.make(place)
+            return taken(place)
+        child = os.fork()
+        if child == 0:
+            _make_and_leave(place, target)
+        if os.waitpid(child, 0)[1] != 0:
+            raise RuntimeError(f"The valid case of {target.name} could not be made.")
+        return taken(place)
+
+
+def _make_and_leave(place: Path, target: Target) -> NoReturn:
+    code = 70
+    try:
         with inside(place, target):
             target.make(place)
-        return taken(place)
+        code = 0
+    except BaseException:  # noqa: BLE001 - a child ends here, whatever happens
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 def try_out(files: Files, target: Target, doors: Sequence[Door]) -> Outcome:
@@ -101,10 +130,14 @@ def try_out(files: Files, target: Target, doors: Sequence[Door]) -> Outcome:
         told = report.read_text("utf-8").splitlines() if report.exists() else []
         report.unlink(missing_ok=True)
     unit = 1 if sys.platform == "darwin" else 1024
-    return _judged(told, os.waitstatus_to_exitcode(status), seconds, usage.ru_maxrss * unit / 1e6)
+    peak_mb, cpu = usage.ru_maxrss * unit / 1e6, usage.ru_utime + usage.ru_stime
+    wrong, codes = _judged(told, os.waitstatus_to_exitcode(status), seconds, peak_mb)
+    return Outcome(tuple(wrong), seconds, cpu, peak_mb, codes)
 
 
-def _judged(told: Sequence[str], code: int, seconds: float, peak_mb: float) -> Outcome:
+def _judged(
+    told: Sequence[str], code: int, seconds: float, peak_mb: float
+) -> tuple[list[Wrong], Counter[int]]:
     """What the report of a child and the way it ended amount to."""
     wrong: list[Wrong] = []
     codes: Counter[int] = Counter()
@@ -127,7 +160,7 @@ def _judged(told: Sequence[str], code: int, seconds: float, peak_mb: float) -> O
         wrong.append(Wrong("internal error", door, f"the process ended with {code}", "", stack))
     if peak_mb > MEGABYTES:
         wrong.append(Wrong("memory", door, f"more than {MEGABYTES} MB", "", f"{peak_mb:.0f} MB"))
-    return Outcome(tuple(wrong), seconds, peak_mb, codes)
+    return wrong, codes
 
 
 def _where(stack: str) -> str:
@@ -146,11 +179,12 @@ def _be_child(place: Path, target: Target, doors: Sequence[Door], report: Path) 
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.alarm(SECONDS)
             _bounded()
+            gc.set_threshold(100_000)  # as the command line has it
             with inside(place, target):
                 codes: Counter[int] = Counter()
                 for door in doors:
                     told.write(json.dumps({"door": door.name}) + "\n")
-                    for wrong in drive([door], target.store, codes):
+                    for wrong in drive([door], target, codes):
                         told.write(json.dumps({"wrong": asdict(wrong)}) + "\n")
                 told.write(json.dumps({"done": True, "codes": codes}) + "\n")
         code = 0

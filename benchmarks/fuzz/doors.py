@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from click.testing import CliRunner
 
-from benchmarks.fuzz.model import Door, Fault, Wrong
+from benchmarks.fuzz.model import Door, Fault, Target, Wrong
 from echoless import open_store
 from echoless.cli.main import main
 from echoless.errors import INTERRUPTED, EcholessError, PlanError
@@ -40,14 +40,15 @@ def snapshot() -> dict[str, bytes]:
     return found
 
 
-def drive(doors: Sequence[Door], store: str, codes: Counter[int]) -> Iterator[Wrong]:
+def drive(doors: Sequence[Door], target: Target, codes: Counter[int]) -> Iterator[Wrong]:
     """Bring the case in the current folder in by some doors, one after the other.
 
     Args:
         doors: Those that read before those that write.
-        store: The store of the case.
+        target: Whose case it is.
         codes: Takes the exit codes.
     """
+    store = target.store
     for door in doors:
         if door.talk is not None:
             before = snapshot()
@@ -61,7 +62,7 @@ def drive(doors: Sequence[Door], store: str, codes: Counter[int]) -> Iterator[Wr
             code, _, wrong = command(door, store, codes)
             yield from wrong
             refused = code not in {0, 9, 10} and not door.partial
-            if door.effect == "reads" or refused:
+            if not target.housekeeping and (door.effect == "reads" or refused):
                 yield from _changed(door, before, refused=refused)
 
 
@@ -115,7 +116,7 @@ def _is_json(text: str) -> bool:
         try:
             for part in parts:
                 json.loads(part, parse_constant=_refuse)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return True
     return False

@@ -89,6 +89,8 @@ class Target:
         rehearse: Whether every door is opened once before, in the parent of the children, so that
             they find all modules in place. Not for libraries whose threads do not survive a fork.
         environment: Variables for its children.
+        housekeeping: Whether the library of the store tidies its own files up when it opens them,
+            so that not even reading leaves their bytes alone.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Target:
     warm: tuple[str, ...] = ()
     rehearse: bool = True
     environment: Mapping[str, str] | None = None
+    housekeeping: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +113,13 @@ class Outcome:
     Attributes:
         wrong: All that went wrong.
         seconds: Wall time of its process.
+        cpu: Its processor time in seconds, user and system.
         peak_mb: Its peak resident memory, in MB of 10^6 bytes.
         codes: How often each exit code was seen.
     """
 
     wrong: tuple[Wrong, ...]
     seconds: float
+    cpu: float
     peak_mb: float
     codes: Mapping[int, int]

@@ -224,7 +224,7 @@ def _line_once(rng: Random, lines: list[bytes], edit: Edit, keys: Sequence[str])
 def _hostile_lines(rng: Random, lines: list[bytes], place: int, key: str) -> None:
     try:
         data = json.loads(lines[place])
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     if not isinstance(data, dict):
         return

@@ -5,10 +5,13 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
+from benchmarks.fuzz.files import FILES
+from benchmarks.fuzz.foreign import FOREIGN
 from benchmarks.fuzz.model import Door, Target
 from benchmarks.fuzz.stores import STORES
+from benchmarks.fuzz.talking import TALKING
 
-TARGETS: Final = {target.name: target for target in STORES}
+TARGETS: Final = {target.name: target for target in (*STORES, *FILES, *TALKING, *FOREIGN)}
 
 
 def doors_of(target: Target, rng: Random) -> list[Door]:
