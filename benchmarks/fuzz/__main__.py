@@ -35,6 +35,13 @@ _QUIET = {
 _NOT_OURS = ("ECHOLESS_", "OPENAI_", "ANTHROPIC_", "XDG_", "EGO_MCP_")
 
 
+_EXPLAINED = """\
+Each input goes by up to three doors: two that read and one that writes. A mistake is an exception
+that is no error of echoless, the end of a process by a signal, more than 10 s, more than 1 GB, a
+byte changed by a command that reads or refuses, an undo that does not give back what was there, or
+a control character on the terminal. The same mistake is counted once for each target."""
+
+
 def main() -> None:
     options = _options(sys.argv[1:])
     _alone()
@@ -87,7 +94,7 @@ def _search(names: Sequence[str], options: argparse.Namespace) -> int:
         print(f"\n{_told(each)}\n{each.wrong.detail.strip()}")
     if options.save:
         _save(found, options.save)
-    report = _report(tried, found, options)
+    report = _report(tried, found)
     if options.out:
         options.out.write_text(report, "utf-8")
     print(f"\n{report.partition('## By target')[0]}")
@@ -130,23 +137,21 @@ def _told(each: engine.Found) -> str:
     )
 
 
-def _report(
-    tried: dict[str, engine.Tried], found: Sequence[engine.Found], options: argparse.Namespace
-) -> str:
+def _report(tried: dict[str, engine.Tried], found: Sequence[engine.Found]) -> str:
     inputs = sum(each.inputs for each in tried.values())
     slowest = max(each.slowest for each in tried.values())
     peak = max(each.peak_mb for each in tried.values())
     command = f"python -m benchmarks.fuzz {shlex.join(sys.argv[1:])}"
+    summary = (
+        f"{inputs:,} inputs, {len(found)} mistakes: {_count(found)}. The slowest input took "
+        f"{slowest:.1f} s (10 allowed), the largest {peak:.0f} MB (1,000 allowed).\n"
+    )
     lines = [
         "# Fuzzing\n",
         f"```\n{command}\n```\n",
         f"{origin()}\n",
-        f"{inputs:,} inputs, {len(found)} mistakes: {_count(found)}. The slowest input took "
-        f"{slowest:.1f} s (10 allowed), the largest {peak:.0f} MB (1,000 allowed).\n",
-        "Each input goes by up to three doors: two that read and one that writes. A mistake is an "
-        "exception that no error of echoless is, the end of a process by a signal, more than 10 s, "
-        "more than 1 GB, a byte changed by a command that reads or refuses, an undo that does not "
-        "give back what was there, or a control character on the terminal.\n",
+        summary,
+        f"{_EXPLAINED}\n",
         "## By target\n",
         "| target | inputs | CPU an input, ms | slowest, s | peak, MB | exit codes | mistakes |",
         "|---|---|---|---|---|---|---|",

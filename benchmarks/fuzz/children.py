@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -36,7 +37,7 @@ _ROOM: Final = 2 * 2**30
 @contextmanager
 def folder() -> Iterator[Path]:
     """An empty folder, in memory where the system has such a place."""
-    memory = Path("/dev/shm")  # noqa: S108 - only a place, the name in it is random
+    memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(
         prefix="echoless-fuzz-", dir=memory if memory.is_dir() else None
     ) as name:
@@ -94,7 +95,7 @@ def made(target: Target, *, apart: bool = False) -> dict[str, bytes]:
             with inside(place, target):
                 target.make(place)
             return taken(place)
-        child = os.fork()
+        child = _fork()
         if child == 0:
             _make_and_leave(place, target)
         if os.waitpid(child, 0)[1] != 0:
@@ -114,30 +115,52 @@ def _make_and_leave(place: Path, target: Target) -> NoReturn:
         os._exit(code)
 
 
-def try_out(files: Files, target: Target, doors: Sequence[Door]) -> Outcome:
-    """Bring one case in by some doors, in a child."""
+def try_out(
+    files: Files,
+    target: Target,
+    doors: Sequence[Door],
+    *,
+    seconds: int = SECONDS,
+    megabytes: int = MEGABYTES,
+) -> Outcome:
+    """Bring one case in by some doors, in a child.
+
+    Args:
+        files: The case.
+        target: Whose case it is.
+        doors: Those that read before those that write.
+        seconds: Wall time after which it hangs.
+        megabytes: Peak resident memory above which it takes too much, in 10^6 bytes.
+    """
     with folder() as place:
         put(files, place)
         report = Path(f"{place}.report")
         start = time.perf_counter()
-        child = os.fork()
+        child = _fork()
         if child == 0:
-            _be_child(place, target, doors, report)
+            _be_child(place, target, doors, report, seconds)
         _, status, usage = os.wait4(child, 0)
-        seconds = time.perf_counter() - start
+        took = time.perf_counter() - start
         with suppress(ProcessLookupError):  # helpers the child left behind
             os.killpg(child, signal.SIGKILL)
         told = report.read_text("utf-8").splitlines() if report.exists() else []
         report.unlink(missing_ok=True)
     unit = 1 if sys.platform == "darwin" else 1024
     peak_mb, cpu = usage.ru_maxrss * unit / 1e6, usage.ru_utime + usage.ru_stime
-    wrong, codes = _judged(told, os.waitstatus_to_exitcode(status), seconds, peak_mb)
-    return Outcome(tuple(wrong), seconds, cpu, peak_mb, codes)
+    wrong, codes = _judged(told, os.waitstatus_to_exitcode(status), f"more than {seconds} s")
+    if peak_mb > megabytes:
+        door = wrong[-1].door if wrong else "any"
+        wrong.append(Wrong("memory", door, f"more than {megabytes} MB", "", f"{peak_mb:.0f} MB"))
+    return Outcome(tuple(wrong), took, cpu, peak_mb, codes)
 
 
-def _judged(
-    told: Sequence[str], code: int, seconds: float, peak_mb: float
-) -> tuple[list[Wrong], Counter[int]]:
+def _fork() -> int:
+    with warnings.catch_warnings():  # Python 3.12 warns of threads: those of a library at rest
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def _judged(told: Sequence[str], code: int, too_long: str) -> tuple[list[Wrong], Counter[int]]:
     """What the report of a child and the way it ended amount to."""
     wrong: list[Wrong] = []
     codes: Counter[int] = Counter()
@@ -152,14 +175,12 @@ def _judged(
         done = done or "done" in event
         codes.update({int(k): v for k, v in event.get("codes", {}).items()})
         wrong += [Wrong(**event["wrong"])] if "wrong" in event else []
-    if code == -signal.SIGALRM or seconds > SECONDS:
-        wrong.append(Wrong("hang", door, f"more than {SECONDS} s", _where(stack), stack[-1500:]))
+    if code == -signal.SIGALRM:
+        wrong.append(Wrong("hang", door, too_long, _where(stack), stack[-1500:]))
     elif code < 0:
         wrong.append(Wrong("killed by a signal", door, signal.Signals(-code).name, _where(stack)))
     elif code != 0 or not done:
         wrong.append(Wrong("internal error", door, f"the process ended with {code}", "", stack))
-    if peak_mb > MEGABYTES:
-        wrong.append(Wrong("memory", door, f"more than {MEGABYTES} MB", "", f"{peak_mb:.0f} MB"))
     return wrong, codes
 
 
@@ -168,16 +189,18 @@ def _where(stack: str) -> str:
     return frame_of("\n".join(reversed(stack.splitlines())))
 
 
-def _be_child(place: Path, target: Target, doors: Sequence[Door], report: Path) -> NoReturn:
+def _be_child(
+    place: Path, target: Target, doors: Sequence[Door], report: Path, seconds: int
+) -> NoReturn:
     """Everything from here on happens in the child, which never returns."""
     code = 70
     try:
         os.setpgid(0, 0)
         with report.open("w", encoding="utf-8", buffering=1) as told:
             faulthandler.enable(told)
-            faulthandler.dump_traceback_later(SECONDS - 0.5, file=told)
+            faulthandler.dump_traceback_later(seconds - 0.5, file=told)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(SECONDS)
+            signal.alarm(seconds)
             _bounded()
             gc.set_threshold(100_000)  # as the command line has it
             with inside(place, target):

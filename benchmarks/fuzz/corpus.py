@@ -1,8 +1,9 @@
 """The corpus: every input that once went wrong, small, with what it did; replayed by the tests.
 
-A folder `TARGET/NAME/` holds the files of a case. What is long and no text is packed (`.xz`). A case
-of a target whose files belong to one edition of echoless (caches) holds `edits.json` in their place:
-by path, with `*` for names that are new each time, the bytes that stand between two offsets.
+A folder `TARGET/NAME/` holds the files of a case, long ones packed (`.xz`). A case of a target
+whose files belong to one edition of echoless (caches) holds `edits.json` in their place: by path,
+with `*` for names that are new each time, the length of what stays before and behind, and the
+bytes between.
 """
 
 from __future__ import annotations
@@ -153,7 +154,9 @@ def _edits(files: Files, valid: Mapping[str, bytes]) -> bytes:
 
 def _pattern(name: str) -> str:
     """A path without the names that are drawn anew each time."""
-    return "/".join("*" if re.fullmatch(r"[0-9a-f]{16,}", part) else part for part in name.split("/"))
+    return "/".join(
+        "*" if re.fullmatch(r"[0-9a-f]{16,}", part) else part for part in name.split("/")
+    )
 
 
 def _common(a: bytes, b: bytes) -> int:

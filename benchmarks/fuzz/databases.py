@@ -13,18 +13,40 @@ from benchmarks.fuzz.mutation import damaged_bytes, damaged_json, hostile_text, 
 
 _PAGE: Final = 4096
 _HEADER: Final = 100
-_FIELDS: Final = ((16, 2), (18, 1), (19, 1), (20, 1), (24, 4), (28, 4), (32, 4), (36, 4), (40, 4),
-                  (44, 4), (48, 4), (52, 4), (56, 4), (60, 4), (64, 4), (68, 4), (92, 4))  # fmt: skip
+_FIELDS: Final = (
+    (16, 2),
+    (18, 1),
+    (19, 1),
+    (20, 1),
+    (24, 4),
+    (28, 4),
+    (32, 4),
+    (36, 4),
+    (40, 4),
+    (44, 4),
+    (48, 4),
+    (52, 4),
+    (56, 4),
+    (60, 4),
+    (64, 4),
+    (68, 4),
+    (92, 4),
+)
 """Offset and length of the fields of the header (sqlite.org/fileformat2.html)."""
 
 _VALUES: Final = (
     "NULL", "5", "-1", "0", "1e999", "x''", "x'ff'", "x'00'", "CAST(x'ff00ff' AS TEXT)",
     "CAST(x'eda080' AS TEXT)", "9223372036854775807", "''", "'{}'", "'[]'", "'5'", "'null'",
-    "'[1, 2'", "'{\"a\": '", "zeroblob(100)", "'mark'", "'m-1'", "0.5", "'2026'", "printf('%.*c', 9999, '[')",
+    "'[1, 2'", "'{\"a\": '", "zeroblob(100)", "'mark'", "'m-1'", "0.5", "'2026'",
+    "printf('%.*c', 9999, '[')",
     "'{\"v\": NaN}'",
 )  # fmt: skip
 
-_HOSTILE_VIEW: Final = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {}"
+_FOREIGN: Final = "CREATE TABLE foreign_table (a, b, FOREIGN KEY (a) REFERENCES c(d))"
+
+_HOSTILE_VIEW: Final = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {} FROM n"
+)
 
 
 def damaged_database(rng: Random, data: bytes) -> bytes:
@@ -132,26 +154,32 @@ def _change(rng: Random, db: sqlite3.Connection) -> None:
         (3, lambda: db.execute(f'ALTER TABLE "{table}" DROP COLUMN "{column}"')),
         (3, lambda: db.execute(f'ALTER TABLE "{table}" RENAME COLUMN "{column}" TO other')),
         (2, lambda: db.execute(f'ALTER TABLE "{table}" RENAME TO other')),
-        (3, lambda: db.execute(f'ALTER TABLE "{table}" ADD COLUMN more DEFAULT {some(rng, _VALUES)}')),
-        (3, lambda: db.execute("CREATE TABLE foreign_table (a, b, FOREIGN KEY (a) REFERENCES c(d))")),
+        (3, lambda: _add_a_column(rng, db, table)),
+        (3, lambda: db.execute(_FOREIGN)),
         (3, lambda: _loosen(db, table)),
         (3, lambda: _view(rng, db, table)),
         (3, lambda: _trigger(rng, db, table)),
-        (2, lambda: db.execute(f"PRAGMA {some(rng, ('user_version', 'application_id'))} = {rng.randrange(2**31)}")),
+        (2, lambda: _other_version(rng, db)),
         (2, lambda: _schema(rng, db, table)),
-    )  # fmt: skip
+    )
     weights = [weight for weight, _ in changes]
     rng.choices([change for _, change in changes], weights)[0]()
 
 
+def _add_a_column(rng: Random, db: sqlite3.Connection, table: str) -> None:
+    db.execute(f'ALTER TABLE "{table}" ADD COLUMN more DEFAULT {some(rng, _VALUES)}')
+
+
+def _other_version(rng: Random, db: sqlite3.Connection) -> None:
+    name = some(rng, ("user_version", "application_id"))
+    db.execute(f"PRAGMA {name} = {rng.randrange(2**31)}")
+
+
 def _a_row(rng: Random, db: sqlite3.Connection, table: str) -> tuple[str, list[object]]:
     """A condition that names one row, and its values."""
-    columns = _columns(db, table)
     row = some(rng, _rows(db, f'SELECT * FROM "{table}" ORDER BY 1'))
-    return " AND ".join(f'"{name}" IS CAST(? AS BLOB)' if isinstance(v, bytes) and False
-                        else f'"{name}" IS ?' for name, v in zip(columns, row, strict=True)), [
-        _name(value) if isinstance(value, bytes) else value for value in row
-    ]  # fmt: skip
+    values: list[object] = [_name(each) if isinstance(each, bytes) else each for each in row]
+    return " AND ".join(f'"{name}" IS ?' for name in _columns(db, table)), values
 
 
 def _value(rng: Random, db: sqlite3.Connection, table: str, column: str) -> None:
@@ -164,7 +192,9 @@ def _value(rng: Random, db: sqlite3.Connection, table: str, column: str) -> None
         _forced(db, table, f'UPDATE "{table}" SET "{column}" = {new}', values)
     else:
         where, row = _a_row(rng, db, table)
-        _forced(db, table, f'UPDATE "{table}" SET "{column}" = {new} WHERE {where}', [*values, *row])
+        _forced(
+            db, table, f'UPDATE "{table}" SET "{column}" = {new} WHERE {where}', [*values, *row]
+        )
 
 
 def _forced(db: sqlite3.Connection, table: str, statement: str, values: list[object]) -> None:
@@ -208,7 +238,7 @@ def _view(rng: Random, db: sqlite3.Connection, table: str) -> None:
     db.execute(f'ALTER TABLE "{table}" RENAME TO behind')
     query = "SELECT * FROM behind"
     if rng.random() < 0.05:
-        query = _HOSTILE_VIEW.format(", ".join(f"i AS {name}" for name in columns)) + " FROM n"
+        query = _HOSTILE_VIEW.format(", ".join(f"i AS {name}" for name in columns))
     db.execute(f'CREATE VIEW "{table}" AS {query}')
 
 

@@ -18,7 +18,9 @@ from echoless.errors import INTERRUPTED, EcholessError, PlanError
 
 _CRASH = re.compile(r"^Error: (\w[\w.]*): (?:.|\n)*This should not happen", re.MULTILINE)
 _FRAME = re.compile(r'^  File "[^"\n]*/echoless/([^"\n]+)", line (\d+),? in (\S+)', re.MULTILINE)
-_RAISED = re.compile(r"^(\w[\w.]*(?:Error|Exception|Abort|Iteration|Interrupt|Warning))", re.MULTILINE)
+_RAISED = re.compile(
+    r"^(\w[\w.]*(?:Error|Exception|Abort|Iteration|Interrupt|Warning))", re.MULTILINE
+)
 _RUN = re.compile(r"\bundo (?:\S+ )?(run-[\w-]+)")
 _CODES = frozenset({*range(11)})
 _CONTROL = re.compile(

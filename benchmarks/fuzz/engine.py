@@ -81,16 +81,18 @@ def prepare(target: Target) -> list[dict[str, bytes]]:
     """
     for name in target.warm:
         importlib.import_module(name)
-    cases = [made(target, apart=not target.rehearse) for _ in range(_CASES if target.rehearse else 1)]
+    number = _CASES if target.rehearse else 1
+    cases = [made(target, apart=not target.rehearse) for _ in range(number)]
     if target.rehearse:
         for door in target.doors:
             _rehearse(target, door, cases[0])
-    for door in target.doors:
-        outcome = try_out(cases[0], target, [door])
+    for doors in [[door] for door in target.doors] if target.rehearse else [target.doors]:
+        outcome = try_out(cases[0], target, doors)
         if outcome.wrong:
             raise RuntimeError(f"{target.name}: the valid case went wrong: {outcome.wrong[0]}")
         if not set(outcome.codes) <= {0, 3, 9}:  # 3: no run to go back to
-            raise RuntimeError(f"{target.name}: {door.name} ended with {dict(outcome.codes)}.")
+            told = f"{[door.name for door in doors]} ended with {dict(outcome.codes)}"
+            raise RuntimeError(f"{target.name}: the valid case is refused: {told}.")
     gc.collect()
     gc.freeze()  # what is here is not looked through, and so not copied, in every child
     return cases
@@ -106,7 +108,9 @@ def _rehearse(target: Target, door: Door, files: Files) -> None:
                 command(door, target.store, Counter())
 
 
-def case(target: Target, cases: Sequence[Files], seed: str, number: int) -> tuple[Files, dict[str, bytes], Random]:
+def case(
+    target: Target, cases: Sequence[Files], seed: str, number: int
+) -> tuple[Files, dict[str, bytes], Random]:
     """Input number so and so: the valid case, the damaged one, and the generator for its doors."""
     rng = Random(f"{seed}/{target.name}/{number}")
     valid = cases[number % len(cases)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -115,7 +116,7 @@ def _array(rng: Random, data: bytes) -> bytes:
         lambda: flat.reshape(-1, 1),
         lambda: np.array(5),
         lambda: np.concatenate([flat, flat]),
-        lambda: flat[::-1].copy(),
+        lambda: np.ascontiguousarray(flat[::-1]),
         lambda: np.zeros((0, 3)),
     )
     kept = BytesIO()
@@ -145,7 +146,12 @@ def _make_calibration(_place: Path) -> None:
 
 def _make_answers(_place: Path) -> None:
     _write_more_notes()
-    told = [("m-1", "m-3", True), ("m-1", "m-4", False), ("m-5", "m-6", True), ("m-7", "m-9", False)]
+    told = [
+        ("m-1", "m-3", True),
+        ("m-1", "m-4", False),
+        ("m-5", "m-6", True),
+        ("m-7", "m-9", False),
+    ]
     lines = [json.dumps({"a": a, "b": b, "same": same}) for a, b, same in told]
     Path("answers.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
 
@@ -218,7 +224,7 @@ _MAP_DOORS: Final = tuple(
 
 def _make_pairs(_place: Path) -> None:
     texts = [text for _, text, _ in MEMORIES]
-    pairs = [{"id": n, "a": a, "b": b} for n, (a, b) in enumerate(zip(texts, texts[1:], strict=False))]
+    pairs = [{"id": n, "a": a, "b": b} for n, (a, b) in enumerate(pairwise(texts))]
     pairs.append({"a": {"id": "x", "content": texts[0]}, "b": {"content": texts[3], "tags": ["t"]}})
     Path("pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)) + "\n", "utf-8")
 
@@ -230,8 +236,12 @@ def _mutate_pairs(rng: Random, files: dict[str, bytes]) -> None:
 _PAIR_DOORS: Final = (
     Door("judge", ("judge", "pairs.jsonl", "--encoder", "none")),
     Door("judge as JSON", ("judge", "pairs.jsonl", "--encoder", "none", "--json", "--skip-bad")),
-    Door("judge from a pipe", ("judge", "-", "--encoder", "none", "--batch", "1"), stdin="pairs.jsonl"),
-)  # fmt: skip
+    Door(
+        "judge from a pipe",
+        ("judge", "-", "--encoder", "none", "--batch", "1"),
+        stdin="pairs.jsonl",
+    ),
+)
 
 
 # ------------------------------------------------------------------ what is piped in, arguments
@@ -239,8 +249,12 @@ _PAIR_DOORS: Final = (
 
 def _make_hook(_place: Path) -> None:
     write_notes()
-    lines = ["Anna likes black tea.", '{"text": "The lift is broken.", "tags": ["house"]}', "",
-             '{"content": "The lift is broken.", "namespace": "home", "importance": 5}']  # fmt: skip
+    lines = [
+        "Anna likes black tea.",
+        '{"text": "The lift is broken.", "tags": ["house"]}',
+        "",
+        '{"content": "The lift is broken.", "namespace": "home", "importance": 5}',
+    ]
     Path("input.txt").write_text("\n".join(lines) + "\n", "utf-8")
     Path("BOOT.md").write_text("# Rules\n\n- Speak plainly.\n- The lift is *not* new.\n", "utf-8")
 
@@ -254,11 +268,34 @@ def _mutate_hook(rng: Random, files: dict[str, bytes]) -> None:
 _ALONE: Final = ("--encoder", "none")
 _HOOK_DOORS: Final = (
     Door("hook --dry-run", ("hook", "{store}", "--dry-run", "--json", *_ALONE), stdin="input.txt"),
-    Door("hook", ("hook", "{store}", "--boot", "BOOT.md", *_ALONE), "writes", "input.txt", partial=True),
-    Door("hook of JSON", ("hook", "{store}", "--format", "jsonl", "--review", "--recalled", "BOOT.md", *_ALONE), "writes", "input.txt", partial=True),
-    Door("hook of text", ("hook", "{store}", "--format", "text", *_ALONE), "writes", "input.txt", partial=True),
-    Door("remember standard input", ("remember", "{store}", "-", "--boot", "BOOT.md", *_ALONE), "undone", "input.txt"),
-)  # fmt: skip
+    Door(
+        "hook",
+        ("hook", "{store}", "--boot", "BOOT.md", *_ALONE),
+        "writes",
+        "input.txt",
+        partial=True,
+    ),
+    Door(
+        "hook of JSON",
+        ("hook", "{store}", "--format", "jsonl", "--review", "--recalled", "BOOT.md", *_ALONE),
+        "writes",
+        "input.txt",
+        partial=True,
+    ),
+    Door(
+        "hook of text",
+        ("hook", "{store}", "--format", "text", *_ALONE),
+        "writes",
+        "input.txt",
+        partial=True,
+    ),
+    Door(
+        "remember standard input",
+        ("remember", "{store}", "-", "--boot", "BOOT.md", *_ALONE),
+        "undone",
+        "input.txt",
+    ),
+)
 
 
 def _make_import(_place: Path) -> None:

@@ -30,7 +30,12 @@ def _doors(url: str, action: str = "mark") -> tuple[Door, ...]:
         Door("search", ("search", url, "database port")),
         Door("history", ("history", url)),
         Door("export", ("export", url, "out.jsonl"), makes=("out",)),
-        Door("hide", ("dedup", url, "--no-semantic", "--action", action, "--apply"), "writes", partial=True),
+        Door(
+            "hide",
+            ("dedup", url, "--no-semantic", "--action", action, "--apply"),
+            "writes",
+            partial=True,
+        ),
         Door("check", ("check", url), "writes", partial=True),
         Door("undo", ("undo", url, "last"), "writes", partial=True),
     )
@@ -65,7 +70,10 @@ def _make_llm_memory(_place: Path) -> None:
 def _make_chroma(_place: Path) -> None:
     from tests.stores.chroma_folders import Row, make  # noqa: PLC0415
 
-    rows = (Row(id_, text, _vector(n), {"ns": name, "n": n}) for n, (id_, text, name) in enumerate(MEMORIES))
+    rows = (
+        Row(id_, text, _vector(n), {"ns": name, "n": n})
+        for n, (id_, text, name) in enumerate(MEMORIES)
+    )
     make(Path("chroma"), "notes", rows)
 
 
@@ -101,21 +109,45 @@ def _mutate(beginning: str) -> Callable[[Random, dict[str, bytes]], None]:
 
 
 FOREIGN: Final = (
-    Target("recall", 4, _make_recall, _mutate("recall.db"), _doors("recall:///recall.db"), "recall.db"),
     Target(
-        "llm-memory", 3, _make_llm_memory, _mutate("llm.db"), _doors("llm-memory:///llm.db"), "llm.db",
+        "recall", 4, _make_recall, _mutate("recall.db"), _doors("recall:///recall.db"), "recall.db"
+    ),
+    Target(
+        "llm-memory",
+        3,
+        _make_llm_memory,
+        _mutate("llm.db"),
+        _doors("llm-memory:///llm.db"),
+        "llm.db",
         warm=("apsw", "sqlite_vec"),
     ),
     Target(
-        "chroma", 1, _make_chroma, _mutate("chroma/"), _doors("chroma:///chroma#notes"), "chroma",
-        warm=("chromadb",), rehearse=False,
-    ),
-    Target(
-        "lancedb", 1, _make_lancedb, _mutate("lance/"), _doors("lancedb:///lance#context_entries", "delete"), "lance",
+        "chroma",
+        1,
+        _make_chroma,
+        _mutate("chroma/"),
+        _doors("chroma:///chroma#notes"),
+        "chroma",
+        warm=("chromadb",),
         rehearse=False,
     ),
     Target(
-        "shodh", 1, _make_shodh, _mutate("shodh/"), _doors("shodh:///shodh"), "shodh",
-        rehearse=False, housekeeping=True,
+        "lancedb",
+        1,
+        _make_lancedb,
+        _mutate("lance/"),
+        _doors("lancedb:///lance#context_entries", "delete"),
+        "lance",
+        rehearse=False,
     ),
-)  # fmt: skip
+    Target(
+        "shodh",
+        1,
+        _make_shodh,
+        _mutate("shodh/"),
+        _doors("shodh:///shodh"),
+        "shodh",
+        rehearse=False,
+        housekeeping=True,
+    ),
+)

@@ -61,8 +61,8 @@ def bytes_once(rng: Random, data: bytes) -> bytes:
     other, other_end = _span(rng, data)
     match rng.randrange(9):
         case 0:  # one bit
-            return data[:start] + bytes(b ^ (1 << rng.randrange(8)) for b in data[start:start + 1]) \
-                + data[start + 1:]  # fmt: skip
+            flipped = bytes(b ^ (1 << rng.randrange(8)) for b in data[start : start + 1])
+            return data[:start] + flipped + data[start + 1 :]
         case 1:  # other bytes of the same number
             return data[:start] + rng.randbytes(end - start) + data[end:]
         case 2:

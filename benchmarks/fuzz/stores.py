@@ -44,12 +44,29 @@ def store_doors(*words: str) -> tuple[Door, ...]:
         Door("hide", ("dedup", "{store}", "--apply", *words), "undone"),
         Door("delete", ("dedup", "{store}", "--apply", "--action", "delete", *words), "undone"),
         Door("merge", ("dedup", "{store}", "--apply", "--action", "merge", *words), "undone"),
-        Door("remember", ("remember", "{store}", "A new fact about 7 cats.", "--encoder", "none"), "undone"),
-        Door("remember what is known", ("remember", "{store}", "The database listens on port 5432.", "--encoder", "none", "--supersede"), "undone"),
+        Door(
+            "remember",
+            ("remember", "{store}", "A new fact about 7 cats.", "--encoder", "none"),
+            "undone",
+        ),
+        Door(
+            "remember what is known",
+            (
+                "remember",
+                "{store}",
+                "The database listens on port 5432.",
+                "--encoder",
+                "none",
+                "--supersede",
+            ),
+            "undone",
+        ),
         Door("check", ("check", "{store}"), "writes", partial=True),
         Door("undo", ("undo", "{store}", "last"), "writes", partial=True),
-        Door("purge", ("purge", "{store}", "--before", "2999-01-01", "--yes"), "writes", partial=True),
-    )  # fmt: skip
+        Door(
+            "purge", ("purge", "{store}", "--before", "2999-01-01", "--yes"), "writes", partial=True
+        ),
+    )
 
 
 def _make_jsonl(_place: Path) -> None:

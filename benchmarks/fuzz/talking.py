@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 import threading
 import time
 from collections import Counter
@@ -36,16 +37,18 @@ from echoless.mcp.serving import make_server
 from echoless.settings import Choices
 
 CALLS: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
-    ("memory_remember", {"content": "The lift is broken.", "namespace": "home", "tags": ["a"]}),
-    ("memory_remember", {"content": "Anna drinks tea.", "importance": 5, "supersede": True}),
+    ("memory_remember", {"text": "The lift is broken.", "namespace": "home", "tags": ["a"]}),
+    ("memory_remember", {"text": "Anna drinks tea.", "importance": 5, "supersede": True}),
     ("memory_search", {"query": "database port", "limit": 3, "namespace": "work", "mode": "text"}),
-    ("memory_similar", {"content": "Anna drinks green tea", "limit": 3}),
-    ("memory_audit", {"namespace": "work"}),
+    ("memory_similar", {"text": "Anna drinks green tea", "top_k": 3, "min_similarity": 0.5}),
+    ("memory_similar", {"memory_id": "m-1", "namespace": "work", "exclude_linked": False}),
+    ("memory_audit", {"namespace": "work", "top": 3, "pairs": 2}),
     ("memory_consolidate", {"limit": 5, "window": 24}),
     ("memory_explain", {"a": "m-1", "b": "m-4"}),
-    ("memory_history", {"limit": 5, "run": "last"}),
-    ("memory_deduplicate", {"namespace": "home"}),
-    ("memory_merge", {"keep": "m-1", "remove": ["m-2"]}),
+    ("memory_history", {"limit": 5}),
+    ("memory_deduplicate", {"namespace": "home", "similarity_threshold": 0.8, "limit": 9}),
+    ("memory_deduplicate", {"dry_run": False, "action": "mark", "merge_strategy": "keep_newest"}),
+    ("memory_merge", {"keep": "m-1", "remove": "m-2"}),
     ("memory_keep_both", {"a": "m-1", "b": "m-4"}),
     ("memory_undo", {"run": "last"}),
 )
@@ -161,6 +164,10 @@ def _over_stdio(store: str) -> list[Wrong]:
         os.dup2(new, old)
     for each in (reader, said):
         os.close(each)
+    before = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, mode, closefd=False) for number, mode in enumerate("rww")
+    )
     feeder = threading.Thread(target=_feed, args=(given, writer, heard), daemon=True)
     feeder.start()
     code: object = 0
@@ -169,6 +176,7 @@ def _over_stdio(store: str) -> list[Wrong]:
     except SystemExit as end:
         code = end.code
     finally:
+        sys.stdin, sys.stdout, sys.stderr = before
         for old, each in enumerate(kept):
             os.dup2(each, old)
             os.close(each)
@@ -178,8 +186,9 @@ def _over_stdio(store: str) -> list[Wrong]:
     log.close()
     Path("stderr.log").unlink()
     if "This should not happen" in told or "Traceback" in told or code not in {0, None}:
-        return [_crash(told) if "Traceback" in told else
-                Wrong("internal error", "stdio", f"exit code {code}", "", told[-1500:])]  # fmt: skip
+        if "Traceback" in told:
+            return [_crash(told)]
+        return [Wrong("internal error", "stdio", f"exit code {code}", "", told[-1500:])]
     return []
 
 
@@ -243,15 +252,19 @@ def _make_arguments(_place: Path) -> None:
 
 
 def _mutate_arguments(rng: Random, files: dict[str, bytes]) -> None:
-    words = [_word(rng) if word == "?" else word.replace("?", _word(rng))
-             for word in some(rng, _ARGUMENTS)]  # fmt: skip
+    words = [
+        _word(rng) if word == "?" else word.replace("?", _word(rng))
+        for word in some(rng, _ARGUMENTS)
+    ]
     files["arguments.json"] = json.dumps(words).encode()
 
 
 def _word(rng: Random) -> str:
     """What an operating system lets through: no NUL."""
     odd = some(rng, MAGIC).decode("utf-8", "surrogateescape")
-    word = some(rng, (hostile_text(rng), odd, "x" * 20_000, "m-1", "last", "0", "-1", "1e999", "nan"))
+    word = some(
+        rng, (hostile_text(rng), odd, "x" * 20_000, "m-1", "last", "0", "-1", "1e999", "nan")
+    )
     if rng.random() < 0.1:
         word = damaged_bytes(rng, word.encode("utf-8", "surrogateescape")).decode(
             "utf-8", "surrogateescape"
@@ -260,7 +273,6 @@ def _word(rng: Random) -> str:
 
 
 def _call_with_arguments(_store: str) -> list[Wrong]:
-
 
     try:
         words = json.loads(Path("arguments.json").read_bytes())
@@ -271,7 +283,23 @@ def _call_with_arguments(_store: str) -> list[Wrong]:
 
 
 TALKING: Final = (
-    Target("mcp", 6, _make_calls, _mutate_calls, (Door("tools", effect="writes", talk=_call_tools),), "m.jsonl"),
-    Target("stdio", 3, _make_session, _mutate_session, (Door("stdio", talk=_over_stdio),), "m.jsonl"),
-    Target("arguments", 4, _make_arguments, _mutate_arguments, (Door("arguments", effect="reads", talk=_call_with_arguments),), "m.jsonl"),
-)  # fmt: skip
+    Target(
+        "mcp",
+        6,
+        _make_calls,
+        _mutate_calls,
+        (Door("tools", effect="writes", talk=_call_tools),),
+        "m.jsonl",
+    ),
+    Target(
+        "stdio", 3, _make_session, _mutate_session, (Door("stdio", talk=_over_stdio),), "m.jsonl"
+    ),
+    Target(
+        "arguments",
+        4,
+        _make_arguments,
+        _mutate_arguments,
+        (Door("arguments", effect="reads", talk=_call_with_arguments),),
+        "m.jsonl",
+    ),
+)
