@@ -174,6 +174,15 @@ def _picture(store: str) -> object:
         return None
 
 
+def _refused(door: Door, store: str, before: object, files: dict[str, bytes]) -> Iterator[Wrong]:
+    """The ledger may tell of a run that did nothing; all else is as it was."""
+    if _picture(store) != before:
+        yield Wrong("changed by a refusal", door.name, "changed the store", "", store)
+    for wrong in _changed(door, files, refused=True):
+        if not wrong.detail.startswith(store):
+            yield wrong
+
+
 def _there_and_back(door: Door, store: str, codes: Counter[int]) -> Iterator[Wrong]:
     """Write, take it back, and compare."""
     before, files = _picture(store), snapshot()
@@ -182,7 +191,7 @@ def _there_and_back(door: Door, store: str, codes: Counter[int]) -> Iterator[Wro
     if wrong or before is None:
         return
     if code not in {0, 9, PlanError.exit_code}:
-        yield from _changed(door, files, refused=True)
+        yield from _refused(door, store, before, files)
         return
     run = _RUN.search(told)
     if run is None:

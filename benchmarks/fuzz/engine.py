@@ -17,9 +17,6 @@ from benchmarks.fuzz.doors import command
 from benchmarks.fuzz.model import Door, Files, Outcome, Target, Wrong
 from benchmarks.fuzz.targets import TARGETS, doors_of
 
-_CASES: int = 5
-"""Valid cases a target makes: ids, times and page layouts differ between them."""
-
 
 @dataclass(slots=True)
 class Found:
@@ -81,8 +78,7 @@ def prepare(target: Target) -> list[dict[str, bytes]]:
     """
     for name in target.warm:
         importlib.import_module(name)
-    number = _CASES if target.rehearse else 1
-    cases = [made(target, apart=not target.rehearse) for _ in range(number)]
+    cases = [made(target, apart=not target.rehearse) for _ in range(target.cases)]
     if target.rehearse:
         for door in target.doors:
             _rehearse(target, door, cases[0])

@@ -130,6 +130,7 @@ FOREIGN: Final = (
         "chroma",
         warm=("chromadb",),
         rehearse=False,
+        cases=1,
     ),
     Target(
         "lancedb",
@@ -139,6 +140,7 @@ FOREIGN: Final = (
         _doors("lancedb:///lance#context_entries", "delete"),
         "lance",
         rehearse=False,
+        cases=1,
     ),
     Target(
         "shodh",
@@ -148,6 +150,7 @@ FOREIGN: Final = (
         _doors("shodh:///shodh"),
         "shodh",
         rehearse=False,
+        cases=1,
         housekeeping=True,
     ),
 )

@@ -91,6 +91,7 @@ class Target:
         environment: Variables for its children.
         housekeeping: Whether the library of the store tidies its own files up when it opens them,
             so that not even reading leaves their bytes alone.
+        cases: Number of valid cases: ids, times and the layout of pages differ between them.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Target:
     rehearse: bool = True
     environment: Mapping[str, str] | None = None
     housekeeping: bool = False
+    cases: int = 3
 
 
 @dataclass(frozen=True, slots=True)
