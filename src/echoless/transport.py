@@ -166,7 +166,9 @@ def export(store: Store, path: Path, *, format: str | None = None) -> Transferre
             return _export_store(store, path, chosen)
         case "markdown":
             text = markdown(store)
-            replace_bytes(path, text.encode("utf-8"), Snapshot.of(path))
+            # a lone surrogate has no UTF-8 form; JSON writes it in the same way
+            raw = text.encode("utf-8", "backslashreplace")
+            replace_bytes(path, raw, Snapshot.of(path))
             return Transferred(store.count(), len(list(store.ledger.dump())), {}, str(path))
         case _:
             raise UsageError(f"Unknown format {chosen!r}. Known: {', '.join(FORMATS)}.")
