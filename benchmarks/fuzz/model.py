@@ -91,6 +91,8 @@ class Target:
         environment: Variables for its children.
         housekeeping: Whether the library of the store tidies its own files up when it opens them,
             so that not even reading leaves their bytes alone.
+        undo_may_refuse: Whether the ledger itself is damaged, so that `undo` may say that it cannot
+            go back. It must not say that it did.
         cases: Number of valid cases: ids, times and the layout of pages differ between them.
     """
 
@@ -105,6 +107,7 @@ class Target:
     rehearse: bool = True
     environment: Mapping[str, str] | None = None
     housekeeping: bool = False
+    undo_may_refuse: bool = False
     cases: int = 3
 
 

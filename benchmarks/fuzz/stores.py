@@ -101,6 +101,22 @@ def _mutate_ledger(rng: Random, files: dict[str, bytes]) -> None:
 
 STORES: Final = (
     Target("jsonl", 20, _make_jsonl, _mutate_jsonl, store_doors(*_WORDS), "m.jsonl"),
-    Target("sqlite", 18, _make_sqlite, _mutate_sqlite, store_doors(*_WORDS), "m.db"),
-    Target("ledger", 16, _make_ledger, _mutate_ledger, store_doors(*_WORDS), "m.jsonl"),
+    Target(
+        "sqlite",
+        18,
+        _make_sqlite,
+        _mutate_sqlite,
+        store_doors(*_WORDS),
+        "m.db",
+        undo_may_refuse=True,
+    ),
+    Target(
+        "ledger",
+        16,
+        _make_ledger,
+        _mutate_ledger,
+        store_doors(*_WORDS),
+        "m.jsonl",
+        undo_may_refuse=True,
+    ),
 )
