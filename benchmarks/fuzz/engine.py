@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,12 +164,14 @@ def replay(target: Target, files: Files) -> Outcome:
     codes: Counter[int] = Counter()
     seconds = cpu = peak = 0.0
     reading = [door for door in target.doors if door.effect == "reads" and door.talk is None]
-    others = [[door] for door in target.doors if door not in reading]
-    for doors in [*([reading] if reading else []), *others]:
+    waiting = deque([door] for door in target.doors if door not in reading)
+    waiting.appendleft(reading)
+    while waiting:
+        doors = waiting.popleft()
         outcome = try_out(files, target, doors)
         slow = [each for each in outcome.wrong if each.fault == "hang"]
         if slow and len(doors) > 1:  # all together were too slow: one at a time
-            others += [[door] for door in doors]
+            waiting += [[door] for door in doors]
             continue
         wrong += outcome.wrong
         codes.update(outcome.codes)

@@ -26,6 +26,7 @@ from echoless.lineage import (
     open_among,
 )
 from echoless.model import Json, JsonObject, Memory, canonical
+from echoless.text import unreadable
 from echoless.times import now
 
 Moment = Literal["before", "after"]
@@ -137,6 +138,8 @@ class Ledger:
 
     def events(self, run: str | None = None, kind: str | None = None) -> Iterator[Event]:
         """Events in order, of one run or kind if given."""
+        if run is not None and unreadable(run):  # SQLite could not even be asked for it
+            return
         rows = self._db.execute(
             "SELECT seq, at, run, kind, data FROM events"
             " WHERE (:run IS NULL OR run = :run) AND (:kind IS NULL OR kind = :kind) ORDER BY seq",

@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
+from echoless.errors import InputError
+from echoless.vectors.own import own_path, read_own
 
 Call: TypeAlias = Callable[..., Result]
 
@@ -63,3 +65,25 @@ def test_what_is_piped_in_and_is_no_text_is_refused(place: Path, notes: str) -> 
     assert result.exit_code == 3
     assert "standard input is not UTF-8 text (byte 13)" in result.stderr
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize("text", [DEEP, f"[map]\nx = {DEEP}", f'{{"namespace": {DEEP}'])
+@pytest.mark.parametrize("name", ["map.toml", "map.json"])
+def test_a_map_of_deep_brackets_is_refused(
+    echoless: Call, place: Path, name: str, text: str
+) -> None:
+    (place / name).write_text(text, "utf-8")
+    result = echoless("audit", "chroma:///nowhere#notes", "--map-file", name)
+    assert result.exit_code == 3
+    assert f"{name} cannot be read as" in result.stderr
+
+
+def test_a_calibration_of_deep_brackets_is_refused(place: Path) -> None:
+    path = own_path("a model")
+    path.parent.mkdir(parents=True)
+    path.write_text(DEEP, "utf-8")
+    with pytest.raises(InputError, match=r"calibration .* cannot be read"):
+        read_own("a model")
