@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from benchmarks.fuzz.children import folder, inside, made, put, try_out
+from benchmarks.fuzz.children import folder, inside, made, put, try_twice
 from benchmarks.fuzz.corpus import entries, load, smaller
 from benchmarks.fuzz.doors import command
 from benchmarks.fuzz.model import Door, Files, Outcome, Target, Wrong
@@ -83,7 +83,7 @@ def prepare(target: Target) -> list[dict[str, bytes]]:
         for door in target.doors:
             _rehearse(target, door, cases[0])
     for doors in [[door] for door in target.doors] if target.rehearse else [target.doors]:
-        outcome = try_out(cases[0], target, doors)
+        outcome = try_twice(cases[0], target, doors)
         if outcome.wrong:
             raise RuntimeError(f"{target.name}: the valid case went wrong: {outcome.wrong[0]}")
         if not set(outcome.codes) <= {0, 3, 9}:  # 3: no run to go back to
@@ -122,7 +122,7 @@ def run(name: str, inputs: int, seed: str) -> Tried:
     for number in range(inputs):
         valid, files, rng = case(target, cases, seed, number)
         doors = doors_of(target, rng)
-        outcome = try_out(files, target, doors)
+        outcome = try_twice(files, target, doors)
         told.inputs += 1
         told.cpu += outcome.cpu
         told.slowest = max(told.slowest, outcome.seconds)
@@ -154,7 +154,7 @@ def _note(
 def shows(target: Target, doors: Sequence[Door], wrong: Wrong, files: Files) -> bool:
     """Whether a case shows the same mistake, by the doors it was found with."""
     through = [door for door in doors if wrong.door in {door.name, f"undo after {door.name}"}]
-    outcome = try_out(files, target, through or doors)
+    outcome = try_twice(files, target, through or doors)
     return any(each.signature == wrong.signature for each in outcome.wrong)
 
 
@@ -168,7 +168,7 @@ def replay(target: Target, files: Files) -> Outcome:
     waiting.appendleft(reading)
     while waiting:
         doors = waiting.popleft()
-        outcome = try_out(files, target, doors)
+        outcome = try_twice(files, target, doors)
         slow = [each for each in outcome.wrong if each.fault == "hang"]
         if slow and len(doors) > 1:  # all together were too slow: one at a time
             waiting += [[door] for door in doors]

@@ -76,7 +76,8 @@ def test_a_panic_of_lancedb_is_an_error_that_names_the_table(tmp_path: Path) -> 
     folder = build(tmp_path / "lance", [entry(1, "Anna drinks tea.", EAST)])
     for path in folder.rglob("*.manifest"):
         data = bytearray(path.read_bytes())
-        data[-16:-8] = (2**32 - 1 - 300).to_bytes(8, "little")  # where the manifest begins
+        begins = int.from_bytes(data[-16:-8], "little")
+        data[begins : begins + 4] = b"\xff" * 4  # its length
         path.write_bytes(data)
     with pytest.raises(EcholessError, match="LanceDB refused"):
         with open_store(f"lancedb:///{folder}#context_entries") as store:
