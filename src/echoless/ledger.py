@@ -39,6 +39,7 @@ from echoless.lineage import (
     open_among,
 )
 from echoless.model import Json, JsonObject, Memory, canonical
+from echoless.text import unreadable as unreadable_text
 from echoless.times import now
 
 __all__ = ["Event", "Image", "Kept", "Ledger", "Mark", "Moment"]
@@ -113,6 +114,8 @@ class Ledger:
 
     def events(self, run: str | None = None, kind: str | None = None) -> Iterator[Event]:
         """Events in order, of one run or kind if given."""
+        if run is not None and unreadable_text(run):  # SQLite could not even be asked for it
+            return
         rows = self._rows(
             "events",
             "SELECT seq, at, run, kind, data FROM events"

@@ -180,7 +180,9 @@ def export(store: Store, path: Path, *, format: str | None = None) -> Transferre
         case "jsonl" | "sqlite":
             return _export_store(store, path, chosen)
         case "markdown":
-            write_new(path, markdown(store).encode("utf-8"), like=_file_of(store))
+            # a lone surrogate has no UTF-8 form; JSON writes it in the same way
+            raw = markdown(store).encode("utf-8", "backslashreplace")
+            write_new(path, raw, like=_file_of(store))
             return Transferred(store.count(), len(list(store.ledger.dump())), {}, str(path))
         case _:
             raise UsageError(f"Unknown format {chosen!r}. Known: {', '.join(FORMATS)}.")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from echoless import database
+from echoless.core.panics import is_panic
 from echoless.database import is_sqlite, is_unfinished_at, open_for_reading
 from echoless.errors import (
     EcholessError,
@@ -253,7 +254,7 @@ def speaking(folder: Path) -> Iterator[None]:
     """Turn the library's errors into ours.
 
     Raises:
-        StoreError: The library refused; the message quotes it.
+        StoreError: The library refused or failed; the message quotes it.
         StoreLocked: Another program holds the database.
     """
     from chromadb.errors import ChromaError  # noqa: PLC0415
@@ -266,6 +267,13 @@ def speaking(folder: Path) -> Iterator[None]:
         raise StoreError(f"Chroma refused at {folder}: {problem}") from problem
     except OSError as problem:
         raise translated(problem, folder) from problem
+    except BaseException as problem:
+        if not is_panic(problem):
+            raise
+        raise StoreError(
+            f"Chroma failed at {folder}: {problem}. One of its files may be damaged: keep a copy "
+            "of the folder before anything else."
+        ) from problem
 
 
 def may_write(folder: Path) -> bool:
