@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: demo test lint types layers docs check bench clean help
+.PHONY: demo test lint types layers fuzz docs check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,7 +26,10 @@ types: $(READY) ## Types, strictly.
 layers: $(READY) ## Top may import down, never up.
 	$(BIN)/lint-imports
 
-check: lint types layers test ## Everything that must hold.
+fuzz: $(READY) ## 500 damaged files and messages, other ones for each commit.
+	$(BIN)/python -m benchmarks.fuzz --inputs 500 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
+
+check: lint types layers test fuzz ## Everything that must hold.
 
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 	$(BIN)/python -m benchmarks.speed road --sizes 1000,10000

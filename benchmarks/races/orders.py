@@ -60,7 +60,7 @@ def _serial(world: World, scene: Scene, order: Sequence[int], work: Path) -> Ser
     for place in order:
         words = scene.words()[place]
         (end,) = together(folder, work / "said", [Start((*words, "--json"))])
-        outcomes[place] = outcome(words, end)
+        outcomes[place] = outcome(end)
         seconds[place] = end.seconds
     return Serial(tuple(order), outcomes, seen(world, scene, folder, work), seconds)
 
@@ -98,9 +98,8 @@ _TOLD: Final = (
 )
 
 
-def outcome(words: Sequence[str], end: End) -> Outcome:
-    """The exit code and the claim of a command that printed a line of JSON, if it says it did it."""
-    del words
+def outcome(end: End) -> Outcome:
+    """The exit code, and what the line of JSON that was printed claims."""
     if not end.said.strip():
         return Outcome(end.code, "")
     try:

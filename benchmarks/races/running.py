@@ -114,7 +114,7 @@ def _race(
     ]
     folder = copied(track.world, track.work)
     ends = together(folder, track.work / "said", starts)
-    outcomes = [outcome(words, end) for words, end in zip(scene.words(), ends, strict=True)]
+    outcomes = [outcome(end) for end in ends]
     race = Race(scene, ends, outcomes, seen(track.world, scene, folder, track.work), victim)
     again = f"--seed {seed} --pair {name} --store {kind} --nth {number}" + " --kill" * kill
     return Run(

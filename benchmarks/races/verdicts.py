@@ -92,18 +92,22 @@ def _store(race: Race, serials: Sequence[Serial], world: World) -> Iterator[str]
     for name in seen.unsound:
         yield f"{name} is not sound: {seen.problems[name]}"
     if race.killed is None:
-        for name, problems in seen.problems.items():
-            expected = {problem for each in serials for problem in each.seen.problems.get(name, ())}
-            for problem in sorted(set(problems) - expected):
-                yield f"{name} is left with a problem: {problem[1]}"
-    if race.killed is None:
-        usual = set().union(*(serial.seen.names for serial in serials))
-        for name in sorted(seen.names - usual):
-            if not _may_stay(name, usual):
-                yield f"{name} is left over"
+        yield from _left(seen, serials)
     yield from _lost(seen, nothing)
     if race.scene.back and world.kind.exact:
         yield from _returns(seen, nothing, world)
+
+
+def _left(seen: Seen, serials: Sequence[Serial]) -> Iterator[str]:
+    """What neither order leaves: problems that `check` tells, files that nobody needs."""
+    for name, problems in seen.problems.items():
+        expected = {problem for each in serials for problem in each.seen.problems.get(name, ())}
+        for problem in sorted(set(problems) - expected):
+            yield f"{name} is left with a problem: {problem[1]}"
+    usual = set().union(*(serial.seen.names for serial in serials))
+    for name in sorted(seen.names - usual):
+        if not _may_stay(name, usual):
+            yield f"{name} is left over"
 
 
 def _may_stay(name: str, usual: set[str]) -> bool:

@@ -86,7 +86,10 @@ def apply(
         run = new_run()
         with together_with_ledger(store):
             _admit(store, plan)  # again: another process may have been quicker
+            there = _counted(store) if _one_transaction(store) else None
             out = _carry_out(store, plan, run, progress, one_by_one=one_by_one)
+            counts = out.counts(plan.actions)
+            _verify_count(store, there, counts["delete"])  # what the ledger set off included
         counts = out.counts(plan.actions)
         return Run(run, plan.id, counts, tuple(out.refused), recovered, tuple(out.failed))
 
@@ -118,7 +121,12 @@ def _carry_out(
         ledger.record(
             "run_started",
             run,
-            {"plan": plan.id, "profile": plan.profile, "settings": plan.settings},
+            {
+                "plan": plan.id,
+                "profile": plan.profile,
+                "settings": plan.settings,
+                "groups": len(plan.actions),
+            },
         )
     out, backlinks = Account(), Backlinks(store)
     settled = True
@@ -138,7 +146,7 @@ def _carry_out(
             if settled:  # else `check`, or the next write, brings the run to its end
                 ledger.record("run_finished", run, {"status": "done", **left})
     except BaseException:
-        if not (isinstance(store, Transaction) and store.holds_ledger):
+        if not _one_transaction(store):
             with suppress(EcholessError):  # what cannot be ended now, `check` ends later
                 recover(store)
         raise
@@ -160,9 +168,11 @@ def take(
     """
     release_stale(store, actions)
     with together(store):
+        there = _counted(store)
         steps = prepare(store, actions, first, out, backlinks)
         _announce(store.ledger, run, steps)
         final = _mutate(store, run, steps)
+        _verify_count(store, there, sum(memory is None for memory in final.values()))
     _verify(store, final)
     _confirm(store, run, steps)
     for step in steps:
@@ -260,6 +270,33 @@ def _verify(store: Store, expected: Mapping[str, Memory | None]) -> None:
                 f"({'it is still there' if memory is None else 'it reads back differently'}). "
                 "Everything was rolled back; nothing was lost."
             )
+
+
+def _one_transaction(store: Store) -> bool:
+    """Whether records and lineage change together."""
+    return isinstance(store, Transaction) and store.holds_ledger
+
+
+def _counted(store: Store) -> int | None:
+    """Number of memories, where no one else can change it before the transaction ends."""
+    return store.count() if isinstance(store, Transaction) else None
+
+
+def _verify_count(store: Store, there: int | None, removed: int) -> None:
+    """Insist that no memory went or came but those of the plan: a trigger of the file might do so.
+
+    Raises:
+        PlanRefused: One did.
+    """
+    if there is None:
+        return
+    now, wanted = store.count(), there - removed
+    if now != wanted:
+        raise PlanRefused(
+            f"{store.url} holds {now:,} memories where the plan leaves {wanted:,}: something in it "
+            "adds or removes memories by itself, such as a trigger. Everything was rolled back; "
+            "nothing was lost."
+        )
 
 
 def _confirm(store: Store, run: str, steps: Sequence[Step]) -> None:

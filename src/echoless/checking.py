@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
+from echoless.errors import BadRecord, ForeignStore, InputError, LedgerDamaged
 from echoless.ledger import Ledger, Mark
-from echoless.model import JsonObject
-from echoless.recovery import hidden_before, marks_of, outdated, recover, release
-from echoless.stores.base import LeavesDrafts, Store, together_with_ledger
+from echoless.ledger_survey import survey
+from echoless.model import Json, JsonObject
+from echoless.recovery import ADD, hidden_before, marks_of, outdated, recover, release
+from echoless.stores.base import LeavesDrafts, Remembers, Store, Unfinished, together_with_ledger
+
+_DAMAGE = (LedgerDamaged, ForeignStore, BadRecord)
+"""What a damaged file raises; what says "not now" (locked, full) still ends the check."""
+
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +25,8 @@ class Problem:
     """One thing that is wrong.
 
     Attributes:
-        kind: `interrupted`, `conflict`, `draft`, `orphan`, `outdated`, `chain`, `ledger` or `file`.
+        kind: `unfinished`, `interrupted`, `conflict`, `draft`, `orphan`, `outdated`, `chain`,
+            `missing`, `ledger`, `record` or `file`.
         ids: Runs or memories concerned.
         says: What it is, in one sentence.
         mended: Whether `check` put it right.
@@ -31,11 +40,18 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a check found."""
+    """What a check found.
 
-    memories: int
-    marks: int
-    runs: int
+    Attributes:
+        memories: Number of memories; None where they cannot be read.
+        marks: Number of hidden ones; None where the ledger cannot be read.
+        runs: Number of runs; None where the ledger cannot be read.
+        problems: What is wrong, put right or not.
+    """
+
+    memories: int | None
+    marks: int | None
+    runs: int | None
     problems: tuple[Problem, ...]
 
     @property
@@ -47,21 +63,82 @@ class Health:
 def check(store: Store, *, mend: bool = True) -> Health:
     """Check a store and its lineage.
 
-    An interrupted run is finished where its change arrived and rolled back where it did not: that
-    carries out or takes back a plan someone approved, and nothing else. A memory hidden behind a
-    survivor that is no longer there, or of which one text was rewritten, is shown again.
+    A write that a program was stopped in is taken back. An interrupted run is finished where its
+    change arrived and rolled back where it did not: that carries out or takes back a plan someone
+    approved, and nothing else. A memory hidden behind a survivor that is no longer there, or of
+    which one text was rewritten, is shown again. Where file or ledger are damaged, what can be read
+    is counted and what cannot is told; nothing is mended then.
 
     Args:
         store: The store.
         mend: False only reports and writes nothing.
+
+    Raises:
+        StoreError: The store is locked, full or read-only, or its disk fails.
     """
-    problems = list(_interrupted(store, mend=mend))
-    problems += _drafts(store, mend=mend)
-    problems += _marks(store, mend=mend)
-    problems += _projection(store.ledger)
+    problems = _unfinished(store, mend=mend)
+    damage = _damage(store)
+    problems += damage
+    if not damage:
+        problems += _interrupted(store, mend=mend)
+        problems += _drafts(store, mend=mend)
+        of_marks = _marks(store, mend=mend)
+        problems += of_marks
+        problems += _projection(store.ledger)
+        told = {id_ for each in of_marks for id_ in each.ids}
+        problems += _missing(store, told, mend=mend)
     problems += _file(store)
-    started = {e.run for e in store.ledger.events(kind="run_started")}
-    return Health(store.count(), len(store.ledger.marks()), len(started), tuple(problems))
+    ledger = store.ledger if not any(each.kind == "ledger" for each in damage) else None
+    runs = None if ledger is None else {e.run for e in ledger.events(kind="run_started")}
+    return Health(
+        _readable(store.count),
+        None if ledger is None else len(ledger.marks()),
+        None if runs is None else len(runs),
+        tuple(problems),
+    )
+
+
+def _readable(count: Callable[[], int]) -> int | None:
+    try:
+        return count()
+    except _DAMAGE:
+        return None
+
+
+def _unfinished(store: Store, *, mend: bool) -> list[Problem]:
+    """Writes that any program was stopped in the middle of."""
+    if not isinstance(store, Unfinished):
+        return []
+    left = store.unfinished()
+    if left and mend:
+        store.take_back()
+    return [stopped(path, mended=mend) for path in left]
+
+
+def stopped(path: Path, *, mended: bool) -> Problem:
+    """What is told of a file in which a writer was stopped."""
+    became = "that write was taken back" if mended else "`echoless check` takes that write back"
+    says = f"A program was stopped in the middle of a write to {path}; {became}. Nothing else is "
+    return Problem("unfinished", (), says + "lost.", mended=mended)
+
+
+def _damage(store: Store) -> list[Problem]:
+    """What of ledger and records cannot be read."""
+    try:
+        parts = survey(store.ledger.database)
+        said = [part.says for part in parts if not part.sound]
+        if not said:
+            store.ledger.open_runs()
+            store.ledger.marks()
+    except InputError as problem:
+        said = [str(problem)]
+    problems = [Problem("ledger", (), each, mended=False) for each in said]
+    try:
+        for _ in store.scan():
+            pass
+    except _DAMAGE as problem:
+        problems.append(Problem("record", (), str(problem), mended=False))
+    return problems
 
 
 def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
@@ -74,16 +151,11 @@ def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
         return
     with store.writing():
         for ended in recover(store):
+            says = ended.says(store.url)
             if ended.outcome == "conflict":
-                yield Problem(
-                    "conflict",
-                    ended.ids,
-                    f"Run {ended.run} was interrupted, and {', '.join(ended.ids)} were edited "
-                    "since: left as they are. `echoless history` shows how they were.",
-                    mended=False,
-                )
+                says += " `echoless history` shows how they were."
+                yield Problem("conflict", ended.ids, says, mended=False)
             else:
-                says = f"Run {ended.run} was interrupted; it was {ended.outcome}."
                 yield Problem("interrupted", (ended.run,), says, mended=True)
 
 
@@ -122,13 +194,18 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
             problems.append(
                 Problem(
                     "orphan",
-                    (mark.duplicate,),
+                    (mark.duplicate, mark.survivor),
                     says + ("shown again." if mend else "not found by searches."),
                     mended=mend,
                 )
             )
         elif mark.duplicate not in present:
             gone.append(mark)
+            says = (
+                f"{mark.duplicate!r}, hidden behind {mark.survivor!r}, is gone, and no run removed "
+            )
+            says += "it; its mark " + ("was dropped." if mend else "is left.")
+            problems.append(Problem("missing", (mark.duplicate,), says, mended=mend))
         if mark.survivor in marks:
             says = f"{mark.duplicate!r} is hidden behind {mark.survivor!r}, which is hidden itself."
             problems.append(Problem("chain", (mark.duplicate, mark.survivor), says, mended=False))
@@ -152,6 +229,52 @@ def _projection(ledger: Ledger) -> list[Problem]:
     return [Problem("ledger", tuple(differing), says, mended=False)]
 
 
+def _missing(store: Store, told: AbstractSet[str], *, mend: bool) -> list[Problem]:
+    """Memories the store remembers and does not hold, though no run removed them; told once.
+
+    Args:
+        store: The store.
+        told: Those of which something was said already.
+        mend: Whether to remember that it was told.
+    """
+    if not isinstance(store, Remembers):
+        return []
+    unexplained = sorted(set(store.gone()) - _removed(store.ledger))
+    if unexplained and mend:
+        with store.writing(), store.ledger.transaction():
+            store.ledger.record("missing", data={"ids": list(unexplained)})
+    gone = [id_ for id_ in unexplained if id_ not in told]
+    if not gone:
+        return []
+    named = ", ".join(map(repr, gone[:_NAMED])) + (", ..." if len(gone) > _NAMED else "")
+    says = (
+        f"{len(gone):,} {'memory is' if len(gone) == 1 else 'memories are'} missing that no run "
+        f"removed ({named}). If you removed them yourself all is well, and this is not said again; "
+        "if not, look for another program that writes to the file."
+    )
+    return [Problem("missing", tuple(gone), says, mended=False)]
+
+
+def _removed(ledger: Ledger) -> set[str]:
+    """Memories that runs may have taken out, or of which it was told that they are missing."""
+    found: set[str] = set()
+    for event in ledger.events():
+        data = event.data
+        if event.kind == "missing":
+            found.update(map(str, _listed(data, "ids")))
+        elif event.kind == "action_started" and data["kind"] == ADD:
+            found.update(map(str, _listed(data, "added")))  # taken back by an undo
+        elif event.kind == "action_started":
+            members = (m for m in _listed(data, "members") if isinstance(m, Mapping))
+            found.update(str(m["id"]) for m in members if data["kind"] == "delete")
+    return found
+
+
+def _listed(data: JsonObject, name: str) -> Sequence[Json]:
+    value = data[name]
+    return value if isinstance(value, list) else ()
+
+
 def _told(ledger: Ledger) -> dict[str, str]:
     """Survivor by hidden memory, as the events tell it."""
     expected: dict[str, str] = {}
@@ -162,8 +285,9 @@ def _told(ledger: Ledger) -> dict[str, str]:
             case "action_started":
                 actions[event.data["action"]] = event.data
             case "action_done":
-                data = actions[event.data["action"]]
-                _exchange(expected, hidden_before(data), marks_of(data, event.run))
+                data = actions.get(event.data["action"])
+                if data is not None:
+                    _exchange(expected, hidden_before(data), marks_of(data, event.run))
             case "released":
                 expected.pop(str(event.data["duplicate"]), None)
             case "run_undone":
@@ -183,4 +307,8 @@ def _file(store: Store) -> list[Problem]:
     integrity = getattr(store, "integrity", None)
     if integrity is None:
         return []
-    return [Problem("file", (), says, mended=False) for says in integrity()]
+    try:
+        found = integrity()
+    except _DAMAGE as problem:
+        found = [str(problem)]
+    return [Problem("file", (), says, mended=False) for says in found]

@@ -156,7 +156,8 @@ def read_time(value: Json) -> str | None:
     """A time as text; numbers (Unix time) become their digits."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if whole or (isinstance(value, float) and math.isfinite(value)):
         return repr(value)
     raise BadRecord(f"a time must be a text or a number, not {_kind(value)}")
 

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from echoless.errors import (
-    EcholessError,
-    ForeignStore,
-    StoreError,
-    StoreFull,
-    StoreLocked,
-    StoreReadOnly,
+from echoless.core import database_copies as copies
+from echoless.core.database_copies import Copy
+from echoless.core.failures import (
+    SQLITE_FAILURES,
+    has_room,
+    is_unfinished,
+    is_unwritable,
+    of_sqlite,
+    said,
 )
+from echoless.errors import EcholessError, ForeignStore, StoreError, StoreFull, StoreUnfinished
 from echoless.times import now
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
@@ -27,8 +30,7 @@ _SHAREABLE: Final = sqlite3.threadsafety == 3
 """Whether the library guards a connection by itself, so that threads which take turns may share it;
 the usual build does."""
 
-FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite fails with; the second where its message quotes a damaged schema that is no text."""
+FAILURES: Final = SQLITE_FAILURES
 
 _MAGIC: Final = b"SQLite format 3\x00"
 
@@ -109,9 +111,11 @@ class Database:
 
     Attributes:
         path: The file, or None for a database in memory.
-        connection: In autocommit mode; use `transaction` to write.
         writable: Whether it was opened for writing.
         errors: What the connection raises; another SQLite library has errors of its own.
+        copy: What is read in place of the file, where the file itself cannot be.
+        unfinished: Whether a write to the file was stopped in the middle and stands there as it was
+            left; in the copy it was taken back.
     """
 
     def __init__(
@@ -121,12 +125,46 @@ class Database:
         *,
         writable: bool,
         errors: tuple[type[Exception], ...] = FAILURES,
+        copy: Copy | None = None,
+        unfinished: bool = False,
     ) -> None:
         self.path = path
-        self.connection = connection
         self.writable = writable
         self.errors = errors
+        self.copy = copy
+        self.unfinished = unfinished
+        self._connection = connection
         self._depth = 0
+        self._left: list[sqlite3.Connection] = []
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """In autocommit mode; use `transaction` to write."""
+        if self.copy is not None and self.copy.outdated:
+            self._read_again()
+        return self._connection
+
+    def _read_again(self) -> None:
+        """Read the file anew: it is not the one that was copied."""
+        assert self.path is not None
+        fresh = open_for_reading(self.path)
+        self._left.append(self._connection)  # a cursor may still be at work on it
+        fresh.connection.text_factory = self._connection.text_factory
+        self._connection, self.unfinished = fresh.connection, fresh.unfinished
+        self.copy = fresh.copy
+
+    def heal(self) -> None:
+        """Take back on the file itself what a stopped writer left; does nothing where none did.
+
+        Raises:
+            StoreError: The file is locked, or may not be written.
+        """
+        if self.copy is None or self.path is None:
+            return
+        if self.unfinished:
+            take_back(self.path)
+        if self.copy is not None:
+            self._read_again()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -165,8 +203,11 @@ class Database:
             try:
                 yield
             finally:
-                if self.connection.in_transaction:
-                    self.connection.execute("COMMIT")
+                self._end_reading()
+
+    def _end_reading(self) -> None:
+        if self.connection.in_transaction:  # an error may have ended it already
+            self.connection.execute("COMMIT")
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
@@ -178,7 +219,11 @@ class Database:
 
     def close(self) -> None:
         """Close the connection. May be called twice."""
-        self.connection.close()
+        for connection in (*self._left, self._connection):
+            connection.close()
+        if self.copy is not None:
+            self.copy.discard()
+            self.copy = None
 
 
 def table_exists(db: sqlite3.Connection, name: str) -> bool:
@@ -200,7 +245,7 @@ def is_sqlite(path: Path) -> bool:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.execute("PRAGMA schema_version").fetchone()
     except (OSError, *FAILURES) as problem:
-        return "malformed" in _said(problem)
+        return "malformed" in said(problem)
     return True
 
 
@@ -214,28 +259,139 @@ def in_memory() -> Database:
 def open_for_reading(path: Path) -> Database:
     """Open without leaving a trace: no byte of the file changes and no file stays beside it.
 
-    A read-only SQLite connection to a WAL database leaves `-wal` and `-shm` files behind, an
-    ordinary one with `query_only` removes them when it closes. But an ordinary connection would
-    also check-point a WAL that another process left; if there is one, read-only is the right mode.
+    What a stopped writer left is taken back in a private copy; on a full disk, or where nothing may
+    be written, the file is read as it lies. See `_ways`.
     """
     if not is_sqlite(path):
         raise ForeignStore(f"{path} is not an SQLite database.")
-    wal = path.with_name(path.name + "-wal")
-    mode = "ro" if wal.exists() else "rw"
-    database = _connect(path, f"mode={mode}", writable=False)
+    problem: Exception | None = None
+    for way in _ways(path):
+        try:
+            return _read(path, way)
+        except FAILURES as failure:
+            problem = failure
+            if is_unfinished(failure):
+                return _from_copy(path, unfinished=True)
+            if not is_unwritable(failure):
+                break
+    assert problem is not None
+    if is_unwritable(problem) and copies.log(path).exists():
+        return _from_copy(path, unfinished=False)
+    raise translated(problem, path) from problem
+
+
+def _ways(path: Path) -> list[str]:
+    """Queries of a URI to open a file with, the best one first.
+
+    A read-only connection to a WAL database leaves `-wal` and `-shm` files behind, an ordinary one
+    with `query_only` removes them when it closes. But an ordinary connection would also check-point
+    a log that another process left, and take back a write that one left in the middle; if there is
+    a log or a journal, read-only is the right mode.
+
+    Where the index of a log cannot be made, a log that is there is read without
+    (https://sqlite.org/wal.html#read_only_databases); where there is none, no one here writes the
+    file, so it is as good as immutable.
+    """
+    if copies.log(path).exists():
+        given = ["mode=ro"] if copies.index(path).exists() or has_room(path.parent) else []
+        return [*given, "mode=ro&readonly_shm=1"]
+    if copies.journal(path).exists():
+        return ["mode=ro"]
+    return ["mode=rw", "immutable=1"] if has_room(path.parent) else ["immutable=1"]
+
+
+def _read(path: Path, query: str) -> Database:
+    """Open in one way; raises what SQLite fails with."""
+    database = Database(path, _connected(path, query), writable=False)
     try:
-        database.connection.execute("PRAGMA query_only=ON")
+        _only_reads(database.connection)
         database.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as problem:
+    except FAILURES:
         database.close()
-        if "readonly" not in str(problem) and "unable to open" not in str(problem):
-            raise translated(problem, path) from problem
-        # Neither the file nor its folder may be written: then no one else here writes it either.
-        return _connect(path, "immutable=1", writable=False)
-    except FAILURES as problem:
-        database.close()
-        raise translated(problem, path) from problem
+        raise
     return database
+
+
+def _only_reads(connection: sqlite3.Connection) -> None:
+    """Write nothing, and let what stands in the schema call nothing with effects of its own.
+
+    A writer trusts the schema: triggers fill full-text tables, which older SQLite (3.40) counts
+    among the things with effects (https://sqlite.org/pragma.html#pragma_trusted_schema).
+    """
+    connection.execute("PRAGMA query_only=ON")
+    connection.execute("PRAGMA trusted_schema=OFF")
+
+
+def _from_copy(path: Path, *, unfinished: bool) -> Database:
+    """Open a copy, in which SQLite takes back what was left in the middle."""
+    try:
+        copy = copies.copied(path)
+    except StoreFull as problem:
+        if unfinished:
+            raise StoreUnfinished(path) from problem
+        raise
+    try:
+        connection = _connected(copy.path, "mode=rw")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        _only_reads(connection)
+    except FAILURES as problem:
+        copy.discard()
+        raise translated(problem, path) from problem
+    return Database(path, connection, writable=False, copy=copy, unfinished=unfinished)
+
+
+def is_unfinished_at(path: Path) -> bool:
+    """Whether a write to a file was stopped in the middle; nothing is changed and nothing copied.
+
+    Raises:
+        StoreError: The file cannot be opened.
+    """
+    if not copies.journal(path).exists():
+        return False
+    try:
+        _read(path, "mode=ro").close()
+    except FAILURES as problem:
+        return is_unfinished(problem)
+    return False
+
+
+def take_back(path: Path) -> None:
+    """Take back a write that was stopped in the middle, as SQLite does for whoever opens the file.
+
+    Raises:
+        StoreError: The file is locked, or may not be written.
+    """
+    try:
+        with closing(_connected(path, "mode=rw")) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except FAILURES as problem:
+        raise translated(problem, path) from problem
+
+
+@contextmanager
+def looking(path: Path) -> Iterator[sqlite3.Connection]:
+    """A look at the tables of a file, to see whose it is.
+
+    One that was left in the middle of a write is seen as it lies: every kind of store looks, and a
+    copy each time would be dear.
+
+    Raises:
+        EcholessError: It cannot be read.
+    """
+    if is_unfinished_at(path):
+        with suppress(*FAILURES):
+            database = _read(path, "immutable=1")
+            try:
+                yield database.connection
+            finally:
+                database.close()
+            return
+    database = open_for_reading(path)
+    try:
+        with database.speaking():
+            yield database.connection
+    finally:
+        database.close()
 
 
 def open_for_writing(path: Path, *, create: bool = False, wal: bool = True) -> Database:
@@ -259,57 +415,28 @@ def open_for_writing(path: Path, *, create: bool = False, wal: bool = True) -> D
 
 
 def _connect(path: Path, query: str, *, writable: bool) -> Database:
-    uri = f"file:{quote(str(path.absolute()))}?{query}"
     try:
-        connection = sqlite3.connect(
-            uri,
-            uri=True,
-            isolation_level=None,
-            timeout=BUSY_TIMEOUT_SECONDS,
-            check_same_thread=not _SHAREABLE,
-        )
+        return Database(path, _connected(path, query), writable=writable)
     except FAILURES as problem:
         raise translated(problem, path) from problem
+
+
+def _connected(path: Path, query: str) -> sqlite3.Connection:
+    """A connection; raises what SQLite fails with."""
+    uri = f"file:{quote(str(path.absolute()))}?{query}"
+    connection = sqlite3.connect(
+        uri,
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_TIMEOUT_SECONDS,
+        check_same_thread=not _SHAREABLE,
+    )
     try:
         connection.execute("PRAGMA foreign_keys=ON")
-    except FAILURES as problem:
+    except FAILURES:
         connection.close()
-        raise translated(problem, path) from problem
-    return Database(path, connection, writable=writable)
+        raise
+    return connection
 
 
-def _said(problem: Exception) -> str:
-    """The message of SQLite; where it quotes a damaged schema it may be no text."""
-    if isinstance(problem, UnicodeDecodeError):
-        return problem.object.decode("utf-8", "backslashreplace")
-    return str(problem)
-
-
-def translated(problem: Exception, path: Path | None) -> EcholessError:
-    """The error of ours that says what an SQLite error means and what to do."""
-    text = _said(problem)
-    where = str(path) if path else "the database in memory"
-    if "locked" in text or "busy" in text:
-        return StoreLocked(
-            f"{where} is locked by another process. Close the program that writes to it, or wait, "
-            "and try again; nothing was changed."
-        )
-    if "readonly" in text or "read-only" in text or "query_only" in text:
-        return StoreReadOnly(
-            f"{where} may not be written. Check the permissions of the file and its folder; "
-            "nothing was changed."
-        )
-    if "disk is full" in text or "disk I/O" in text:
-        return StoreFull(
-            f"No space is left for {where} ({text}). Free some space and try again; "
-            "nothing was changed."
-        )
-    if "not a database" in text or "malformed" in text or "file is encrypted" in text:
-        return ForeignStore(
-            f"{where} is not a readable SQLite database ({text}). Restore it from a backup."
-        )
-    if "unable to open" in text:
-        return StoreReadOnly(
-            f"{where} cannot be opened ({text}). Check that its folder exists and may be written."
-        )
-    return StoreError(f"{where}: {text}. Nothing was changed.")
+translated: Final = of_sqlite

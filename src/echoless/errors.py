@@ -6,13 +6,15 @@ EcholessError                1   something failed or was refused
 ├── InputError               3   data that cannot be read as memories
 │   ├── StoreNotFound            no such file
 │   ├── ForeignStore             not a store of ours: not a database, or another program's
+│   ├── LedgerDamaged            a part of the ledger cannot be read (which, and why)
 │   ├── BadRecord                one record is broken (which line or id, and why)
 │   └── DuplicateId              two records carry one id
 ├── StoreError               4   the store cannot do it now
 │   ├── StoreLocked              another process holds it
 │   ├── StoreReadOnly            the file or folder may not be written
 │   ├── StoreFull                no space left
-│   └── StoreReplaced            another file lies where the store was opened
+│   ├── StoreReplaced            another file lies where the store was opened
+│   └── StoreUnfinished          a program was stopped in the middle of a write to the file
 ├── PlanError                5   the plan cannot be carried out
 │   ├── PlanUnreadable           not a plan file, or edited by hand
 │   ├── PlanForeign              made for another store
@@ -33,6 +35,7 @@ EcholessError                1   something failed or was refused
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar, Final
 
 __all__ = [
@@ -45,6 +48,7 @@ __all__ = [
     "EncoderError",
     "ForeignStore",
     "InputError",
+    "LedgerDamaged",
     "LimitReached",
     "MissingExtra",
     "ModelError",
@@ -60,6 +64,7 @@ __all__ = [
     "StoreNotFound",
     "StoreReadOnly",
     "StoreReplaced",
+    "StoreUnfinished",
     "UndoConflict",
     "UsageError",
     "VerifierError",
@@ -105,6 +110,20 @@ class ForeignStore(InputError):
     """The file is not a store echoless knows: not a database, or another program's."""
 
 
+class LedgerDamaged(InputError):
+    """A part of the ledger cannot be read; the message names its table or row.
+
+    Not a `StoreError`: to wait, or to free space, does not help.
+
+    Attributes:
+        part: What cannot be read and why, without the way on.
+    """
+
+    def __init__(self, message: str, *, part: str = "") -> None:
+        super().__init__(message)
+        self.part = part or message
+
+
 class BadRecord(InputError):
     """One record is broken; the message names its line or id, the reason and the way on."""
 
@@ -133,6 +152,20 @@ class StoreFull(StoreError):
 
 class StoreReplaced(StoreError):
     """The file was removed or replaced since it was opened; nothing was changed."""
+
+
+class StoreUnfinished(StoreError):
+    """A program was stopped in the middle of a write to the file; `check` takes that write back.
+
+    Readers see through it by a copy; this is raised where there is no room for one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"A program was stopped in the middle of a write to {path}. Nothing is lost: "
+            "`echoless check STORE` takes that write back. Nothing was changed."
+        )
+        self.path = path
 
 
 class PlanError(EcholessError):

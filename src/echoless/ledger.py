@@ -7,15 +7,28 @@ its record share one transaction; any other store has it beside it, in a sidecar
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final
 
-from echoless.codec import memory_from_json, memory_to_json
+from echoless.codec import memory_to_json
 from echoless.database import Database, table_exists
+from echoless.ledger_rows import (
+    Event,
+    Image,
+    Kept,
+    Mark,
+    Moment,
+    damaged,
+    event_of,
+    image_of,
+    kept_of,
+    mark_of,
+    object_of,
+    text_of,
+    unreadable,
+)
 from echoless.lineage import (
     ANSWER,
     CONFIRM,
@@ -26,78 +39,20 @@ from echoless.lineage import (
     open_among,
 )
 from echoless.model import Json, JsonObject, Memory, canonical
+from echoless.text import unreadable as unreadable_text
 from echoless.times import now
 
-Moment = Literal["before", "after"]
+__all__ = ["Event", "Image", "Kept", "Ledger", "Mark", "Moment"]
 
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One entry of the ledger.
-
-    Attributes:
-        seq: Place in the ledger, from 1.
-        at: When, ISO 8601 UTC.
-        run: The run it belongs to; empty for events outside a run.
-        kind: `run_started`, `action_started`, `action_done`, `action_refused`, `action_failed`,
-            `action_rolled_back`, `run_finished`, `undo_started`, `run_undone`, `released`,
-            `kept_both`, `kept_both_taken_back`, `purged`, `imported`, `confirmed` (said again),
-            `answered` (under a caller's key).
-        data: Details of that kind.
-    """
-
-    seq: int
-    at: str
-    run: str
-    kind: str
-    data: JsonObject
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One hidden memory and the visible one it stands behind.
-
-    Attributes:
-        duplicate: The hidden memory.
-        survivor: The visible one.
-        run: The run that hid it.
-        verdict: Its direct verdict with the survivor; empty in a transitive group without one.
-        similarity: Their similarity, 0 to 1, or None.
-        evidence: Why, in one line.
-        texts: Digest of both texts as they were; the verdict holds as long as they stay so.
-    """
-
-    duplicate: str
-    survivor: str
-    run: str
-    verdict: str
-    similarity: float | None
-    evidence: str
-    texts: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Two memories a person wants to keep apart, and how they looked then."""
-
-    a: str
-    b: str
-    print_a: str
-    print_b: str
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """How one record looked before or after an action; `memory` is None where it did not exist."""
-
-    action: int
-    id: str
-    moment: Moment
-    memory: Memory | None
+_MARK: Final = "duplicate, survivor, run, verdict, similarity, evidence, texts"
 
 
 class Ledger:
-    """Events, images, marks and kept pairs over one database."""
+    """Events, images, marks and kept pairs over one database.
+
+    Whatever is read goes through `_rows`: what cannot be read, or is not what it should be, is a
+    `LedgerDamaged` that names the table or the row.
+    """
 
     def __init__(self, database: Database) -> None:
         """Wrap a database whose ledger schema is up to date (see `migrations`)."""
@@ -110,6 +65,25 @@ class Ledger:
     def transaction(self) -> AbstractContextManager[None]:
         """All or nothing; joins a transaction already open on the same database."""
         return self.database.transaction()
+
+    def _rows(self, table: str, statement: str, values: Any = ()) -> list[tuple[Any, ...]]:
+        """Rows of a table; the one place where the ledger is read.
+
+        Raises:
+            LedgerDamaged: They cannot be read.
+            StoreError: The file is locked, or the disk fails.
+        """
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except self.database.errors as problem:
+            raise unreadable(problem, self.database.path, table) from problem
+
+    def _has(self, table: str) -> bool:
+        """Whether a table is there; files of older versions lack some."""
+        try:
+            return table_exists(self._db, table)
+        except self.database.errors as problem:
+            raise unreadable(problem, self.database.path, table) from problem
 
     # ------------------------------------------------------------------ events and images
 
@@ -126,24 +100,30 @@ class Ledger:
 
     def open_runs(self) -> list[str]:
         """Runs that started, or began to be undone, and never said how it ended; oldest first."""
-        if not table_exists(self._db, "open_runs"):  # written by an older version, open to readers
-            rows = self._db.execute("SELECT run, kind FROM events WHERE run <> '' ORDER BY seq")
-            return open_among(rows)
-        rows = self._db.execute(
+        if not self._has("open_runs"):  # written by an older version, open to readers
+            return open_among((e.run, e.kind) for e in self.events() if e.run)
+        rows = self._rows(
+            "open_runs",
             "SELECT run, (SELECT min(seq) FROM events e WHERE e.run = o.run) AS first"
-            " FROM open_runs o ORDER BY first"
+            " FROM open_runs o ORDER BY first",
         )
-        return [run for run, _ in rows.fetchall()]
+        for run, first in rows:
+            if first is None:
+                raise damaged(self.database.path, f"the open run {run!r}", "has no events")
+        return [text_of(run, self.database.path, "an open run") for run, _ in rows]
 
     def events(self, run: str | None = None, kind: str | None = None) -> Iterator[Event]:
         """Events in order, of one run or kind if given."""
-        rows = self._db.execute(
+        if run is not None and unreadable_text(run):  # SQLite could not even be asked for it
+            return
+        rows = self._rows(
+            "events",
             "SELECT seq, at, run, kind, data FROM events"
             " WHERE (:run IS NULL OR run = :run) AND (:kind IS NULL OR kind = :kind) ORDER BY seq",
             {"run": run, "kind": kind},
         )
-        for seq, at, in_run, of_kind, data in rows.fetchall():
-            yield Event(seq, at, in_run, of_kind, json.loads(data))
+        for row in rows:
+            yield event_of(row, self.database.path)
 
     def save_images(self, run: str, images: Iterable[Image]) -> None:
         """Keep how records looked; needed to undo and to recover."""
@@ -161,15 +141,17 @@ class Ledger:
 
     def images(self, run: str) -> list[Image]:
         """All images of a run, by action and id; actions that were rolled back included."""
-        rows = self._db.execute(
+        rows = self._rows(
+            "images",
             "SELECT action, id, moment, body FROM images WHERE run = ?"
             " ORDER BY action, id, moment DESC",
             (run,),
         )
-        return [
-            Image(action, id_, moment, None if body is None else memory_from_json(json.loads(body)))
-            for action, id_, moment, body in rows.fetchall()
-        ]
+        return [image_of(row, self.database.path) for row in rows]
+
+    def has_images(self, run: str) -> bool:
+        """Whether any image of a run is kept, readable or not."""
+        return bool(self._rows("images", "SELECT 1 FROM images WHERE run = ? LIMIT 1", (run,)))
 
     def drop_images(self, run: str) -> int:
         """Destroy the images of a run (only `purge` does this).
@@ -181,12 +163,13 @@ class Ledger:
 
     def runs_touching(self, id_: str) -> list[str]:
         """Runs that hold an image of a record, oldest first."""
-        rows = self._db.execute(
+        rows = self._rows(
+            "images",
             "SELECT i.run, min(e.seq) AS first FROM images i JOIN events e ON e.run = i.run"
             " WHERE i.id = ? GROUP BY i.run ORDER BY first",
             (id_,),
         )
-        return [run for run, _ in rows.fetchall()]
+        return [text_of(run, self.database.path, "the run of an image") for run, _ in rows]
 
     # ------------------------------------------------------------------ marks
 
@@ -217,22 +200,17 @@ class Ledger:
 
     def marks(self, run: str | None = None) -> dict[str, Mark]:
         """Marks by hidden id, of one run if given."""
-        rows = self._db.execute(
-            "SELECT duplicate, survivor, run, verdict, similarity, evidence, texts FROM marks"
-            " WHERE ?1 IS NULL OR run = ?1 ORDER BY duplicate",
-            (run,),
-        )
-        return {row[0]: Mark(*row) for row in rows.fetchall()}
+        return self._marks("?1 IS NULL OR run = ?1", (run,))
 
     def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
         """Marks of some hidden memories, by id."""
-        places = ",".join("?" * len(ids))
-        rows = self._db.execute(
-            "SELECT duplicate, survivor, run, verdict, similarity, evidence, texts FROM marks"
-            f" WHERE duplicate IN ({places}) ORDER BY duplicate",
-            list(ids),
+        return self._marks(f"duplicate IN ({','.join('?' * len(ids))})", list(ids))
+
+    def _marks(self, where: str, values: Any) -> dict[str, Mark]:
+        rows = self._rows(
+            "marks", f"SELECT {_MARK} FROM marks WHERE {where} ORDER BY duplicate", values
         )
-        return {row[0]: Mark(*row) for row in rows.fetchall()}
+        return {row[0]: mark_of(row, self.database.path) for row in rows}
 
     # ------------------------------------------------------------------ kept both, plans, facts
 
@@ -245,8 +223,8 @@ class Ledger:
 
     def kept(self) -> list[Kept]:
         """All pairs kept apart, by ids."""
-        rows = self._db.execute("SELECT a, b, print_a, print_b FROM kept ORDER BY a, b")
-        return [Kept(*row) for row in rows.fetchall()]
+        rows = self._rows("kept", "SELECT a, b, print_a, print_b FROM kept ORDER BY a, b")
+        return [kept_of(row, self.database.path) for row in rows]
 
     def use_plan(self, plan: str, run: str) -> None:
         """Record that a plan was used."""
@@ -254,13 +232,13 @@ class Ledger:
 
     def run_of_plan(self, plan: str) -> str | None:
         """The run that used a plan, or None."""
-        row = self._db.execute("SELECT run FROM used_plans WHERE plan = ?", (plan,)).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._rows("used_plans", "SELECT run FROM used_plans WHERE plan = ?", (plan,))
+        return str(rows[0][0]) if rows else None
 
     def fact(self, key: str) -> str | None:
         """A named value kept with the ledger, such as the identity of the store."""
-        row = self._db.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+        rows = self._rows("facts", "SELECT value FROM facts WHERE key = ?", (key,))
+        return text_of(rows[0][0], self.database.path, f"the fact {key!r}") if rows else None
 
     def set_fact(self, key: str, value: str) -> None:
         """Set a named value."""
@@ -284,10 +262,13 @@ class Ledger:
 
     def confirmations(self, id_: str) -> int:
         """How often a memory was said again, this time not counted as the first."""
-        if not table_exists(self._db, "confirmations"):
+        if not self._has("confirmations"):
             return 0
-        row = self._db.execute("SELECT times FROM confirmations WHERE id = ?", (id_,)).fetchone()
-        return 0 if row is None else int(row[0])
+        rows = self._rows("confirmations", "SELECT times FROM confirmations WHERE id = ?", (id_,))
+        times = rows[0][0] if rows else 0
+        if not isinstance(times, int):
+            raise damaged(self.database.path, f"the confirmation of {id_!r}", "has no number")
+        return times
 
     def keep_answer(self, key: str, data: JsonObject) -> None:
         """Remember what was answered under a key, so that a retry is told the same."""
@@ -297,11 +278,11 @@ class Ledger:
 
     def answer(self, key: str) -> JsonObject | None:
         """What was answered under a key, or None."""
-        if not table_exists(self._db, "answers"):
+        if not self._has("answers"):
             return None
-        row = self._db.execute("SELECT body FROM answers WHERE key = ?", (key,)).fetchone()
-        found: JsonObject | None = None if row is None else json.loads(row[0])
-        return found
+        rows = self._rows("answers", "SELECT body FROM answers WHERE key = ?", (key,))
+        what = f"the answer under {key!r}"
+        return object_of(rows[0][0], self.database.path, what) if rows else None
 
     # ------------------------------------------------------------------ carrying over
 
@@ -315,11 +296,19 @@ class Ledger:
     """Tables that make up the lineage, with their columns; what `import` and `export` carry."""
 
     def dump(self) -> Iterator[tuple[str, JsonObject]]:
-        """Every row of the lineage as (table, row)."""
+        """Every row of the lineage as (table, row), as it lies there: whoever reads it looks."""
         for table, columns in self.TABLES.items():
             names = columns.split(", ")
-            for row in self._db.execute(f"SELECT {columns} FROM {table} ORDER BY 1, 2"):
+            for row in self._stream(table, f"SELECT {columns} FROM {table} ORDER BY 1, 2"):
                 yield table, dict(zip(names, row, strict=True))
+
+    def _stream(self, table: str, statement: str) -> Iterator[tuple[Any, ...]]:
+        """As `_rows`, one by one: images may be as large as the store."""
+        try:
+            for row in self._db.execute(statement):  # noqa: UP028 - a cursor is not to be closed
+                yield row
+        except self.database.errors as problem:
+            raise unreadable(problem, self.database.path, table) from problem
 
     def load(self, rows: Iterable[tuple[str, JsonObject]]) -> int:
         """Take over rows of another ledger into this one, which must be empty of lineage.
@@ -342,7 +331,7 @@ class Ledger:
 
     def is_empty(self) -> bool:
         """Whether nothing was ever recorded."""
-        return self._db.execute("SELECT 1 FROM events LIMIT 1").fetchone() is None
+        return not self._rows("events", "SELECT 1 FROM events LIMIT 1")
 
 
 def _body(memory: Memory) -> str:

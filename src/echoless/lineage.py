@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from echoless.database import Migrations
-from echoless.model import canonical
+from echoless.known_schema import KnownSchema
+from echoless.model import JsonObject, canonical
 
 migrations: Final = Migrations("ledger")
 
@@ -90,19 +91,33 @@ def _confirmations(db: sqlite3.Connection) -> None:
 
 
 def count_again(db: sqlite3.Connection) -> None:
-    """Fill the projections of confirmations and answers from the events."""
+    """Fill the projections of confirmations and answers from the events.
+
+    An event that cannot be read counts for neither. It stays as it is; whoever reads it says so.
+    """
     db.execute("DELETE FROM confirmations")
     db.execute("DELETE FROM answers")
-    for at, data in db.execute(
-        "SELECT at, data FROM events WHERE kind = 'confirmed' ORDER BY seq"
+    for kind, at, data in db.execute(
+        "SELECT kind, at, data FROM events WHERE kind IN ('confirmed', 'answered') ORDER BY seq"
     ).fetchall():
-        db.execute(CONFIRM, (str(json.loads(data)["id"]), at))
-    for (data,) in db.execute(
-        "SELECT data FROM events WHERE kind = 'answered' ORDER BY seq"
-    ).fetchall():
-        told = json.loads(data)
-        db.execute(ANSWER, (str(told["key"]), canonical(told)))
+        told = _read(data)
+        if kind == "confirmed" and "id" in told:
+            db.execute(CONFIRM, (str(told["id"]), at))
+        elif kind == "answered" and "key" in told:
+            db.execute(ANSWER, (str(told["key"]), canonical(told)))
 
+
+def _read(text: object) -> JsonObject:
+    """A JSON object, or an empty one where the text is none."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+KNOWN: Final = KnownSchema(migrations)
+"""What a sidecar holds, and nothing else of note."""
 
 CONFIRM: Final = (
     "INSERT INTO confirmations VALUES (?1, 1, ?2)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from echoless.ledger import Event, Image, Ledger, Mark
-from echoless.model import JsonObject, Memory, digest, identical, same
+from echoless.model import Json, JsonObject, Memory, digest, identical, same
 from echoless.stores.base import HidesMarked, Store, Transaction
 
 Outcome = Literal["finished", "rolled back", "conflict"]
@@ -27,13 +27,53 @@ class Recovered:
 
     Attributes:
         run: Its id.
-        outcome: `finished`, `rolled back`, or `conflict` where records were edited since.
+        outcome: What became of the groups under way: `finished`, `rolled back`, or `conflict` where
+            records were edited since.
         ids: Records concerned; for a conflict those that were left alone.
+        what: `groups`, `addition` or `undo`: what was interrupted.
+        stand: Groups of the run that stand now.
+        under_way: Groups that were announced and not confirmed.
+        planned: Groups the plan had; None for a run of an older version.
     """
 
     run: str
     outcome: Outcome
     ids: tuple[str, ...]
+    what: Literal["groups", "addition", "undo"] = "groups"
+    stand: int = 0
+    under_way: int = 0
+    planned: int | None = None
+
+    def says(self, url: str) -> str:
+        """What became of the run, and how to take the rest of it back, in one or two sentences.
+
+        Args:
+            url: Of the store, for the command.
+        """
+        if self.what == "undo":
+            return f"The undo of run {self.run} was interrupted; it was finished."
+        if self.what == "addition":
+            became = "it was finished" if self.outcome == "finished" else "it was taken back"
+            return f"Run {self.run}, an addition, was interrupted; {became}."
+        whole = "" if self.planned is None else f" of {self.planned:,}"
+        before = self.stand if self.outcome != "finished" else self.stand - self.under_way
+        says = f"Run {self.run} was interrupted after {before:,}{whole} {_groups(before, whole)}"
+        return f"{says}: {self._became()}{self._rest(url)}."
+
+    def _became(self) -> str:
+        if not self.under_way:
+            return "no group was under way"
+        one = "the group under way was"
+        one = one if self.under_way == 1 else f"{self.under_way:,} under way were"
+        if self.outcome == "conflict":
+            return f"{one} left where records were edited since ({', '.join(self.ids)})"
+        return f"{one} {'finished' if self.outcome == 'finished' else 'taken back'}"
+
+    def _rest(self, url: str) -> str:
+        if not self.stand:
+            return ", nothing of it stays"
+        stay, them = ("stays", "it") if self.stand == 1 else ("stay", "them")
+        return f", {self.stand:,} {stay}; `echoless undo {url} {self.run}` takes {them} back"
 
 
 def recover(store: Store) -> list[Recovered]:
@@ -46,11 +86,28 @@ def _recover(store: Store, run: str) -> Recovered:
     if any(e.kind == "undo_started" for e in events):
         return _finish_undo(store, run)
     done = store.ledger.done_actions(run)
-    pending = [e for e in events if e.kind == "action_started" and e.data["action"] not in done]
+    started = [e for e in events if e.kind == "action_started"]
+    pending = [e for e in started if e.data["action"] not in done]
     outcome, ids = _recover_actions(store, run, pending)
+    stand = len(done) + (len(pending) if outcome == "finished" else 0)
+    ended = {e.data["action"] for e in events if e.kind == "action_rolled_back"}
+    under_way = sum(e.data["action"] not in ended for e in pending)
     with store.ledger.transaction():
-        store.ledger.record("run_finished", run, {"status": "recovered"})
-    return Recovered(run, outcome, ids)
+        told: dict[str, Json] = {"status": "recovered", "stand": stand, "under_way": under_way}
+        store.ledger.record("run_finished", run, {**told, "outcome": outcome})
+    adds = bool(started) and all(e.data["kind"] == ADD for e in started)
+    what: Literal["groups", "addition"] = "addition" if adds else "groups"
+    return Recovered(run, outcome, ids, what, stand, under_way, planned(events))
+
+
+def planned(events: Sequence[Event]) -> int | None:
+    """How many groups a run was to carry out, where it told."""
+    told = [e.data.get("groups") for e in events if e.kind == "run_started"]
+    return next((number for number in told if isinstance(number, int)), None)
+
+
+def _groups(number: int, whole: str) -> str:
+    return "group" if number == 1 and not whole else "groups"
 
 
 def settle(store: Store, run: str, actions: Iterable[int]) -> Outcome:
@@ -202,7 +259,7 @@ def _finish_undo(store: Store, run: str) -> Recovered:
         reveal(store, own | store.ledger.marks(run).keys())
         hide_again(store, run)
         store.ledger.record("run_undone", run, {"recovered": True})
-    return Recovered(run, "finished", tuple(sorted(before)))
+    return Recovered(run, "finished", tuple(sorted(before)), "undo")
 
 
 def done_images(ledger: Ledger, run: str) -> list[Image]:

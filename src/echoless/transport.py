@@ -237,7 +237,8 @@ def _export_page(store: Store, path: Path) -> Transferred:
         memories, lineage = list(store.scan()), list(store.ledger.dump())
         text = markdown(store)
         _compare(store, memories, lineage)
-    write_new(path, text.encode("utf-8"), like=_file_of(store))
+    # a lone surrogate has no UTF-8 form; JSON writes it in the same way
+    write_new(path, text.encode("utf-8", "backslashreplace"), like=_file_of(store))
     return Transferred(len(memories), len(lineage), {}, str(path))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, Literal
 
 from echoless.errors import InputError, UndoConflict, UsageError
 from echoless.ledger import Event, Image, Kept, Ledger
-from echoless.model import Memory, same
+from echoless.model import Json, Memory, same
 from echoless.profiles import APART_WHEN_UNDONE
 from echoless.recovery import (
     ADD,
@@ -18,6 +19,7 @@ from echoless.recovery import (
     first_images,
     hide_again,
     last_images,
+    planned,
     recover,
     reveal,
 )
@@ -35,8 +37,14 @@ WIDEST: Final = 200
 """Memories of a group of which every pair is remembered (19,900 pairs): of a larger one only those
 with the survivor, and `Undone.narrowed` counts it."""
 
-Status = Literal["done", "nothing done", "undone", "purged", "interrupted"]
-"""`nothing done`: every action was refused, or an interrupted run was rolled back whole."""
+Status = Literal["done", "partly done", "nothing done", "undone", "purged", "interrupted"]
+"""`nothing done`: every action was refused, or an interrupted run was rolled back whole.
+`partly done`: it was interrupted, and the groups carried out before stand. `interrupted`: it was,
+and neither `check` nor the next write has brought it to its end yet.
+"""
+
+STANDING: Final = frozenset({"done", "partly done"})
+"""Status of a run of which something stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,22 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One line of the history."""
+    """One line of the history.
+
+    Attributes:
+        id: Of the run.
+        started_at: When, ISO 8601 UTC.
+        status: What became of it.
+        profile: The profile it followed.
+        plan: Id of its plan; empty for an addition.
+        marked: Memories hidden.
+        merged: Memories hidden behind a survivor that took over from them.
+        deleted: Memories removed.
+        refused: Groups left out.
+        added: Memories added.
+        groups: Groups carried out.
+        planned: Groups of its plan; None where it did not tell.
+    """
 
     id: str
     started_at: str
@@ -76,6 +99,8 @@ class PastRun:
     deleted: int
     refused: int
     added: int = 0
+    groups: int = 0
+    planned: int | None = None
 
     @property
     def only_adds(self) -> bool:
@@ -146,7 +171,7 @@ def _resolve(store: Store, run: str) -> str:
 
 def _last(store: Store) -> str:
     """The latest run that stands and did more than add memories."""
-    done = [past for past in history(store.ledger) if past.status == "done"]
+    done = [past for past in history(store.ledger) if past.status in STANDING]
     standing = [past.id for past in done if not past.only_adds]
     if standing:
         return standing[-1]
@@ -306,7 +331,12 @@ def history(ledger: Ledger, run: str | None = None) -> list[PastRun]:
     for event in ledger.events(run):
         if event.run:
             runs.setdefault(event.run, []).append(event)
-    return [_past_run(run, events) for run, events in runs.items()]
+    return [_past_run(run, events) for run, events in runs.items() if _began(events)]
+
+
+def _began(events: Sequence[Event]) -> bool:
+    """Whether a run began in this ledger: marks of others may have been released in it."""
+    return any(event.kind == "run_started" for event in events)
 
 
 def _past_run(run: str, events: list[Event]) -> PastRun:
@@ -320,7 +350,7 @@ def _past_run(run: str, events: list[Event]) -> PastRun:
     return PastRun(
         run,
         start.at,
-        _status({e.kind for e in events}, acted=bool(done)),
+        _status(events, done),
         str(start.data.get("profile", "")),
         str(start.data.get("plan", "")),
         count["mark"],
@@ -328,17 +358,30 @@ def _past_run(run: str, events: list[Event]) -> PastRun:
         count["delete"],
         sum(e.kind == "action_refused" for e in events),
         count[ADD],
+        len(done),
+        planned(events),
     )
 
 
-def _status(kinds: set[str], *, acted: bool) -> Status:
+def _status(events: Sequence[Event], done: AbstractSet[Json]) -> Status:
+    kinds = {event.kind for event in events}
     if "run_undone" in kinds:
         return "undone"
     if "purged" in kinds:
         return "purged"
     if "run_finished" not in kinds:
         return "interrupted"
-    return "done" if acted else "nothing done"
+    if not done:
+        return "nothing done"
+    return "partly done" if _cut_off(events, done) else "done"
+
+
+def _cut_off(events: Sequence[Event], done: AbstractSet[Json]) -> bool:
+    """Whether a run was interrupted and ended with less than it was to do."""
+    if not any(e.kind == "run_finished" and e.data.get("status") == "recovered" for e in events):
+        return False
+    started = {e.data["action"] for e in events if e.kind == "action_started"}
+    return bool(started - done) or len(done) < (planned(events) or 0)
 
 
 def purge(store: Store, runs: list[str] | None = None, *, before: str | None = None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Someone else writes between the look and the write of a command: it comes second, or not at all."""
+"""Someone else writes between the look and the write of a command: it comes second, or never."""
 
 from __future__ import annotations
 

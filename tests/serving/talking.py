@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,6 +168,16 @@ def on_stdio(store: Path | str, *options: str, **more: str) -> Client:
     return Client(server)
 
 
+def _address(lines: Iterable[str]) -> str:
+    """The URL a server says it can be reached at, after what else it has to say."""
+    said = []
+    for line in lines:
+        if line.startswith("Serving "):
+            return line.split()[-1]
+        said.append(line)
+    raise AssertionError(f"the server ended: {''.join(said)}")
+
+
 @contextmanager
 def serving(store: Path | str, *options: str, **more: str) -> Iterator[str]:
     """A server over HTTP in a process of its own.
@@ -181,9 +191,7 @@ def serving(store: Path | str, *options: str, **more: str) -> Iterator[str]:
     ) as process:
         assert process.stderr is not None
         try:
-            line = process.stderr.readline()
-            assert line.startswith("Serving "), line + process.stderr.read()
-            yield line.split()[-1]
+            yield _address(process.stderr)
         finally:
             process.terminate()
             _, said = process.communicate(timeout=20)

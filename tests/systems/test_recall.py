@@ -373,6 +373,38 @@ def test_rows_named_in_json_are_kept_as_marked(recall: Recall, dedup: Callable[.
     assert len(recall.numbers("learnings")) == len(recall.numbers()) == 2
 
 
+def test_why_a_row_is_kept_is_told_as_it_is(recall: Recall, dedup: Callable[..., str]) -> None:
+    """Failure 7a: in a database without any LoA entry, "referenced by LoA lineage"."""
+    recall.decision(L1, importance=9)
+    recall.decision(L1, reasoning="It broke the build twice.")
+    report = dedup("--execute", "--delete")
+    assert report.endswith(
+        "Kept decisions#2: it alone has reasoning\n"
+        "Deleted 0 duplicate(s) (1 kept as marked — knows more).\n"
+    )
+
+
+def test_several_reasons_are_counted_each(recall: Recall, echoless: Call) -> None:
+    """Failure 7a, where some rows are named in JSON and one says more."""
+    for _ in range(2):
+        recall.add("learnings", problem=L1, created_at="2026-06-01 10:00:00")
+        recall.breadcrumb(L1)
+    recall.add("procedures", title="p", steps="s", source_learnings="[2]")
+    source = json.dumps([{"table": "breadcrumbs", "id": 2}])
+    recall.add("loa_entries", title="x", fabric_extract="y", source_ids=source)
+    recall.decision(L1, importance=9)
+    recall.decision(L1, reasoning="It broke the build twice.")
+    words = ("recall", "dedup", "--db", str(recall.path), "--execute", "--delete")
+    said = json.loads(echoless(*words[:4], "--json").stdout)
+    assert said["kept"] == [], "a dry run marks"
+    report = echoless(*words).stdout
+    (line,) = [line for line in report.splitlines() if line.startswith("Deleted")]
+    assert line.startswith("Deleted 0 duplicate(s) (3 kept as marked — ")
+    for reason in ("knows more", "named in source_learnings", "referenced by LoA lineage"):
+        assert f"1 {reason}" in line
+    assert "loa_entries#1 names it in source_ids" in report
+
+
 def test_a_copy_that_knows_more_is_never_removed(recall: Recall, dedup: Callable[..., str]) -> None:
     """recall 20."""
     recall.decision(L1, importance=9)

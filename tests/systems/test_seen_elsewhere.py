@@ -94,3 +94,44 @@ def test_where_all_readers_see_the_mark_nothing_is_said(echoless: Call, place: P
             assert json.loads(result.stdout)["groups"] or words
             assert "alone" not in result.stderr
             assert not any("alone" in note for note in json.loads(result.stdout)["notes"])
+
+
+# ------------------------------------------------------------------ programs that are running
+
+
+def test_who_writes_to_chroma_is_told_to_start_ego_mcp_again(echoless: Call, ego: str) -> None:
+    """An open ego-mcp fails in `search` after a write; only the docs said to stop it."""
+    again = "keeps its old view of it, and its searches may fail: start it again"
+    words = ("ego-mcp", "merge", mem(1), mem(2), "--store", ego)
+    preview = echoless(*words)
+    assert "Stop ego-mcp, then add --apply to merge." in preview.stdout
+    assert again not in squeezed(preview.stderr)
+    merged = echoless(*words, "--apply")
+    assert again in squeezed(merged.stderr)
+    assert again in squeezed(echoless("undo", ego, "last").stderr)
+    hidden = echoless("dedup", ego, "--profile", "safe", "--apply")
+    assert again not in squeezed(hidden.stderr), "only the lineage was written"
+
+
+def test_the_preview_of_a_merge_lists_links_one_a_line(echoless: Call, place: Path) -> None:
+    """All links stood on one line, as JSON."""
+    links = [
+        {"target_id": mem(9), "link_type": "similar", "confidence": 0.91, "note": "said twice"},
+        {"target_id": mem(8), "link_type": "related", "confidence": 0.5, "note": ""},
+    ]
+    rows = [
+        row(1, ONE, text="Short answers, please.", tags="style"),
+        row(2, ONE, text="Short answers!", tags="tone", linked_ids=json.dumps(links)),
+        row(8, (0, 1, 0, 0, 0, 0), text="Tea at four."),
+        row(9, (0, 0, 1, 0, 0, 0), text="The cat sleeps."),
+    ]
+    make(place / "data" / "chroma", "ego_memories", rows, embedding_function=None)
+    shown = echoless("ego-mcp", "merge", mem(1), mem(2), "--store", f"{place}/data").stdout
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    at = lines.index("links: 2")
+    assert lines[at + 1 : at + 3] == [
+        f"{mem(9)} similar 0.91 said twice",
+        f"{mem(8)} related 0.5",
+    ]
+    assert 'tags: ["style", "tone"]' in lines
+    assert "{" not in shown

@@ -161,3 +161,26 @@ def test_last_names_the_run_where_only_additions_are_left(echoless: Call, place:
     result = echoless("undo", url, "last")
     assert result.exit_code != 0
     assert f"echoless undo {url} {added['run']}" in " ".join(result.stderr.split())
+
+
+def test_notes_that_an_import_brought_back_are_counted_by_their_run(
+    echoless: Call, place: Path
+) -> None:
+    """An older export, imported after a dedup, brings the victims back; nobody said so."""
+    ids = notes(place / "store", FOUR)
+    words = ("wt-memory", "dedup", "--store", str(place / "store"))
+    assert told(echoless(*words))["deleted_count"] == 2
+    with open_store(f"shodh:///{place}/store") as store:
+        (survivor,) = {m.id for m in store.scan()} & set(ids[:3])
+        run = undoing.history(store.ledger)[-1].id
+    # what `wt-memory import` does: a note whose id stands as `original_id` is known
+    missing = [(id_, *note) for id_, note in zip(ids[:3], FOUR, strict=False) if id_ != survivor]
+    notes(
+        place / "store",
+        [(text, {**more, "metadata": {"original_id": id_}}) for id_, text, more in missing],
+    )
+    plan = echoless(*words, "--dry-run")
+    assert told(plan)["returned"] == 2
+    assert f"2 of these were removed by {run} and are back" in plan.stderr
+    assert f"by {run} and are back" in echoless("wt-memory", "audit", *words[2:]).stdout
+    assert told(echoless(*words))["deleted_count"] == 2, "and they are removed again"

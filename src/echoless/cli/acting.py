@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Final, cast
@@ -11,13 +11,14 @@ from typing import Final, cast
 import click
 
 from echoless.applying import apply
-from echoless.checking import Health, check
+from echoless.checking import Health, check, stopped
 from echoless.cli import render
 from echoless.cli.document import Block, Heading, Table, count, names, number, say, strong
 from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
 from echoless.cli.progress import Bar
-from echoless.errors import EcholessError, InputError, UsageError
+from echoless.database import take_back
+from echoless.errors import EcholessError, InputError, StoreUnfinished, UsageError
 from echoless.ledger import Event
 from echoless.model import Json
 from echoless.planning import read_plan
@@ -190,9 +191,17 @@ def _row(together: list[PastRun]) -> tuple[str, ...]:
 
 def _run_blocks(run: PastRun, events: list[Event]) -> Iterator[Block]:
     yield Heading(run.id)
-    yield say(f"{run.status}, started {run.started_at}, profile {run.profile}, plan {run.plan}")
+    cut = f" ({_share(run)})" if run.status == "partly done" else ""
+    said = f"{run.status}{cut}, started {run.started_at}, profile {run.profile}, plan {run.plan}"
+    yield say(said)
     for event in events:
         yield from _event_blocks(event)
+
+
+def _share(run: PastRun) -> str:
+    """How far an interrupted run came."""
+    whole = "" if run.planned is None else f" of {number(run.planned)}"
+    return f"interrupted, {number(run.groups)}{whole} groups stand"
 
 
 def _event_blocks(event: Event) -> Iterator[Block]:
@@ -231,8 +240,7 @@ def check_command(*, store: str, dry_run: bool, as_json: bool) -> int:
     A memory hidden behind one that is gone is shown again. Exit code 1 if something is left that
     could not be mended.
     """
-    with open_store(store) as opened, writing(store):
-        health = check(opened, mend=not dry_run)
+    health = _checked(store, mend=not dry_run)
     if as_json:
         render.show_json(
             {
@@ -251,11 +259,27 @@ def check_command(*, store: str, dry_run: bool, as_json: bool) -> int:
     return 0 if health.sound else EcholessError.exit_code
 
 
+def _checked(store: str, *, mend: bool) -> Health:
+    """What `check` finds; a stopped write of which no copy can be made is taken back before."""
+    try:
+        with open_store(store) as opened, writing(store):
+            return check(opened, mend=mend)
+    except StoreUnfinished as problem:
+        if not mend:
+            return Health(None, None, None, (stopped(problem.path, mended=False),))
+        take_back(problem.path)
+        health = _checked(store, mend=True)
+        return replace(health, problems=(stopped(problem.path, mended=True), *health.problems))
+
+
 def _health_blocks(health: Health, store: str) -> Iterator[Block]:
-    yield say(
-        f"{store}: {count(health.memories, 'memory', 'memories')}, {number(health.marks)} hidden, "
-        f"{count(health.runs, 'run')}."
-    )
+    memories = "memories that cannot be read"
+    if health.memories is not None:
+        memories = count(health.memories, "memory", "memories")
+    told = "a ledger that cannot be read whole"
+    if health.marks is not None and health.runs is not None:
+        told = f"{number(health.marks)} hidden, {count(health.runs, 'run')}"
+    yield say(f"{store}: {memories}, {told}.")
     for problem in health.problems:
         yield say(strong("mended: " if problem.mended else "problem: "), problem.says, level=1)
     yield say(strong("Everything is in order." if health.sound else "Something is left to mend."))
@@ -309,7 +333,8 @@ def _with_images(store: Store, runs: tuple[str, ...], before: str | None, typed:
     return [
         run.id
         for run in named
-        if (limit is None or (instant(run.started_at) or 0) < limit) and store.ledger.images(run.id)
+        if (limit is None or (instant(run.started_at) or 0) < limit)
+        and store.ledger.has_images(run.id)
     ]
 
 

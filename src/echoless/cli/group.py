@@ -17,6 +17,7 @@ import click
 
 from echoless.cli.options import State
 from echoless.core.destination import LOG
+from echoless.core.failures import DISK, of_system
 from echoless.core.visible import visible
 from echoless.errors import INTERRUPTED, EcholessError, UsageError
 
@@ -143,6 +144,10 @@ def _failed(problem: BaseException, state: State) -> int:
                 err=True,
             )
             return UsageError.exit_code
+        case OSError(errno=number) if number in DISK:
+            error = of_system(problem)
+            click.echo(visible(f"Error: {error}"), err=True)
+            return error.exit_code
         case _:
             click.echo(
                 visible(f"Error: {type(problem).__name__}: {problem}. This should not happen; ")

@@ -138,7 +138,7 @@ def remember_command(
     or it may be known, and nothing is stored (exit code 9). --force stores it in any case. What is
     stored can be undone by the run that is printed.
     """
-    said = sys.stdin.read() if text == "-" else text
+    said = _piped_in() if text == "-" else text
     with open_store(store, create=create) as opened, Bar(quiet=as_json) as bar:
         choices = Choices(profile=profile, encoder=encoder, cache=cache)
         guard = Guard(
@@ -155,6 +155,21 @@ def remember_command(
     else:
         render.show(answer_blocks(answer))
     return NEEDS_REVIEW if isinstance(answer, NeedsReview) else 0
+
+
+def _piped_in() -> str:
+    """All of standard input.
+
+    Raises:
+        InputError: It is no text.
+    """
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as problem:
+        raise InputError(
+            f"What was piped in on standard input is not UTF-8 text (byte {problem.start + 1}). "
+            "Nothing was stored; convert it first."
+        ) from problem
 
 
 def as_details(given: dict[str, object]) -> Details:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -60,8 +61,27 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def show_json(value: Json) -> None:
-    """Print one JSON document, in ASCII so that no encoding can spoil it."""
-    click.echo(json.dumps(value, indent=2))
+    """Print one JSON document, in ASCII so that no encoding can spoil it.
+
+    JSON has no form for infinity and NaN, which a record may hold: they are written as texts.
+    """
+    try:
+        text = json.dumps(value, indent=2, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), indent=2)
+    click.echo(text)
+
+
+def _finite(value: Json) -> Json:
+    match value:
+        case float() if not math.isfinite(value):
+            return json.dumps(value)
+        case dict():
+            return {key: _finite(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_finite(each) for each in value]
+        case _:
+            return value
 
 
 def note(sentence: str) -> None:

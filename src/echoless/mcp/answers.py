@@ -170,6 +170,8 @@ class PastRun(TypedDict):
     deleted: int
     refused: int
     added: int
+    groups: int
+    planned: int | None
 
 
 class HistoryAnswer(TypedDict):

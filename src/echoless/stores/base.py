@@ -33,6 +33,7 @@ __all__: Final = (
     "Protects",
     "RecordsRemovals",
     "Remarks",
+    "Remembers",
     "Reports",
     "Retains",
     "Scope",
@@ -42,6 +43,7 @@ __all__: Final = (
     "TakesMap",
     "TextSearch",
     "Transaction",
+    "Unfinished",
     "Unites",
     "Unrestored",
     "check_namespace",
@@ -403,6 +405,32 @@ class HidesMarked(Protocol):
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Take `hide` back; ids that are not hidden are ignored."""
+        ...
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """The store knows which memories it once held, whoever removed them."""
+
+    def gone(self) -> Collection[str]:
+        """Ids that were here and are not any more."""
+        ...
+
+
+@runtime_checkable
+class Unfinished(Protocol):
+    """The store can tell that a program was stopped in the middle of a write to its files."""
+
+    def unfinished(self) -> Sequence[Path]:
+        """Files in which a write was stopped and stands as it was left; readers do not see it."""
+        ...
+
+    def take_back(self) -> None:
+        """Take such writes back on the files themselves; `writing()` does so too.
+
+        Raises:
+            StoreError: A file is locked, or may not be written.
+        """
         ...
 
 

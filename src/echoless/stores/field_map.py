@@ -143,7 +143,7 @@ def read_file(path: Path) -> FieldMap:
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except FileNotFoundError:
         raise InputError(f"There is no map file {path}. Check the path.") from None
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
         raise InputError(
             f"{path} cannot be read as {kind} ({problem}). Mend the file."

@@ -13,17 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core import drafts
+from echoless.core.failures import of_system
 from echoless.database import BUSY_TIMEOUT_SECONDS
-from echoless.errors import (
-    EcholessError,
-    StoreError,
-    StoreFull,
-    StoreLocked,
-    StoreReadOnly,
-    UsageError,
-)
-
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+from echoless.errors import EcholessError, StoreError, StoreLocked, StoreReadOnly, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,18 +239,4 @@ def exclusive(path: Path) -> Iterator[None]:
 
 def translated(problem: OSError, path: Path) -> EcholessError:
     """The error of ours that says what an operating-system error means and what to do."""
-    if problem.errno in _FULL:
-        return StoreFull(
-            f"No space is left to write {path}. Free some space and try again; nothing was changed."
-        )
-    if problem.errno == errno.EIO:
-        return StoreError(
-            f"The disk reports an error with {path} ({problem.strerror}). Copy the file to another "
-            "disk before anything else writes to it; nothing was changed."
-        )
-    if isinstance(problem, PermissionError) or problem.errno == errno.EROFS:
-        return StoreReadOnly(
-            f"{path} may not be read or written ({problem.strerror}). Check the permissions of the "
-            "file and its folder; nothing was changed."
-        )
-    return StoreError(f"{path}: {problem.strerror or problem}. Nothing was changed.")
+    return of_system(problem, path)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from echoless.codec import read_links
+from echoless.codec import read_links, read_tags
 from echoless.errors import BadRecord
 from echoless.model import EMPTY, Json, Link, Memory, Provenance, Vector
 
@@ -28,6 +28,10 @@ COLUMNS: Final = (*PLAIN, "provenance", "pinned", *CODED)
 _PROVENANCE: Final = {word.value: word for word in Provenance}
 _VECTOR: Final = 2
 """Columns of a row before `seq`: model and data of one vector."""
+
+_TEXT: Final = frozenset({str})
+_TIME: Final = frozenset({str, type(None)})
+_NUMBER: Final = frozenset({int, float, type(None)})
 
 _MOST_KNOWN: Final = 100_000
 """Texts remembered because they may come again: names, kinds, tags."""
@@ -82,6 +86,8 @@ class Rows:
         for batch in batches:
             for row in batch:
                 model = row[0]
+                if model is not None and (type(model), type(row[1])) != (str, bytes):
+                    raise self._damaged(row[_VECTOR + 1], "its vector is none")
                 if pending is not None and pending[_VECTOR] == row[_VECTOR]:
                     vectors += (Vector(same(model, model), row[1]),)
                     continue
@@ -99,6 +105,15 @@ class Rows:
             self._names.clear()
         same = self._names.setdefault
         try:
+            if not (
+                type(id_) is type(content) is type(namespace) is type(kind) is str
+                and type(count) is int
+                and type(made) in _TIME
+                and type(changed) in _TIME
+                and type(seen) in _TIME
+                and type(importance) in _NUMBER
+            ):
+                _explain(row)
             return Memory(
                 id=id_,
                 content=content,
@@ -113,25 +128,53 @@ class Rows:
                 provenance=_PROVENANCE.get(provenance, Provenance.UNKNOWN),
                 links=() if links == "[]" else _links(links),
                 pinned=bool(pinned),
-                metadata=EMPTY if metadata == "{}" else json.loads(metadata),
+                metadata=EMPTY if metadata == "{}" else _object(metadata),
                 vectors=vectors,
-                extra=EMPTY if extra == "{}" else json.loads(extra),
+                extra=EMPTY if extra == "{}" else _object(extra),
                 native=Place(seq),
             )
-        except (ValueError, TypeError, BadRecord) as problem:
-            raise BadRecord(
-                f"Memory {id_!r} in {self._path} is damaged ({problem}). "
-                "Restore it from a backup or remove it."
-            ) from problem
+        except (ValueError, TypeError, RecursionError, BadRecord) as problem:
+            raise self._damaged(id_, str(problem)) from problem
+
+    def _damaged(self, id_: object, why: str) -> BadRecord:
+        return BadRecord(
+            f"Memory {id_!r} in {self._path} is damaged ({why}). Nothing was changed. First copy "
+            "the file; `echoless check STORE` looks for more."
+        )
 
     def _tagged(self, text: str) -> tuple[str, ...]:
         known = self._tags.get(text)
         if known is None:
-            known = tuple(json.loads(text))
+            known = read_tags(json.loads(text))
             if len(self._tags) > _MOST_KNOWN:
                 self._tags.clear()
             self._tags[text] = known
         return known
+
+
+def _explain(row: Sequence[Any]) -> None:
+    """Say which field of a row is of a wrong type.
+
+    Raises:
+        TypeError: It names the field; types that are right after all raise nothing.
+    """
+    wanted = dict.fromkeys(PLAIN, _TEXT) | {
+        "importance": _NUMBER,
+        "access_count": frozenset({int}),
+        "created_at": _TIME,
+        "updated_at": _TIME,
+        "last_accessed": _TIME,
+    }
+    for name, value in zip(PLAIN, row[_VECTOR + 1 :], strict=False):
+        if type(value) not in wanted[name]:
+            raise TypeError(f"{name} holds {type(value).__name__}")
+
+
+def _object(text: str) -> dict[str, Json]:
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError(f"an object was expected, not {text[:20]!r}")
+    return found
 
 
 def _links(text: str) -> tuple[Link, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
+from echoless import lineage
 from echoless.database import Migrations
+from echoless.known_schema import KnownSchema
 
 APPLICATION_ID: Final = 0x4563686F
 """`PRAGMA application_id` of our files: "Echo" in ASCII; tells them from other programs' files."""
@@ -85,3 +87,13 @@ def _changes(db: sqlite3.Connection) -> None:
             f"CREATE TRIGGER vectors_{name} AFTER {moment} ON vectors"
             f" WHEN EXISTS {whose.format(row)} BEGIN {note} ({whose.format(row)}); END"
         )
+
+
+_VECTORS_OF_0_1: Final = (
+    "CREATE TABLE vectors (seq INTEGER NOT NULL REFERENCES memories(seq) ON DELETE CASCADE,"
+    " model TEXT NOT NULL, dimensions INTEGER NOT NULL, data BLOB NOT NULL,"
+    " PRIMARY KEY (seq, model)) WITHOUT ROWID"
+)
+
+KNOWN: Final = KnownSchema(migrations, lineage.migrations, older={"vectors": (_VECTORS_OF_0_1,)})
+"""What a file of ours holds, and nothing else of note."""

@@ -19,7 +19,7 @@ from echoless.database import (
     open_for_writing,
     table_exists,
 )
-from echoless.errors import StoreError
+from echoless.errors import EcholessError, ForeignStore, LedgerDamaged, StoreError
 from echoless.ledger import Ledger
 from echoless.stores.files import speaking_of
 
@@ -38,22 +38,34 @@ class Sidecar:
         """
         self.path = path or store.with_name(store.name + SUFFIX)
         self._store = store
+        self._damage: EcholessError | None = None
         self._database = self._open_reader()
 
     def _open_reader(self) -> Database:
+        self._damage = None
         if self.path.exists() and self.path.stat().st_size > 0:
-            database = open_for_reading(self.path)
-            lineage.migrations.check(database)
-            if table_exists(database.connection, "facts"):
-                return database
-            database.close()  # whoever made it was stopped before there was anything to remember
+            try:
+                database = open_for_reading(self.path)
+                lineage.KNOWN.check(database, writing=False)
+                lineage.migrations.check(database)
+                if table_exists(database.connection, "facts"):
+                    return database
+                database.close()  # whoever made it was stopped before there was anything in it
+            except ForeignStore as problem:  # told by whatever asks for the ledger
+                self._damage = lost(self.path, problem)
         database = in_memory()
         lineage.migrations.apply(database)
         return database
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger as it is now."""
+        """The ledger as it is now.
+
+        Raises:
+            LedgerDamaged: The file is there and cannot be read at all.
+        """
+        if self._damage is not None:
+            raise self._damage
         return Ledger(self._database)
 
     @property
@@ -76,6 +88,7 @@ class Sidecar:
             drafts.make_private(self.path, like=self._store)
             drafts.follow(self.path, self._store)
         writer = open_for_writing(self.path, create=True)
+        lineage.KNOWN.check(writer, writing=True)
         reader.close()
         try:
             lineage.migrations.apply(writer)
@@ -88,9 +101,28 @@ class Sidecar:
             writer.close()
             self._database = self._open_reader()
 
+    def unfinished(self) -> tuple[Path, ...]:
+        """The file, where another writer was stopped in the middle."""
+        return (self.path,) if self._database.unfinished else ()
+
+    def take_back(self) -> None:
+        """Take the stopped write back on the file itself."""
+        self._database.heal()
+
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+
+
+def lost(path: Path, problem: EcholessError) -> LedgerDamaged:
+    """The error for a sidecar of which nothing can be read."""
+    why = f"cannot be read at all ({problem})"
+    return LedgerDamaged(
+        f"The ledger {path} {why} The memories lie in another file and are not touched by that. To "
+        f"go on without it, move {path.name} away: then hidden memories are shown again, and "
+        "earlier runs cannot be undone.",
+        part=f"the file {path.name} {why}",
+    )
 
 
 class MemorySidecar:
@@ -111,6 +143,13 @@ class MemorySidecar:
     def writing(self) -> Iterator[None]:
         """Nothing has to be opened."""
         yield
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """No other program writes it."""
+        return ()
+
+    def take_back(self) -> None:
+        """There is nothing to take back."""
 
     def close(self) -> None:
         """Forget it."""
@@ -139,6 +178,14 @@ class BesideSidecar:
     def ledger(self) -> Ledger:
         """In the sidecar."""
         return self._sidecar.ledger
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """Files in which a write was stopped in the middle."""
+        return self._sidecar.unfinished()
+
+    def take_back(self) -> None:
+        """Take such writes back on the files themselves."""
+        self._sidecar.take_back()
 
     def _must_write(self) -> None:
         """Refuse a change outside of `writing()`.

@@ -26,6 +26,7 @@ from echoless.errors import (
     StoreNotFound,
     StoreReplaced,
 )
+from echoless.known_schema import refusal
 from echoless.ledger import Ledger
 from echoless.model import Json, Memory
 from echoless.stores import full_text, schema
@@ -254,6 +255,16 @@ class SqliteStore:
             )
             return state, [id_ for (id_,) in rows]
 
+    def gone(self) -> Collection[str]:
+        """Memories of which a change was noted and which are not here any more."""
+        if not table_exists(self._db, schema.CHANGES):
+            return ()
+        with self._database.speaking():
+            rows = self._db.execute(
+                f"SELECT id FROM {schema.CHANGES} WHERE id NOT IN (SELECT id FROM memories)"
+            )
+            return [id_ for (id_,) in rows]
+
     # ------------------------------------------------------------------ writing
 
     @contextmanager
@@ -272,6 +283,7 @@ class SqliteStore:
                 f"{self._path} was removed or replaced since it was opened. Open it again; nothing "
                 "was changed."
             )
+        self.take_back()
         reader = self._database
         if self._writer is None:
             self._writer = self._open_writer()
@@ -292,6 +304,7 @@ class SqliteStore:
     def _open_writer(self) -> Database:
         """Opened by the first write and kept: whoever remembers a text writes again soon."""
         writer = open_for_writing(self._path)
+        schema.KNOWN.check(writer, writing=True)
         try:
             _migrate(writer)
         except BaseException:
@@ -361,8 +374,18 @@ class SqliteStore:
         with self._database.speaking():
             rows = self._db.execute("PRAGMA integrity_check(5)").fetchall()
             broken = self._db.execute("PRAGMA foreign_key_check").fetchall()
+            odd = schema.KNOWN.oddities(self._db)
         found = [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
+        found += [str(refusal(self._path, odd))] if odd else []
         return found + [f"{self._path}: a vector belongs to no memory." for _ in broken[:1]]
+
+    def unfinished(self) -> Sequence[Path]:
+        """The file, where another writer was stopped in the middle."""
+        return (self._path,) if self._database.unfinished else ()
+
+    def take_back(self) -> None:
+        """Take the stopped write back on the file itself."""
+        self._database.heal()
 
     def close(self) -> None:
         """Close the file."""
@@ -396,6 +419,8 @@ def _checked(path: Path, database: Database) -> Database:
     except EcholessError:
         database.close()
         raise
+    if application == schema.APPLICATION_ID:
+        schema.KNOWN.check(database, writing=False)
     if application != schema.APPLICATION_ID or not there:
         database.close()
         raise ForeignStore(

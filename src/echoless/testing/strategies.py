@@ -8,6 +8,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from echoless.model import Json, Link, Memory, Provenance, Vector
+from echoless.testing.hostile import TEXTS
 
 _TEXT = st.text(
     alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40
@@ -80,17 +81,34 @@ def memories(content: st.SearchStrategy[str] | None = None) -> st.SearchStrategy
     )
 
 
-def worlds(max_size: int = 8, *, pinned: bool = True) -> st.SearchStrategy[list[Memory]]:
+def worlds(
+    max_size: int = 8, *, pinned: bool = True, content: st.SearchStrategy[str] | None = None
+) -> st.SearchStrategy[list[Memory]]:
     """Stores worth deduplicating: texts from `BASES` with any metadata, ids from `m-0` on.
 
     Args:
         max_size: At most so many memories.
         pinned: Whether some may be pinned.
+        content: Other texts than those of `BASES`, such as `hostile_texts()`.
     """
-    one = memories(st.sampled_from(BASES))
+    one = memories(st.sampled_from(BASES) if content is None else content)
     return st.lists(one, max_size=max_size).map(
         lambda found: [
             replace(memory, id=f"m-{number}", pinned=memory.pinned and pinned)
             for number, memory in enumerate(found)
         ]
+    )
+
+
+def hostile_texts() -> st.SearchStrategy[str]:
+    """Texts at which programs stumble, alone and between others; see `hostile.TEXTS`.
+
+    A store keeps each of them or refuses it with a message; it never keeps another text. Give it
+    to `memories` or `worlds`.
+    """
+    odd = st.sampled_from(TEXTS)
+    return st.one_of(
+        odd,
+        st.builds(lambda a, b: f"{a} {b}", odd, st.sampled_from(BASES)),
+        st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60),
     )

@@ -113,7 +113,7 @@ def read_own(model: str) -> Own | None:
         raise _unreadable(path, str(problem)) from problem
     try:
         return _from_json(json.loads(text), model)
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, RecursionError) as problem:
         raise _unreadable(path, str(problem) or type(problem).__name__) from problem
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -25,7 +25,7 @@ from echoless.cli.systems.ego_place import (
 from echoless.cli.systems.ego_saving import remember_command
 from echoless.cli.systems.second import second_look_at
 from echoless.errors import EcholessError
-from echoless.model import Pair
+from echoless.model import Json, Pair
 from echoless.planning import Plan
 from echoless.stores import Store
 from echoless.systems.ego_mcp import consolidation_text, keep_both, run
@@ -38,7 +38,8 @@ def ego_mcp_command() -> None:
     """Memories of ego-mcp: save what is new, look at pairs, and what follows from the answer.
 
     Distances are 1 - cosine of the vectors that are stored. `echoless audit` and `dedup` work on
-    the data folder too, with the profile `ego`.
+    the data folder too, with the profile `ego`. Stop ego-mcp before a command that writes: an open
+    one keeps its old view of the collection, and its searches fail until it is started again.
     """
 
 
@@ -204,10 +205,32 @@ def _plan_blocks(made: Plan) -> Iterator[Block]:
         for member in action.members:
             yield say(f"remove {member.id}  {member.preview}", level=1)
         for name, value in action.gains.items():
-            yield say(f"{name}: {json.dumps(value, ensure_ascii=False)}", level=1)
+            yield from _gain_blocks(name, value)
         if action.rewrite is not None:
             yield say(f"content: {action.rewrite.content}", level=1)
-    yield say("Nothing was written. Add --apply to merge.")
+    yield say("Nothing was written. Stop ego-mcp, then add --apply to merge.")
+
+
+def _gain_blocks(name: str, value: Json) -> Iterator[Block]:
+    """A field the kept memory takes over; of links one line each."""
+    if not isinstance(value, list) or not any(isinstance(each, dict) for each in value):
+        yield say(f"{name}: {_json_text(value)}", level=1)
+        return
+    yield say(f"{name}: {len(value)}", level=1)
+    for each in value:
+        yield say(_link_line(each) if isinstance(each, dict) else _json_text(each), level=2)
+
+
+def _link_line(link: Mapping[str, Json]) -> str:
+    """A link, such as `mem_0123456789ab  similar  0.91  said twice`."""
+    data = link.get("data")
+    told = data if isinstance(data, dict) else {}
+    parts = (link.get("target"), link.get("kind"), told.get("confidence"), told.get("note"))
+    return "  ".join(str(part) for part in parts if part is not None and part != "")
+
+
+def _json_text(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 # ------------------------------------------------------------------ keep-both

@@ -237,7 +237,16 @@ def _remarks(work: Work) -> list[str]:
         "kept_apart": "pairs stay apart: undone before, or answered with skip.",
         "left_out": "pairs were left out, the least alike of a crowd; look again after cleaning.",
     }
-    return [f"{count} {words[name]}" for name, count in work.remarks.items()]
+    told = [f"{count} {words[name]}" for name, count in work.remarks.items() if name in words]
+    return [*told, *_returned(work)]
+
+
+def _returned(work: Work) -> list[str]:
+    return [
+        f"{count} of these were removed by {run} and are back, as an import of an older export "
+        "brings them."
+        for run, count in work.returned.items()
+    ]
 
 
 # ------------------------------------------------------------------ dedup
@@ -273,6 +282,8 @@ def dedup_command(*, folder: Path, options: Options, dry_run: bool, interactive:
                 _print(NOTHING)
                 return 0
             work = look(store, options)
+            for sentence in _returned(work):
+                _note(sentence)
             if dry_run:
                 _print(work.preview_json())
                 return 0

@@ -15,8 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
-from urllib.parse import quote
 
+from echoless import database
+from echoless.core.panics import is_panic
+from echoless.database import is_sqlite, is_unfinished_at, open_for_reading
 from echoless.errors import (
     EcholessError,
     ForeignStore,
@@ -140,29 +142,38 @@ def chosen(folder: Path, part: str, usual: str) -> str:
 
 @contextmanager
 def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
-    uri = f"file:{quote(str(folder / DATABASE))}?mode=ro"
+    """The database; one that was left in the middle of a write is read from a copy."""
+    path = folder / DATABASE
+    if not is_sqlite(path):
+        raise ForeignStore(
+            f"{path} is no database of Chroma: it is no SQLite file. Check the path."
+        )
     try:
-        with closing(sqlite3.connect(uri, uri=True, timeout=5.0)) as db:
-            yield db
-    except sqlite3.OperationalError as problem:
-        if "locked" in str(problem):
-            raise _locked(folder) from problem
-        raise _foreign(folder, problem) from problem
-    except sqlite3.DatabaseError as problem:
-        raise _foreign(folder, problem) from problem
+        with closing(open_for_reading(path)) as opened, opened.speaking():
+            yield opened.connection
+    except StoreLocked as problem:
+        raise _locked(folder) from problem
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether a program was stopped in the middle of a write to the database."""
+    return is_unfinished_at(folder / DATABASE)
+
+
+def take_back(folder: Path) -> None:
+    """Take such a write back.
+
+    Raises:
+        StoreError: The database is locked, or may not be written.
+    """
+    if unfinished(folder):
+        database.take_back(folder / DATABASE)
 
 
 def _locked(folder: Path) -> StoreLocked:
     return StoreLocked(
         f"{folder} is locked by another program that writes to it. Wait for it to end, or stop it, "
         "and try again; nothing was changed."
-    )
-
-
-def _foreign(folder: Path, problem: Exception) -> ForeignStore:
-    return ForeignStore(
-        f"{folder / DATABASE} is not a database of Chroma that can be read ({problem}). Check the "
-        "path, or restore the folder from a backup."
     )
 
 
@@ -243,7 +254,7 @@ def speaking(folder: Path) -> Iterator[None]:
     """Turn the library's errors into ours.
 
     Raises:
-        StoreError: The library refused; the message quotes it.
+        StoreError: The library refused or failed; the message quotes it.
         StoreLocked: Another program holds the database.
     """
     from chromadb.errors import ChromaError  # noqa: PLC0415
@@ -256,6 +267,13 @@ def speaking(folder: Path) -> Iterator[None]:
         raise StoreError(f"Chroma refused at {folder}: {problem}") from problem
     except OSError as problem:
         raise translated(problem, folder) from problem
+    except BaseException as problem:
+        if not is_panic(problem):
+            raise
+        raise StoreError(
+            f"Chroma failed at {folder}: {problem}. One of its files may be damaged: keep a copy "
+            "of the folder before anything else."
+        ) from problem
 
 
 def may_write(folder: Path) -> bool:

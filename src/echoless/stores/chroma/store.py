@@ -42,6 +42,11 @@ _BATCH: Final = 1000
 _NAME: Final = 100
 _MAP_FACT: Final = "field map"
 
+STALE_CLIENT: Final = (
+    "A program that has {} open (ego-mcp, say) keeps its old view of it, and its searches may "
+    "fail: start it again. Next time stop it first."
+)
+
 
 class ChromaStore(BesideSidecar):
     """Memories in one collection."""
@@ -62,6 +67,7 @@ class ChromaStore(BesideSidecar):
         self._layout: layouts.Layout | None = None
         self._turn = RLock()
         self._writing = False
+        self._changed = False
         self._links: LinkIndex | None = None
         self._written: folders.State = {}
         self._exact = ExactVectors(self._sidecar)
@@ -130,8 +136,9 @@ class ChromaStore(BesideSidecar):
         return protection(memory, datetime.now(UTC))
 
     def notes(self) -> tuple[str, ...]:
-        """What went wrong with the lexical index while the collection was written."""
-        return self._lexical.notes()
+        """What went wrong with the lexical index, and who has to be started again."""
+        stale = (STALE_CLIENT.format(self._folder),) if self._changed else ()
+        return (*self._lexical.notes(), *stale)
 
     def _its_layout(self) -> layouts.Layout:
         if self._layout is None:
@@ -271,6 +278,7 @@ class ChromaStore(BesideSidecar):
             )
         self._its_layout()
         stack.enter_context(exclusive(self._folder))
+        folders.take_back(self._folder)
         stack.enter_context(self._sidecar.writing())
         self._remember_map()
         self._close_client()
@@ -281,6 +289,16 @@ class ChromaStore(BesideSidecar):
     def _end_writing(self) -> None:
         self._close_client()
         self._writing = False
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """The database or the sidecar, where a writer was stopped in the middle."""
+        own = (self._folder / folders.DATABASE,) if folders.unfinished(self._folder) else ()
+        return (*own, *super().unfinished())
+
+    def take_back(self) -> None:
+        """Take stopped writes back on the files themselves."""
+        folders.take_back(self._folder)
+        super().take_back()
 
     def _remember_map(self) -> None:
         """So that whoever undoes a run reads the fields the run wrote, map named or not."""
@@ -344,6 +362,7 @@ class ChromaStore(BesideSidecar):
 
     def _changing(self) -> Collection:
         self._must_write()
+        self._changed = True
         return self._open()
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from echoless.core.panics import is_panic
 from echoless.errors import StoreError
 from echoless.model import Memory, Vector
 from echoless.stores import files
@@ -411,7 +412,9 @@ def _translated(url: str) -> Iterator[None]:
     """Errors of the library as ours."""
     try:
         yield
-    except (RuntimeError, ValueError, OSError) as problem:
+    except BaseException as problem:
+        if not (isinstance(problem, RuntimeError | ValueError | OSError) or is_panic(problem)):
+            raise
         said = " ".join(str(problem).split())[:300]
         raise StoreError(
             f"{url}: LanceDB refused ({said}). Nothing was changed by it."

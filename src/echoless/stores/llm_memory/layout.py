@@ -162,7 +162,9 @@ _ASKED: Final = (MEMORIES, LINKS, LOG, VERSIONS, NOTES, *SHADOWS, "schema_versio
 def layout_of(db: sqlite3.Connection) -> Layout | None:
     """The layout of an open file, or None if it is no llm-memory store."""
     columns: dict[str, tuple[str, ...]] = {}
-    for table in _ASKED:
+    tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    there = {str(name) for (name,) in tables}  # a view in place of one might never come to an end
+    for table in (name for name in _ASKED if name in there):
         # not the virtual table itself: to ask for its columns the extension would have to be there
         found = tuple(str(row[1]) for row in db.execute(f"PRAGMA table_info({table})").fetchall())
         if found:

@@ -92,8 +92,8 @@ def memory_of(
 
 def _damaged(row: Raw, where: str, problem: Exception) -> BadRecord:
     return BadRecord(
-        f"Memory {row['id']!r} in {where} is damaged ({problem}). Mend it with llm-memory or "
-        "restore it from a backup."
+        f"Memory {row['id']!r} in {where} is damaged ({problem}). First copy the file; then mend "
+        "the record with llm-memory. Nothing was changed."
     )
 
 

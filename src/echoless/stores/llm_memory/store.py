@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.database import Database, is_sqlite, open_for_reading
+from echoless.database import Database, is_sqlite, looking, open_for_reading
 from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
 from echoless.model import JsonObject, Memory
 from echoless.stores import files
@@ -88,16 +88,10 @@ class LlmMemoryStore(BesideSidecar):
         if not path.is_file() or not is_sqlite(path):
             return False
         try:
-            database = open_for_reading(path)
+            with looking(path) as connection:
+                return layout.layout_of(connection) is not None
         except EcholessError:
             return False
-        try:
-            with database.speaking():
-                return layout.layout_of(database.connection) is not None
-        except EcholessError:
-            return False
-        finally:
-            database.close()
 
     # ------------------------------------------------------------------ reading
 
@@ -215,6 +209,7 @@ class LlmMemoryStore(BesideSidecar):
             yield
             return
         with exclusive(self._path), self._sidecar.writing():
+            self._database.heal()
             self._writing = True
             try:
                 yield
@@ -357,6 +352,16 @@ class LlmMemoryStore(BesideSidecar):
         with self._database.speaking():
             rows = self._db.execute("PRAGMA integrity_check(5)").fetchall()
         return [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """The file or its sidecar, where a writer was stopped in the middle."""
+        own = (self._path,) if self._database.unfinished else ()
+        return (*own, *super().unfinished())
+
+    def take_back(self) -> None:
+        """Take stopped writes back on the files themselves."""
+        self._database.heal()
+        super().take_back()
 
     def close(self) -> None:
         """Close both files."""

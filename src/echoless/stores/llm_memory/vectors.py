@@ -48,8 +48,10 @@ class ShadowReader:
         Rows without a valid slot are left out.
 
         Raises:
-            BadRecord: The chunks do not hold vectors of one whole dimension.
+            BadRecord: The chunks do not hold vectors of one whole dimension, or the tables hold
+                what the extension never writes.
         """
+        self._must_be_tables()
         found: dict[str, bytes] = {}
         chunk, at = None, None
         for id_, rowid, chunk_id, offset in sorted(self._rows(ids), key=lambda row: row[2:]):
@@ -60,7 +62,30 @@ class ShadowReader:
                 found[id_] = data
         return found
 
+    def _must_be_tables(self) -> None:
+        """A view in their place may never end."""
+        names = f"{VECTORS}_rowids", f"{VECTORS}_chunks", f"{VECTORS}_vector_chunks00"
+        views = self._db.execute(
+            "SELECT name FROM sqlite_master WHERE type <> 'table' AND name IN (?, ?, ?)", names
+        ).fetchone()
+        if views is not None:
+            raise self._damaged(f"{views[0]} is no table")
+
+    def _damaged(self, how: str) -> BadRecord:
+        return BadRecord(
+            f"The vectors of {self._where} are damaged: {how}. First copy the file; the texts are "
+            "not touched by that, and llm-memory makes vectors anew. Nothing was changed."
+        )
+
     def _rows(self, ids: Sequence[str] | None) -> Iterator[tuple[str, int, int, int]]:
+        for id_, rowid, chunk_id, offset in self._stored_rows(ids):
+            if not (isinstance(id_, str) and isinstance(chunk_id, int) and isinstance(offset, int)):
+                raise self._damaged(f"row {rowid} names its place by other things than numbers")
+            yield id_, rowid, chunk_id, offset
+
+    def _stored_rows(
+        self, ids: Sequence[str] | None
+    ) -> Iterator[tuple[object, int, object, object]]:
         if ids is None:
             yield from self._db.execute(_ROWS).fetchall()
             return
@@ -74,12 +99,13 @@ class ShadowReader:
         if row is None:
             return None
         size, validity, rowids, vectors = row
-        dimensions, rest = divmod(len(vectors), 4 * size) if size else (0, 1)
+        if not isinstance(size, int) or not all(isinstance(each, bytes) for each in row[1:]):
+            raise self._damaged(f"chunk {chunk_id} holds other things than bytes")
+        dimensions, rest = divmod(len(vectors), 4 * size) if size > 0 else (0, 1)
         if rest or not dimensions or self._dimensions not in {None, dimensions}:
-            raise BadRecord(
-                f"The vectors of {self._where} are damaged: chunk {chunk_id} holds {len(vectors)} "
-                f"bytes for {size} slots. Restore the file from a backup."
-            )
+            raise self._damaged(f"chunk {chunk_id} holds {len(vectors)} bytes for {size} slots")
+        if len(validity) * 8 < size or len(rowids) < size * 8:
+            raise self._damaged(f"chunk {chunk_id} does not say whose its {size} slots are")
         self._dimensions = dimensions
         return _Chunk(size, validity, rowids, vectors)
 

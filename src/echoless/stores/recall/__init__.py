@@ -14,7 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
+from echoless.database import (
+    Database,
+    is_sqlite,
+    looking,
+    open_for_reading,
+    open_for_writing,
+    table_exists,
+)
 from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound
 from echoless.ledger import Kept, Ledger, Mark
 from echoless.model import Memory, digest
@@ -88,15 +95,10 @@ class RecallStore(BesideSidecar):
         if not path.is_file() or not is_sqlite(path):
             return False
         try:
-            database = open_for_reading(path)
+            with looking(path) as connection:
+                return all(table_exists(connection, name) for name in TABLES)
         except EcholessError:
             return False
-        try:
-            return all(table_exists(database.connection, name) for name in TABLES)
-        except sqlite3.Error:
-            return False
-        finally:
-            database.close()
 
     # ------------------------------------------------------------------ reading
 
@@ -197,6 +199,8 @@ class RecallStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Number of memories in the scope."""
+        if scope == ALL:
+            return sum(self.namespaces().values())
         return sum(1 for _ in scope.narrow(self._heads()))
 
     def namespaces(self) -> Mapping[str, int]:
@@ -230,6 +234,7 @@ class RecallStore(BesideSidecar):
             yield
             return
         with exclusive(self.path), self._sidecar.writing():
+            self._database.heal()
             reader = self._database
             writer = _lenient(open_for_writing(self.path, wal=False))
             self._database, self._writing = writer, True
@@ -345,6 +350,16 @@ class RecallStore(BesideSidecar):
         with self._database.speaking():
             found = self.connection.execute("PRAGMA integrity_check(5)").fetchall()
         return [f"{self.path}: {text}." for (text,) in found if text != "ok"]
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """The file or its sidecar, where a writer was stopped in the middle."""
+        own = (self.path,) if self._database.unfinished else ()
+        return (*own, *super().unfinished())
+
+    def take_back(self) -> None:
+        """Take stopped writes back on the files themselves."""
+        self._database.heal()
+        super().take_back()
 
     def close(self) -> None:
         """Close the files."""

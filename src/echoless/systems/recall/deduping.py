@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.actions import Delete
+from echoless.actions import Delete, Mark
 from echoless.applying import Run, apply
 from echoless.candidates import KEPT_SURVIVOR, MARKED, NOT_LOOKED_AT, TOO_SHORT, eligible
 from echoless.errors import PlanError, UsageError
 from echoless.findings import Findings
-from echoless.ledger import Mark
+from echoless.ledger import Mark as LedgerMark
 from echoless.model import Judged, Memory, merges
 from echoless.pipeline import find, plan
 from echoless.planning import Plan, removals
@@ -158,6 +158,13 @@ class Look:
         """Duplicates the plan acts on."""
         return sum(len(table.planned) for table in self.tables)
 
+    @property
+    def kept(self) -> tuple[tuple[str, str], ...]:
+        """Duplicates a deletion only marks, and why they have to stay; in the order of the plan."""
+        marked = (m.id for a in self.plan.actions if isinstance(a, Mark) for m in a.members)
+        reasons = self.findings.retained
+        return tuple((id_, reasons[id_]) for id_ in marked if self.wish.delete and id_ in reasons)
+
 
 def look(store: RecallStore, wish: Wish) -> Look:
     """Find duplicates and plan what was asked for. Reads only.
@@ -287,7 +294,7 @@ def _purgeable(store: RecallStore, findings: Findings) -> list[Delete]:
     return removals([mark for mark in old if mark.duplicate not in stays], there)
 
 
-def _visible(survivor: str, marks: Mapping[str, Mark], there: Mapping[str, Memory]) -> bool:
+def _visible(survivor: str, marks: Mapping[str, LedgerMark], there: Mapping[str, Memory]) -> bool:
     return survivor in there and survivor not in marks
 
 

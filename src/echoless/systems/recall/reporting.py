@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -117,10 +118,29 @@ def _tail(look: Look, done: Done | None) -> Iterator[str]:
         else:
             yield "No duplicates found."
     elif look.wish.delete:
-        kept = f" ({done.marked} kept as marked — referenced by LoA lineage)" if done.marked else ""
-        yield f"Deleted {done.deleted} duplicate(s){kept}."
+        yield from _cut([f"Kept {id_}: {why}" for id_, why in look.kept], _FIRST)
+        yield f"Deleted {done.deleted} duplicate(s){_kept(look, done)}."
     else:
         yield f"Marked {done.marked} duplicate(s). Records remain intact and recoverable."
+
+
+def _kept(look: Look, done: Done) -> str:
+    """How many rows were marked in place of removed, and why: in the original's words for LoA."""
+    if not done.marked:
+        return ""
+    reasons = Counter(_sort(why) for _, why in look.kept)
+    told = [f"{count} {why}" for why, count in reasons.most_common()]
+    why = next(iter(reasons)) if len(reasons) == 1 else ", ".join(told)
+    return f" ({done.marked} kept as marked — {why})" if why else f" ({done.marked} kept as marked)"
+
+
+def _sort(reason: str) -> str:
+    """The sort of a reason of `RecallStore.retained`."""
+    if reason.startswith("loa_entries#"):
+        return "referenced by LoA lineage"
+    if reason.startswith("procedures#"):
+        return "named in source_learnings"
+    return "knows more"
 
 
 # ------------------------------------------------------------------ JSON
@@ -159,6 +179,7 @@ def report_json(look: Look, second: SecondLook, done: Done | None) -> dict[str, 
         },
         "second_look": second.to_json(),
         "plan": look.plan.to_json(),
+        "kept": [{"id": id_, "reason": why} for id_, why in look.kept],
         "done": None if done is None else _done_json(done),
     }
 

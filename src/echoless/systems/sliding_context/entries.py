@@ -18,7 +18,7 @@ from echoless.undoing import history
 _HOUR: Final = 3600 * 10**9
 _GROUP: Final = "group"
 _ANSWER: Final = "sliding-context turn "
-_STANDING: Final = frozenset({"done", "purged"})
+_STANDING: Final = frozenset({"done", "partly done", "purged"})
 
 
 def insist_on_layout(store: LanceStore) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -21,6 +21,7 @@ from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Store
 from echoless.systems.wt_memory.clusters import SHOWN, Cluster, clusters, held_pairs
 from echoless.systems.wt_memory.places import store_folder
+from echoless.systems.wt_memory.returned import returned
 from echoless.undoing import keep_both
 
 Linkage = Literal["transitive", "star"]
@@ -114,11 +115,13 @@ class Work:
         store: The open store.
         findings: What the engine found.
         clusters: All of them, largest first.
+        returned: Notes that a run removed and that are back, counted by that run.
     """
 
     store: Store
     findings: Findings
     clusters: tuple[Cluster, ...]
+    returned: Mapping[str, int]
 
     @property
     def total(self) -> int:
@@ -137,6 +140,7 @@ class Work:
             "held": held_pairs(self.findings),
             "left_out": self.findings.left_out,
             "kept_apart": len(self.findings.apart),
+            "returned": sum(self.returned.values()),
         }
         return {name: count for name, count in told.items() if count}
 
@@ -223,7 +227,8 @@ def look(store: Store, options: Options) -> Work:
         TimedOut: It took longer than the options allow.
     """
     findings = find(store, options.settings, progress=_until(options.timeout))
-    return Work(store, findings, clusters(findings))
+    back = returned(store.ledger, findings.memories.values())
+    return Work(store, findings, clusters(findings), back)
 
 
 def _until(timeout: float | None) -> Callable[[str, int, int], None] | None:

@@ -1,0 +1,107 @@
+"""A private copy of an SQLite file with its journal, for readers that must not touch the file."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from echoless.core.failures import of_system
+from echoless.errors import StoreFull, StoreLocked
+
+_ATTEMPTS: Final = 5
+
+State = tuple[tuple[int, int, int] | None, ...]
+"""Size, time and inode of each file a database consists of; None for one that is not there."""
+
+
+def journal(path: Path) -> Path:
+    """Where SQLite keeps what a write overwrites, until it is committed."""
+    return path.with_name(f"{path.name}-journal")
+
+
+def log(path: Path) -> Path:
+    """Where SQLite keeps what was written, until it goes into the file: the write-ahead log."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def index(path: Path) -> Path:
+    """Where SQLite's processes agree on what the log holds."""
+    return path.with_name(f"{path.name}-shm")
+
+
+def state(path: Path) -> State:
+    """How a database and what belongs to it look now."""
+    return tuple(_look(part) for part in (path, journal(path), log(path)))
+
+
+def _look(path: Path) -> tuple[int, int, int] | None:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return stat.st_size, stat.st_mtime_ns, stat.st_ino
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Copy:
+    """A copy, and how the original looked then; it is removed with this object at the latest.
+
+    Attributes:
+        path: The copied file, in a folder of its own that only this user may read.
+        of: The original.
+        state: How the original looked.
+    """
+
+    path: Path
+    of: Path
+    state: State
+
+    @property
+    def outdated(self) -> bool:
+        """Whether someone wrote to the original since."""
+        return state(self.of) != self.state
+
+    def discard(self) -> None:
+        """Remove it. May be called twice."""
+        shutil.rmtree(self.path.parent, ignore_errors=True)
+
+
+def copied(path: Path) -> Copy:
+    """Copy a database with its journal or log into the system's temporary folder.
+
+    Raises:
+        StoreFull: The copy has no space there.
+        StoreLocked: Others keep writing to the file.
+    """
+    for _ in range(_ATTEMPTS):
+        before = state(path)
+        target = Path(tempfile.mkdtemp(prefix="echoless-"))
+        copy = Copy(target / path.name, path, before)
+        weakref.finalize(copy, shutil.rmtree, target, ignore_errors=True)
+        try:
+            for part in (path, journal(path), log(path)):
+                if part.exists():
+                    shutil.copyfile(part, target / part.name)
+        except FileNotFoundError:
+            copy.discard()
+            continue  # a file was taken away meanwhile
+        except OSError as problem:
+            copy.discard()
+            error = of_system(problem, target)
+            if isinstance(error, StoreFull):
+                raise StoreFull(
+                    f"{path} can only be read from a copy, and {tempfile.gettempdir()} has no "
+                    "space for one. Name a folder with space in TMPDIR; nothing was changed."
+                ) from problem
+            raise error from problem
+        if state(path) == before:
+            return copy
+        copy.discard()
+    raise StoreLocked(
+        f"{path} is being written by another program again and again. Wait for it to end, and try "
+        "again; nothing was changed."
+    )

@@ -1,0 +1,180 @@
+"""What a failure of SQLite or of the operating system means: which error of ours, and what next.
+
+Codes decide, never the words of a message: SQLite has one for a full disk and others for a disk
+that fails (https://sqlite.org/rescode.html), the system likewise (errno).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from echoless.errors import (
+    EcholessError,
+    ForeignStore,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+    StoreUnfinished,
+)
+
+SQLITE_FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite fails with; the second where its message quotes a damaged schema that is no text."""
+
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+DISK: Final = frozenset({*FULL, *FORBIDDEN, errno.EIO})
+"""Numbers of the system's errors that are about a disk, not about a mistake of the program."""
+
+_PRIMARY: Final = 0xFF
+_LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
+_UNFINISHED: Final = sqlite3.SQLITE_READONLY_ROLLBACK
+_NO_ROOM: Final = 1 << 16
+"""Bytes a folder needs for the index of SQLite's log (32 KiB) and the blocks around it."""
+
+
+def code_of(problem: Exception) -> int:
+    """SQLite's extended result code of an error; 0 where it has none.
+
+    The error may be that of `sqlite3` or of `apsw`, which names it otherwise.
+    """
+    for name in ("sqlite_errorcode", "extendedresult"):
+        code = getattr(problem, name, None)
+        if isinstance(code, int):
+            return code
+    return 0
+
+
+def said(problem: Exception) -> str:
+    """The message of an error; where SQLite quotes a damaged schema it may be no text."""
+    if isinstance(problem, UnicodeDecodeError):
+        return problem.object.decode("utf-8", "backslashreplace")
+    return str(problem)
+
+
+def is_damage(problem: Exception) -> bool:
+    """Whether an error of SQLite says that the file is not what it should be."""
+    if isinstance(problem, UnicodeDecodeError) or code_of(problem) & _PRIMARY in _DAMAGED:
+        return True
+    text = said(problem)
+    damaged = ("malformed", "not a database", "file is encrypted", "Could not decode")
+    return any(words in text for words in (*damaged, "no such table", "no such column"))
+
+
+def is_unfinished(problem: Exception) -> bool:
+    """Whether a write that was stopped in the middle has to be taken back before one can read."""
+    return code_of(problem) == _UNFINISHED
+
+
+def is_unwritable(problem: Exception) -> bool:
+    """Whether SQLite could not make or change a file it wants beside the database."""
+    code = code_of(problem)
+    wanted = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL}
+    reading = {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ}
+    return code & _PRIMARY in wanted or (
+        code & _PRIMARY == sqlite3.SQLITE_IOERR and code not in reading
+    )
+
+
+def has_room(folder: Path) -> bool:
+    """Whether a small file could be made in a folder; True where the system does not tell."""
+    try:
+        there = os.statvfs(folder)
+    except (OSError, AttributeError):
+        return True
+    return not there.f_flag & os.ST_RDONLY and there.f_bavail * there.f_frsize >= _NO_ROOM
+
+
+def of_sqlite(problem: Exception, path: Path | None) -> EcholessError:
+    """The error of ours that says what an error of SQLite means and what to do."""
+    where = str(path) if path else "the database in memory"
+    code = code_of(problem)
+    if is_unfinished(problem) and path is not None:
+        return StoreUnfinished(path)
+    match code & _PRIMARY:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return _locked(where)
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return _forbidden(where)
+        case sqlite3.SQLITE_FULL:
+            return full(where)
+        case sqlite3.SQLITE_IOERR:
+            if path is not None and not has_room(path.parent):
+                return full(where)
+            return failing(where, getattr(problem, "sqlite_errorname", said(problem)))
+        case sqlite3.SQLITE_CANTOPEN:
+            return StoreReadOnly(
+                f"{where} cannot be opened ({said(problem)}). Check that its folder exists and may "
+                "be written."
+            )
+    return _by_words(problem, where)
+
+
+def _by_words(problem: Exception, where: str) -> EcholessError:
+    """For errors without a code of use."""
+    text = said(problem)
+    if is_damage(problem):
+        return damaged(where, text)
+    if "locked" in text or "busy" in text:
+        return _locked(where)
+    if "readonly" in text or "query_only" in text:
+        return _forbidden(where)
+    return StoreError(f"{where}: {text}. Nothing was changed.")
+
+
+def of_system(problem: OSError, path: Path | str | None = None) -> EcholessError:
+    """The error of ours that says what an error of the operating system means and what to do."""
+    where = str(path or problem.filename or "the file")
+    if problem.errno in FULL:
+        return full(where)
+    if problem.errno == errno.EIO:
+        return failing(where, problem.strerror or "EIO")
+    if isinstance(problem, PermissionError) or problem.errno in FORBIDDEN:
+        return StoreReadOnly(
+            f"{where} may not be read or written ({problem.strerror}). Check the permissions of "
+            "the file and its folder; nothing was changed."
+        )
+    return StoreError(f"{where}: {problem.strerror or problem}. Nothing was changed.")
+
+
+def damaged(where: str, why: str) -> ForeignStore:
+    """The file is no database that can be read."""
+    return ForeignStore(
+        f"{where} is not a readable SQLite database ({why}). Nothing was changed. First copy the "
+        f"file and what lies beside it; then `echoless check {where}` tells what is wrong, and "
+        f"`sqlite3 {where} .recover` writes out what can be read."
+    )
+
+
+def full(where: str) -> StoreFull:
+    """There is no space."""
+    return StoreFull(
+        f"No space is left to write {where}. Free some space and try again; nothing was changed."
+    )
+
+
+def failing(where: str, why: str) -> StoreError:
+    """The disk itself fails."""
+    return StoreError(
+        f"The disk reports an input/output error for {where} ({why}). Copy the file to another "
+        "disk before you go on; what was being written is taken back by `echoless check`."
+    )
+
+
+def _locked(where: str) -> StoreLocked:
+    return StoreLocked(
+        f"{where} is locked by another process. Close the program that writes to it, or wait, "
+        "and try again; nothing was changed."
+    )
+
+
+def _forbidden(where: str) -> StoreReadOnly:
+    return StoreReadOnly(
+        f"{where} may not be written. Check the permissions of the file and its folder; "
+        "nothing was changed."
+    )
