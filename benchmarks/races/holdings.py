@@ -1,4 +1,4 @@
-"""What a folder holds, told so that two runs of the same commands in the same order tell the same."""
+"""What a folder holds, told alike after the same commands in the same order."""
 
 from __future__ import annotations
 
