@@ -92,8 +92,9 @@ def write(path: Path, command: str, rows: Sequence[Row]) -> None:
 _ABOUT: Final = """\
 Two commands start within 0.2 s of each other on a fresh copy of a folder: a store with
 duplicates, a run that deleted and one that hid, three plans, files to import. After both ended,
-what they say and what is there must be what one of the two orders gives; where one ended with 4 (the
-store cannot do it now), what the other gives alone. `check` must find the store sound, nothing may be left over
-or lost, and undoing all that stands must lead back to the beginning, in JSON Lines byte for byte.
+what they say and what is there must be what one of the two orders gives; where one ended with
+4 (the store cannot do it now), what the other gives alone. `check` must find the store sound,
+nothing may be left over or lost, and undoing all that stands must lead back to the beginning, in
+JSON Lines byte for byte.
 With `--kill` one of the two gets SIGKILL at a random moment of its life.
 """
