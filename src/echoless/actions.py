@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, TypeAlias, cast
+from typing import ClassVar, Final, TypeAlias
 
 from echoless import codec
+from echoless.errors import BadRecord
 from echoless.model import Json, JsonObject, Vector
 from echoless.profiles import ActionKind
+from echoless.text import unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,34 +153,66 @@ def _rewrite_json(rewrite: Rewrite) -> dict[str, Json]:
     return {"content": rewrite.content, "vectors": vectors, "by": rewrite.by}
 
 
-def action_from_json(data: JsonObject) -> Action:
-    """An action from what `action_to_json` gave."""
-    members = cast("Sequence[Mapping[str, str]]", data["members"])
-    return KINDS[str(data["action"])](
-        str(data["survivor"]),
-        str(data["fingerprint"]),
-        tuple(
-            Member(
-                m["id"],
-                m["fingerprint"],
-                m["verdict"],
-                cast("float | None", m["similarity"]),
-                m["evidence"],
-                m["preview"],
-            )
-            for m in members
-        ),
-        str(data["why"]),
-        str(data["preview"]),
-        cast("JsonObject", data["gains"]),
-        _rewrite(cast("JsonObject | None", data.get("rewrite"))),
-        tuple(cast("Sequence[str]", data.get("untouched", ()))),
-        marked=bool(data.get("marked", False)),
+def action_from_json(data: Json) -> Action:
+    """An action from what `action_to_json` gave.
+
+    Raises:
+        BadRecord: A part is missing or has the wrong form; the message names it.
+    """
+    data = _object(data, "an action")
+    kind = _readable(data, "action")
+    if kind not in KINDS:
+        raise BadRecord(f"there is no action {kind!r}")
+    return KINDS[kind](
+        _readable(data, "survivor"),
+        _readable(data, "fingerprint"),
+        tuple(_member(each) for each in _list(data, "members")),
+        _readable(data, "why"),
+        _readable(data, "preview"),
+        codec.read_object(data.get("gains"), "gains"),
+        _rewrite(data.get("rewrite")),
+        tuple(str(each) for each in _list(data, "untouched")),
+        marked=data.get("marked") is True,
     )
 
 
-def _rewrite(data: JsonObject | None) -> Rewrite | None:
+def _member(data: Json) -> Member:
+    data = _object(data, "a member")
+    return Member(
+        _readable(data, "id"),
+        _readable(data, "fingerprint"),
+        None if data.get("verdict") is None else _readable(data, "verdict"),
+        codec.read_number(data.get("similarity"), "similarity"),
+        _readable(data, "evidence"),
+        _readable(data, "preview"),
+    )
+
+
+def _object(data: Json, what: str) -> JsonObject:
+    if not isinstance(data, Mapping):
+        raise BadRecord(f"{what} is no object")
+    return data
+
+
+def _list(data: JsonObject, name: str) -> Sequence[Json]:
+    value = data.get(name, ())
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise BadRecord(f"{name!r} must be a list")
+    return value
+
+
+def _readable(data: JsonObject, name: str) -> str:
+    """A text that a ledger can keep."""
+    text = codec.read_text(data, name)
+    problem = unreadable(text)
+    if problem is not None:
+        raise BadRecord(f"{name!r} holds {problem}")
+    return text
+
+
+def _rewrite(data: Json) -> Rewrite | None:
     if data is None:
         return None
-    vectors = codec.read_vectors(data["vectors"])
-    return Rewrite(str(data["content"]), vectors, str(data["by"]))
+    data = _object(data, "a rewrite")
+    vectors = codec.read_vectors(data.get("vectors"))
+    return Rewrite(_readable(data, "content"), vectors, _readable(data, "by"))

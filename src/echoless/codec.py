@@ -86,10 +86,10 @@ def memory_from_json(data: JsonObject) -> Memory:
         BadRecord: A field has the wrong form; the message names it.
     """
     return Memory(
-        id=_text(data, "id"),
-        content=_text(data, "content"),
-        namespace=_text(data, "namespace", ""),
-        type=_text(data, "type", ""),
+        id=read_text(data, "id"),
+        content=read_text(data, "content"),
+        namespace=read_text(data, "namespace", ""),
+        type=read_text(data, "type", ""),
         tags=read_tags(data.get("tags")),
         importance=read_importance(data.get("importance")),
         access_count=read_count(data.get("access_count")),
@@ -106,7 +106,8 @@ def memory_from_json(data: JsonObject) -> Memory:
     )
 
 
-def _text(data: JsonObject, name: str, default: str | None = None) -> str:
+def read_text(data: JsonObject, name: str, default: str | None = None) -> str:
+    """A text; missing is `default`, if there is one."""
     value = data.get(name)
     if value is None and default is not None:
         return default
@@ -136,10 +137,15 @@ def read_tags(value: Json) -> tuple[str, ...]:
 
 def read_importance(value: Json) -> float | None:
     """A finite number or None."""
+    return read_number(value, "importance")
+
+
+def read_number(value: Json, name: str) -> float | None:
+    """A finite number, smaller than any count, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _COUNTS:
-        raise BadRecord(f"'importance' must be a finite number, not {_kind(value)}")
+        raise BadRecord(f"{name!r} must be a finite number, not {_kind(value)}")
     return value
 
 

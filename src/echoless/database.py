@@ -22,7 +22,14 @@ from echoless.core.failures import (
     of_sqlite,
     said,
 )
-from echoless.errors import EcholessError, ForeignStore, StoreError, StoreFull, StoreUnfinished
+from echoless.errors import (
+    EcholessError,
+    ForeignStore,
+    LedgerDamaged,
+    StoreError,
+    StoreFull,
+    StoreUnfinished,
+)
 from echoless.times import now
 
 BUSY_TIMEOUT_SECONDS: Final = 5.0
@@ -67,10 +74,17 @@ class Migrations:
 
         Raises:
             StoreError: The file was written by a newer echoless.
+            LedgerDamaged: A name is no text.
         """
         done: set[str] = set()
         if table_exists(db, "migrations"):
-            done = {name for (name,) in db.execute("SELECT name FROM migrations")}
+            for (name,) in db.execute("SELECT name FROM migrations"):
+                if not isinstance(name, str):
+                    raise LedgerDamaged(
+                        f"The table `migrations` is damaged: {name!r:.40} is no name of a schema "
+                        "step. Copy the file before anything else; nothing was changed."
+                    )
+                done.add(name)
         mine = {name for name in done if name.startswith(f"{self.component}/")}
         unknown = sorted(mine - set(self._steps))
         if unknown:

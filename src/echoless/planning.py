@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from echoless import codec, ledger
 from echoless.actions import (
@@ -20,7 +20,7 @@ from echoless.actions import (
     action_to_json,
     counted,
 )
-from echoless.errors import EcholessError, PlanUnreadable, UsageError
+from echoless.errors import BadRecord, PlanUnreadable, UsageError
 from echoless.groups import Group, Membership
 from echoless.merging import merged
 from echoless.model import (
@@ -310,7 +310,7 @@ def read_plan(path: Path) -> Plan:
         data = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise PlanUnreadable(f"There is no plan file {path}.") from None
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise PlanUnreadable(
             f"{path} is not a plan ({problem}). Make one with --plan."
         ) from problem
@@ -322,9 +322,10 @@ def read_plan(path: Path) -> Plan:
         )
     try:
         plan = plan_from_json(data)
-    except (KeyError, TypeError, AttributeError, EcholessError) as problem:
-        raise PlanUnreadable(f"{path} is damaged ({problem!r}). Make a new plan.") from problem
-    if plan.digest != data.get("digest"):
+        found = plan.digest
+    except (BadRecord, ValueError, RecursionError) as problem:
+        raise PlanUnreadable(f"{path} is damaged ({problem}). Make a new plan.") from problem
+    if found != data.get("digest"):
         raise PlanUnreadable(
             f"{path} was edited: its digest no longer fits. Plans are not edited by hand; use "
             "`echoless dedup --interactive` to choose group by group."
@@ -333,14 +334,20 @@ def read_plan(path: Path) -> Plan:
 
 
 def plan_from_json(data: JsonObject) -> Plan:
-    """A plan from what `Plan.to_json` gave; the digest is not checked."""
-    actions = cast("Sequence[JsonObject]", data["actions"])
+    """A plan from what `Plan.to_json` gave; the digest is not checked.
+
+    Raises:
+        BadRecord: A part is missing or has the wrong form; the message names it.
+    """
+    actions = data.get("actions")
+    if isinstance(actions, str) or not isinstance(actions, Sequence):
+        raise BadRecord("'actions' must be a list")
     return Plan(
-        id=str(data["id"]),
-        store=str(data["store"]),
-        url=str(data["url"]),
-        profile=str(data["profile"]),
-        settings=str(data["settings"]),
-        created_at=str(data["created_at"]),
+        id=codec.read_text(data, "id"),
+        store=codec.read_text(data, "store"),
+        url=codec.read_text(data, "url"),
+        profile=codec.read_text(data, "profile"),
+        settings=codec.read_text(data, "settings"),
+        created_at=codec.read_text(data, "created_at"),
         actions=tuple(action_from_json(a) for a in actions),
     )

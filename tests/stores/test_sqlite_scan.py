@@ -135,7 +135,7 @@ def test_a_file_whose_vectors_have_no_row_ids_is_read_and_written_like_any(tmp_p
         db.execute(f"{made[0][0]} WITHOUT ROWID")
         db.execute("INSERT INTO vectors SELECT * FROM newer")
         db.execute("DROP TABLE newer")
-        for (trigger,) in made[2:]:
+        for (trigger,) in made[1:]:
             db.execute(trigger)
         db.commit()
     with SqliteStore.open(str(path)) as store:

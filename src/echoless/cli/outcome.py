@@ -55,14 +55,14 @@ def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> st
     hidden = counts["mark"] + counts["merge"]
     if not hidden or isinstance(store, HidesMarked) or own:
         return None
-    whose = f"the program that {store.url} belongs to, and any other that reads it,"
+    others = f"other programs that read {store.url} go on seeing them"
     if not run:
         return (
-            f"Marks hide memories from echoless alone: {whose} goes on seeing them. --action "
-            "delete takes them out of the store; `echoless undo` brings them back from there too."
+            f"Marks hide memories from echoless alone: {others}. --action delete takes them out of "
+            "the store; `echoless undo` brings them back from there too."
         )
     return (
-        f"They are hidden from echoless alone: {whose} goes on seeing them. To take them out of "
+        f"They are hidden from echoless alone: {others}. To take them out of "
         f"the store: `{_undoing(store.url, run)}`, and then again with --action delete."
     )
 
