@@ -10,6 +10,7 @@ from echoless import check, history, open_store, undo
 from echoless.errors import EcholessError
 from echoless.stores.base import Store
 from echoless.testing.stores import state
+from echoless.undoing import STANDING
 
 _INTERNAL = ("This should not happen", "Traceback (most recent call last)")
 
@@ -92,7 +93,7 @@ def _undone(world: World, store: Store) -> str | None:
     for run in reversed(history(store.ledger)):
         if run.status == "purged":
             purged = True
-        if run.status == "done":
+        if run.status in STANDING:
             undo(store, run.id)
     left = state(store)
     allowed: tuple[Picture, ...] = (world.before, *world.also, *(world.purged if purged else ()))

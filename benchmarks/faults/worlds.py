@@ -76,7 +76,13 @@ KINDS: Final = {
     for kind in (
         Kind("sqlite", "memories.db"),
         Kind("jsonl", "memories.jsonl"),
-        Kind("recall", "recall.db", "breadcrumbs#{}".format, _recall, without=("remember",)),
+        Kind(
+            "recall",
+            "recall.db",
+            "breadcrumbs#{}".format,
+            _recall,
+            without=("remember", "import into"),  # it gives rows their ids and times itself
+        ),
         Kind("llm-memory", "llm_memory.db", dressed=_llm_memory, without=("remember",)),
         Kind("chroma", "chroma#notes", dressed=_chroma, large=False, without=("remember",)),
         Kind("lancedb", "db#memories", large=False),
@@ -85,6 +91,7 @@ KINDS: Final = {
             "project",
             dressed=lambda m: Memory(id=m.id, content=m.content, type="Learning", tags=m.tags),
             large=False,
+            without=("import into",),  # the library gives each note a new id
         ),
     )
 }

@@ -18,7 +18,7 @@ from echoless.codec import memory_to_json
 from echoless.errors import EcholessError
 from echoless.model import canonical
 from echoless.stores.base import Store
-from echoless.undoing import history, undo
+from echoless.undoing import STANDING, history, undo
 
 _STAMPED: Final = ("created_at", "updated_at", "last_accessed")
 _STORES: Final = frozenset({".db", ".jsonl"})
@@ -176,7 +176,7 @@ def _back(world: World) -> tuple[Holding | str, frozenset[str]]:
     try:
         with open_store(world.kind.store) as store:
             purged = {run.id for run in history(store.ledger) if run.status == "purged"}
-            for run in reversed([r.id for r in history(store.ledger) if r.status == "done"]):
+            for run in reversed([r.id for r in history(store.ledger) if r.status in STANDING]):
                 undo(store, run)
             return held(store, world), frozenset(purged)
     except EcholessError as problem:

@@ -108,9 +108,15 @@ class Migrations:
             raise
 
     def apply(self, database: Database) -> None:
-        """Apply what is pending; each step and its record in one transaction."""
+        """Apply what is pending; each step and its record in one transaction.
+
+        Raises:
+            StoreError: As `pending`, or the file cannot be read or written.
+        """
         db = database.connection
-        for name in self.pending(db):
+        with database.speaking():
+            pending = self.pending(db)
+        for name in pending:
             with database.transaction():
                 db.execute(
                     "CREATE TABLE IF NOT EXISTS migrations"

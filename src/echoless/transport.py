@@ -16,7 +16,7 @@ from echoless.core import drafts
 from echoless.database import BUSY_TIMEOUT_SECONDS
 from echoless.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.model import JsonObject, Memory, fingerprint
-from echoless.stores.base import Store, Transaction, together, together_with_ledger
+from echoless.stores.base import Exclusive, Store, Transaction, together, together_with_ledger
 from echoless.stores.files import speaking_of, write_new
 from echoless.stores.registry import locate, open_store
 from echoless.text import is_blank, unreadable
@@ -264,8 +264,10 @@ def _one_state(store: Store) -> AbstractContextManager[None]:
 
 @contextmanager
 def _as_it_is_now(store: Store) -> Iterator[Store]:
-    """The store opened again, so that a file is read again; itself where it sees one state."""
-    if _holds_ledger(store) or store.url.partition("://")[0] not in plugins.names("stores"):
+    """The store opened again, so that a file is read again; itself where nobody can change it."""
+    alone = isinstance(store, Exclusive) and store.exclusive
+    known = store.url.partition("://")[0] in plugins.names("stores")
+    if alone or _holds_ledger(store) or not known:
         yield store
         return
     with open_store(store.url) as again:

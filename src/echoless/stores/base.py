@@ -435,6 +435,16 @@ class Unfinished(Protocol):
 
 
 @runtime_checkable
+class Exclusive(Protocol):
+    """No one else can open the store as long as it is open: it stays what it is."""
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether that is so; a second opening, in the same process too, is refused then."""
+        ...
+
+
+@runtime_checkable
 class Unrestored(Protocol):
     """An undo puts records back, but not all that the program behind the store knew of them."""
 

