@@ -30,10 +30,11 @@ _PART: Final = re.compile(r"[-_/.:@=+]+")
 _SIGNS: Final = frozenset("!#$%^&*+=?@~")
 _LEAST: Final = 6
 _LEAST_TOKEN: Final = 8
-_RANDOM: Final = 12
-"""Letters from which on their cases can tell a made-up value: one of 62 signs has a digit in most
-of its places before."""
-_CHANGES: Final = 0.3
+_RANDOM: Final = 20
+_RANDOM_WITH_DIGIT: Final = 10
+"""Letters from which on their cases tell a made-up value; so many drawn of 62 signs have a digit
+nearly always, so without one there have to be more."""
+_CHANGES: Final = 0.35
 """Changes of case per letter: a half in random letters, a tenth in camelCase."""
 
 
@@ -58,7 +59,9 @@ def looks_made_up(value: str, *, password: bool) -> bool:
     digits = any(c.isdigit() for c in value)
     if password and letters and (digits or not _SIGNS.isdisjoint(value)):
         return True
-    return _changes_case(value) or (letters and digits and _is_mixed(value))
+    return _changes_case(value, _RANDOM_WITH_DIGIT if digits else _RANDOM) or (
+        letters and digits and _is_mixed(value)
+    )
 
 
 def _is_long(value: str) -> bool:
@@ -89,9 +92,9 @@ def _is_mixed(value: str) -> bool:
 _WORD_NUMBER: Final = re.compile(r"[^\W\d_]+\d{1,2}|\d{1,2}[^\W\d_]+|[A-Za-z]?\d+")
 
 
-def _changes_case(value: str) -> bool:
+def _changes_case(value: str, least: int) -> bool:
     letters = [c for c in value if c.isalpha()]
-    if len(letters) < _RANDOM:
+    if len(letters) < least:
         return False
     changes = sum(a.isupper() != b.isupper() for a, b in pairwise(letters))
     return changes >= _CHANGES * len(letters)

@@ -113,10 +113,12 @@ _KEYWORD: Final = (
 )
 _ASSIGN: Final = r"(?:=>|:=|==?|:|：)"
 _QUOTED: Final = r"[\"'`*\\]{0,4}"
-_LONGEST_LOOK: Final = 160
+_LONGEST_LOOK: Final = 96
 """Characters of a value whose shape is looked at; what goes on beyond is part of it."""
-_REST: Final = re.compile(r"[^\s\"'`,;<>(){}\[\]|…]*+")
-_VALUE: Final = rf"(?P<value>[^\s\"'`,;<>(){{}}\[\]|…]{{4,{_LONGEST_LOOK}}})"
+_OTHER: Final = "\\s\"'`,;<>(){}\\[\\]|…\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff0c\uff1b"
+"""What ends a value; scripts without spaces too, whose words would else be part of it."""
+_REST: Final = re.compile(f"[^{_OTHER}]*+")
+_VALUE: Final = rf"(?P<value>[^{_OTHER}]{{4,{_LONGEST_LOOK}}})"
 _ASSIGNED: Final = re.compile(
     rf"(?:(?P<password>{_SPEAKS}|(?<![a-z])pass(?=\s?[=:])|(?<![a-z])pw(?=\s?[=:]))|"
     rf"(?P<keyword>{_KEYWORD})(?![a-z]))"
@@ -128,7 +130,8 @@ _SAID: Final = re.compile(
     rf"(?:(?P<password>{_SPEAKS})|(?P<keyword>{_KEYWORD})(?![a-z]))"
     r"(?:[ \t][^\s.:;=]{1,24}){0,5}?(?:[ \t]{1,2}|(?=[はを是为]))"
     r"(?:is now|is|was|are|to|set to|changed to|ist|lautet|war|est|es|は|を|是|为)"
-    r"[ \t]{0,2}[`'\"*]{0,3}" + _VALUE,
+    r"[ \t]{0,2}(?!(?:now|still|changed|set|reset|updated|rotated|not|kept)\b)[`'\"*]{0,3}"
+    + _VALUE,
     re.IGNORECASE,
 )
 """`the password of the NAS is ...`."""
