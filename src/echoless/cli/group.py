@@ -161,7 +161,7 @@ def _failed(problem: BaseException, state: State) -> int:
         The exit code.
     """
     if state.debug and not isinstance(problem, SystemExit):
-        traceback.print_exception(problem)
+        click.echo(_safe("".join(traceback.format_exception(problem))), err=True, nl=False)
     match problem:
         case SystemExit(code=code):
             return code if isinstance(code, int) else 1
