@@ -20,6 +20,7 @@ from echoless.actions import (
     action_to_json,
     counted,
 )
+from echoless.core.secrets import uncut
 from echoless.errors import BadRecord, PlanUnreadable, UsageError
 from echoless.groups import Group, Membership
 from echoless.merging import merged
@@ -282,7 +283,7 @@ def gains(
 
 def _preview(text: str) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= _PREVIEW else flat[: _PREVIEW - 1] + "…"
+    return flat if len(flat) <= _PREVIEW else flat[: uncut(flat, _PREVIEW - 1)] + "…"
 
 
 def write_plan(plan: Plan, path: Path) -> None:

@@ -13,8 +13,10 @@ from typing import Final
 
 from echoless import codec, plugins
 from echoless.core import drafts
+from echoless.core.masking import OUTPUT
 from echoless.database import BUSY_TIMEOUT_SECONDS
 from echoless.errors import BadRecord, DuplicateId, StoreError, UsageError
+from echoless.masked import learn
 from echoless.model import JsonObject, Memory, fingerprint
 from echoless.stores.base import Exclusive, Store, Transaction, together, together_with_ledger
 from echoless.stores.files import speaking_of, write_new
@@ -362,30 +364,37 @@ def _refuse_a_run_under_way(store: Store, lineage: Sequence[tuple[str, JsonObjec
 
 
 def markdown(store: Store) -> str:
-    """All memories as one Markdown page, by namespace; hidden ones say what they stand behind."""
+    """All memories as one Markdown page, by namespace; hidden ones say what they stand behind.
+
+    A page is read, not imported: secrets are masked in it, unless they are shown everywhere.
+    """
     marks = store.ledger.marks()
     by_namespace: dict[str, list[Memory]] = {}
     for memory in store.scan():
         by_namespace.setdefault(memory.namespace, []).append(memory)
+    events = list(store.ledger.events())
+    for run in {event.run for event in events} if not OUTPUT.shown else ():
+        learn(image.memory for image in store.ledger.images(run))
+    learn(memory for each in by_namespace.values() for memory in each)
     lines = ["# Memories", "", f"Exported {now()} from {store.url}.", ""]
     for namespace in sorted(by_namespace):
         lines += [f"## {namespace or '(no namespace)'}", ""]
         for memory in by_namespace[namespace]:
             mark = marks.get(memory.id)
             lines += _markdown_entry(memory, mark.survivor if mark else None)
-    events = [f"- {e.at} {e.kind} {e.run} {codec.json_text(e.data)}" for e in store.ledger.events()]
-    if events:
-        lines += ["## Lineage", "", *events, ""]
+    told = [f"- {e.at} {e.kind} {e.run} {codec.json_text(OUTPUT.json(e.data))}" for e in events]
+    if told:
+        lines += ["## Lineage", "", *told, ""]
     return "\n".join(lines)
 
 
 def _markdown_entry(memory: Memory, survivor: str | None) -> list[str]:
     facts = [memory.type, memory.provenance.value, memory.created_at or "", *memory.tags]
-    record = json.dumps(codec.memory_to_json(memory)).replace("--", "-\\u002d")
+    record = json.dumps(OUTPUT.json(codec.memory_to_json(memory))).replace("--", "-\\u002d")
     return [
         f"### {memory.id}" + (f" (duplicate of {survivor})" if survivor else ""),
         "",
-        *(f"> {line}" for line in memory.content.split("\n")),
+        *(f"> {line}" for line in OUTPUT.text(memory.content).split("\n")),
         "",
         " · ".join(fact for fact in facts if fact),
         "",

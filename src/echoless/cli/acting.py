@@ -13,13 +13,24 @@ import click
 from echoless.applying import apply
 from echoless.checking import Health, check, stopped
 from echoless.cli import render
-from echoless.cli.document import Block, Heading, Table, count, names, number, say, strong
+from echoless.cli.document import (
+    Block,
+    Heading,
+    Table,
+    count,
+    names,
+    number,
+    quoted,
+    say,
+    strong,
+)
 from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
 from echoless.cli.progress import Bar
 from echoless.database import take_back
 from echoless.errors import EcholessError, InputError, StoreUnfinished, UsageError
 from echoless.ledger import Event
+from echoless.masked import learn_run
 from echoless.model import Json
 from echoless.planning import read_plan
 from echoless.recovery import ADD
@@ -122,6 +133,8 @@ def history_command(*, store: str, run: str | None, every: bool, as_json: bool) 
         runs = history(opened.ledger)
         chosen = None if run is None else _one_of(runs, run, store)
         events = [] if chosen is None else list(opened.ledger.events(chosen.id))
+        if chosen is not None:
+            learn_run(opened, chosen.id, [_event_json(event) for event in events])
     if as_json:
         listed = [_run_json(r) for r in runs]
         render.show_json(
@@ -214,10 +227,10 @@ def _event_blocks(event: Event) -> Iterator[Block]:
             yield say(strong(what), f"  ({data['why']})")
             for member in cast("list[Mapping[str, Json]]", data["members"]):
                 facts = (member["id"], member["verdict"] or "by a chain", member["similarity"])
-                yield say("  ".join(map(str, facts)), f"  {member['evidence']}", level=1)
+                yield say("  ".join(map(str, facts)), quoted(f"  {member['evidence']}"), level=1)
             for each in cast("list[Mapping[str, Json]]", data["conflicts"]):
                 lost = f"{each['key']}: kept {each['kept']!r}, {each['id']} had {each['lost']!r}"
-                yield say(lost, level=1)
+                yield say(quoted(lost), level=1)
         case "action_refused":
             ids = ", ".join(cast("list[str]", data["ids"]))
             yield say(strong("refused"), f"  {ids}: {data['reason']}")

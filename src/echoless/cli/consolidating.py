@@ -11,7 +11,7 @@ import click
 
 from echoless.applying import Run, apply
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, count, say, strong
+from echoless.cli.document import Block, Gap, count, quoted, say, strong
 from echoless.cli.offers import consolidation_blocks
 from echoless.cli.options import (
     command_line,
@@ -289,7 +289,9 @@ def _refused_blocks(made: Condensed) -> Iterator[Block]:
             f"{len(made.refused)} refused."
         )
     for each in made.refused:
-        yield say(strong("stays as it is"), f"  {', '.join(each.ids)}: {each.reason}", level=1)
+        yield say(
+            strong("stays as it is"), f"  {', '.join(each.ids)}: {quoted(each.reason)}", level=1
+        )
 
 
 # ------------------------------------------------------------------ one pair

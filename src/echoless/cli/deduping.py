@@ -35,6 +35,7 @@ from echoless.cli.review import review_findings
 from echoless.cli.shown_groups import plan_blocks
 from echoless.errors import UsageError
 from echoless.findings import Findings
+from echoless.masked import learn
 from echoless.model import Json
 from echoless.pipeline import find, plan
 from echoless.planning import Plan, write_plan
@@ -116,6 +117,7 @@ def dedup_command(
         run = _write(opened, store, made, plan_file, now=now, quiet=as_json)
         notes = _notes(opened, store, findings, made, run)
     if as_json:
+        learn(findings.memories[id_] for id_ in _named(findings))
         told = _json(findings, made, plan_file, run, store)
         render.show_json({**told, "notes": [*findings.tally.notes, *notes]})
     else:
@@ -168,6 +170,13 @@ def _notes(opened: Store, store: str, findings: Findings, made: Plan, run: Run |
     )
     told = (elsewhere, hidden_already(opened, store, findings))
     return [sentence for sentence in told if sentence]
+
+
+def _named(findings: Findings) -> set[str]:
+    """Memories whose words reasons quote."""
+    groups = {each.id for group in findings.groups for each in group.members}
+    pairs = {id_ for each in findings.held for id_ in (each.a, each.b)}
+    return groups.union(pairs, (group.survivor for group in findings.groups))
 
 
 def _json(

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from echoless.core.masking import OUTPUT
+from echoless.core.secrets import uncut
+
 Style: TypeAlias = Literal["", "strong", "dim", "old", "new", "good", "bad"]
 
 PREVIEW: Final = 400
@@ -82,9 +85,16 @@ def dim(text: str) -> Span:
 
 
 def flat(text: str, limit: int = PREVIEW) -> str:
-    """A memory's text on one line, cut at `limit` characters."""
+    """A memory's text on one line, secrets masked, cut at `limit` characters."""
     joined = " ".join(text.split())
-    return joined if len(joined) <= limit else joined[: limit - 1] + "…"
+    if len(joined) <= limit:
+        return OUTPUT.text(joined)
+    return OUTPUT.text(joined[: uncut(joined, limit - 1)]) + "…"
+
+
+def quoted(text: str) -> str:
+    """A reason that quotes words of memories; those of their secrets are masked."""
+    return OUTPUT.reason(text)
 
 
 def number(value: int) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, count, dim, flat, say, strong
+from echoless.cli.document import Block, Gap, Heading, count, dim, flat, quoted, say, strong
 from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
 from echoless.errors import InputError
 from echoless.explaining import Explanation, explain_memories, explanation_json
+from echoless.masked import learn
 from echoless.model import Memory, Subsumes, Update, merges, verdict_name
 from echoless.settings import Choices, layered, resolve
 from echoless.stores import open_store
@@ -48,8 +48,9 @@ def explain_command(
     if store is not None:
         pair = _of_store(store, a, b)
     told = explain_memories(*pair, settings=settings, tally=tally)
+    learn(pair)
     if as_json:
-        click.echo(json.dumps(explanation_json(told), indent=2))
+        render.show_json(explanation_json(told))
     else:
         render.show(_blocks(pair, told))
     for sentence in tally.notes:
@@ -70,7 +71,7 @@ def _of_store(url: str, a: str, b: str) -> tuple[Memory, Memory]:
 def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
     merge = ", would be merged" if merges(told.verdict) else ""
     yield say(strong(f"{verdict_name(told.verdict)}{_side(told)}{merge}"))
-    yield say(dim(told.verdict.evidence.line()), level=1)
+    yield say(dim(quoted(told.verdict.evidence.line())), level=1)
     yield say("a: ", flat(pair[0].content, 400), level=1)
     yield say("b: ", flat(pair[1].content, 400), level=1)
     yield Gap()
@@ -81,7 +82,7 @@ def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
         yield Heading("What forbids a merge")
         for rule, difference in told.against:
             left, right = " ".join(difference.a) or "-", " ".join(difference.b) or "-"
-            yield say(f"{rule} ({difference.kind.value}): {left} | {right}", level=1)
+            yield say(quoted(f"{rule} ({difference.kind.value}): {left} | {right}"), level=1)
         yield Gap()
     if told.score is not None:
         cosine = f"cosine {told.similarity or 0.0:.2f}, merged from {told.cosine:.2f}"
@@ -92,20 +93,19 @@ def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
         yield Gap()
     yield Heading("What would change it")
     for sentence in told.would_change:
-        yield say(sentence, level=1)
+        yield say(quoted(sentence), level=1)
 
 
 def _alignment(told: Explanation) -> Iterator[Block]:
     plain = [m for m in told.matched if m.a == m.b]
-    yield say(
-        f"{count(len(plain), 'word')} the same: {' '.join(m.a for m in plain) or '-'}", level=1
-    )
+    same = f"{count(len(plain), 'word')} the same: {' '.join(m.a for m in plain) or '-'}"
+    yield say(quoted(same), level=1)
     for match in told.matched:
         if match.a != match.b:
             how = "" if match.similarity is None else f"  (meaning, {match.similarity:.2f})"
-            yield say(f"{match.a} = {match.b}{how}", level=1)
-    yield say(f"only in a: {' '.join(told.only_a) or '-'}", level=1)
-    yield say(f"only in b: {' '.join(told.only_b) or '-'}", level=1)
+            yield say(quoted(f"{match.a} = {match.b}{how}"), level=1)
+    yield say(quoted(f"only in a: {' '.join(told.only_a) or '-'}"), level=1)
+    yield say(quoted(f"only in b: {' '.join(told.only_b) or '-'}"), level=1)
 
 
 def _side(told: Explanation) -> str:

@@ -11,18 +11,25 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 import click
 
 from echoless.cli.options import State
 from echoless.core.destination import LOG
 from echoless.core.failures import DISK, of_system
+from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
 from echoless.core.visible import visible
 from echoless.errors import INTERRUPTED, EcholessError, UsageError
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
 """Module and short help by command, by title of the family."""
+
+
+SAYS_NO_TEXT: Final = frozenset(
+    {"trust", "stores", "detectors", "encoders", "profiles", "completion", "demo"}
+)
+"""Commands that print nothing of a memory."""
 
 
 class LazyGroup(click.Group):
@@ -46,6 +53,8 @@ class LazyGroup(click.Group):
                 loaded = getattr(importlib.import_module(f"echoless.cli.{module}"), attribute)
                 assert isinstance(loaded, click.Command)
                 loaded.short_help = short
+                if cmd_name not in SAYS_NO_TEXT:
+                    _let_show_secrets(loaded)
                 return loaded
         return None
 
@@ -68,6 +77,7 @@ class LazyGroup(click.Group):
         Every error raised on purpose becomes one line on standard error and its exit code.
         """
         _forgive_encodings()
+        OUTPUT.begin()
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         state = State()
@@ -79,7 +89,40 @@ class LazyGroup(click.Group):
             code = result if isinstance(result, int) else 0
         except BaseException as problem:  # noqa: BLE001 - the outermost edge
             code = _failed(problem, state)
+        if OUTPUT.count:
+            click.echo(notice(OUTPUT.count), err=True)
         sys.exit(code)
+
+
+def _let_show_secrets(command: click.Command) -> None:
+    """Give a command, or each of a group, the option that shows secrets."""
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            _let_show_secrets(each)
+    elif not any(OPTION in each.opts for each in command.params):
+        command.params.append(_show_secrets())
+
+
+def _show_secrets() -> click.Option:
+    def shown(_ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            OUTPUT.begin(shown=True)
+
+    return click.Option(
+        (OPTION,),
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=shown,
+        envvar=VARIABLE,
+        show_envvar=True,
+        help="Print passwords, tokens and keys as they are; they are masked otherwise.",
+    )
+
+
+def _safe(text: str) -> str:
+    """A message that repeats no secret and hides nothing."""
+    return visible(OUTPUT.reason(text))
 
 
 class _Destinations(logging.Handler):
@@ -94,7 +137,7 @@ class _Destinations(logging.Handler):
         sentence = record.getMessage()
         if sentence not in self._said:
             self._said.add(sentence)
-            click.echo(visible(sentence), err=True)
+            click.echo(_safe(sentence), err=True)
 
 
 @contextmanager
@@ -118,17 +161,17 @@ def _failed(problem: BaseException, state: State) -> int:
         The exit code.
     """
     if state.debug and not isinstance(problem, SystemExit):
-        traceback.print_exception(problem)
+        click.echo(_safe("".join(traceback.format_exception(problem))), err=True, nl=False)
     match problem:
         case SystemExit(code=code):
             return code if isinstance(code, int) else 1
         case EcholessError():
-            click.echo(visible(f"Error: {problem}"), err=True)
+            click.echo(_safe(f"Error: {problem}"), err=True)
             return problem.exit_code
         case click.ClickException():
             said = io.StringIO()
             problem.show(file=said)
-            click.echo(visible(said.getvalue()), err=True, nl=False)
+            click.echo(_safe(said.getvalue()), err=True, nl=False)
             return problem.exit_code
         case click.Abort() | KeyboardInterrupt():
             click.echo(_interrupted(state), err=True)
@@ -139,18 +182,18 @@ def _failed(problem: BaseException, state: State) -> int:
         case OSError(errno=errno.ENAMETOOLONG):
             name = str(problem.filename)
             click.echo(
-                visible(f"Error: The path {name[:40]}... has {len(name):,} characters, or a part ")
+                _safe(f"Error: The path {name[:40]}... has {len(name):,} characters, or a part ")
                 + "longer than this system takes. Give a shorter one.",
                 err=True,
             )
             return UsageError.exit_code
         case OSError(errno=number) if number in DISK:
             error = of_system(problem)
-            click.echo(visible(f"Error: {error}"), err=True)
+            click.echo(_safe(f"Error: {error}"), err=True)
             return error.exit_code
         case _:
             click.echo(
-                visible(f"Error: {type(problem).__name__}: {problem}. This should not happen; ")
+                _safe(f"Error: {type(problem).__name__}: {problem}. This should not happen; ")
                 + "`echoless --debug ...` shows where it did.",
                 err=True,
             )

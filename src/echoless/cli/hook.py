@@ -144,7 +144,7 @@ def hook_command(
             for line, outcome in take_in(guard, entries, details, batch=batch):
                 told = {"line": line, **outcome.to_json()}
                 outcomes[str(told["answer"])] += 1
-                click.echo(json.dumps(told))
+                click.echo(render.json_line(told))
     render.note(json.dumps(outcomes) if as_json else summary(outcomes))
     return InputError.exit_code if outcomes["failed"] else 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import BinaryIO, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, count, dim, flat, say, strong
+from echoless.cli.document import Block, Gap, count, dim, flat, quoted, say, strong
 from echoless.cli.options import (
     asking_options,
     count_option,
@@ -25,6 +24,7 @@ from echoless.cli.options import (
 )
 from echoless.errors import InputError
 from echoless.judging import BATCH, Ruling, judge_pairs, read_questions
+from echoless.masked import learn
 from echoless.model import verdict_name
 from echoless.profiles import PROFILES
 from echoless.settings import Choices, layered, resolve
@@ -101,7 +101,8 @@ def judge_command(
         rulings = judge_pairs(asked, resolve(layered(choices)), tally=tally, batch=batch)
         if as_json:
             for ruling in rulings:
-                click.echo(json.dumps(ruling.to_json()))
+                learn((ruling.question.a, ruling.question.b))
+                click.echo(render.json_line(ruling.to_json()))
         else:
             _show(rulings)
     bad.report()
@@ -165,11 +166,12 @@ def _show(rulings: Iterator[Ruling]) -> None:
 
 def _blocks(ruling: Ruling) -> Iterator[Block]:
     question = ruling.question
+    learn((question.a, question.b))
     side = f" ({_sides(ruling)})" if _sides(ruling) else ""
     merge = ", would be merged" if ruling.merge else ""
     name = verdict_name(ruling.verdict)
     yield say(strong(flat(question.id, _TEXT)), f"  {name}{side}  {ruling.similarity:.3f}{merge}")
-    yield say(dim(ruling.evidence), level=1)
+    yield say(dim(quoted(ruling.evidence)), level=1)
     yield say("a: ", flat(question.a.content, _TEXT), level=1)
     yield say("b: ", flat(question.b.content, _TEXT), level=1)
     yield Gap()

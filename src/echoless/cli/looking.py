@@ -32,6 +32,7 @@ from echoless.cli.shown_groups import skipped_blocks
 from echoless.codec import memory_to_json
 from echoless.errors import TOO_MUCH_REPETITION, InputError
 from echoless.ledger import Event, Ledger
+from echoless.masked import learn_told
 from echoless.model import Json, Memory
 from echoless.pipeline import find
 from echoless.searching import MODES, Answer, Hit, Mode, search, similar
@@ -93,13 +94,15 @@ def audit_command(
     with open_store(store) as opened:
         with Bar(quiet=as_json) as bar:
             report, second = _audited(opened, settings_for(opened, choices), choices, bar)
+        told = report_json(report) if as_json else {}
+        learn_told(opened, told)
         shown = (
             [] if as_json else audit_blocks(opened, report, top=top, members=members, pairs=pairs)
         )
     over = limit is not None and report.ratio > limit
     if as_json:
         look = second.to_json() if second else None
-        render.show_json({**report_json(report), "second_look": look})
+        render.show_json({**told, "second_look": look})
     else:
         _print(iter([*shown, *second_look_blocks(second)]), markdown=markdown)
         if over:

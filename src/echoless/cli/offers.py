@@ -15,12 +15,14 @@ from echoless.cli.document import (
     dim,
     flat,
     number,
+    quoted,
     say,
     strong,
 )
 from echoless.cli.options import command_line
 from echoless.cli.shown_groups import skipped_blocks
 from echoless.consolidating import Advice, Consolidation, Offer
+from echoless.masked import learn
 from echoless.model import verdict_name
 
 LEGEND: Final = say(
@@ -68,7 +70,8 @@ def offer_blocks(offer: Offer, *, label: str = "") -> Iterator[Block]:
         strong(f"{a.id} and {b.id}"),
         f"  {verdict_name(offer.verdict)}  {offer.similarity:.3f} {offer.how}",
     )
-    yield say(evidence.line(), level=1)
+    learn((a, b))
+    yield say(quoted(evidence.line()), level=1)
     yield say(strong(a.id), dim(_made(a.created_at)), level=1)
     yield say(flat(a.content), level=2)
     yield say(strong(b.id), dim(_made(b.created_at)), level=1)

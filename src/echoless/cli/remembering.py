@@ -10,7 +10,7 @@ from typing import Final, cast
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, dim, flat, say, strong
+from echoless.cli.document import Block, dim, flat, quoted, say, strong
 from echoless.cli.options import (
     count_option,
     encoder_option,
@@ -22,6 +22,7 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.cli.progress import Bar
+from echoless.core.masking import OUTPUT
 from echoless.errors import NEEDS_REVIEW, InputError, UsageError
 from echoless.profiles import PROFILES
 from echoless.remembering import (
@@ -150,6 +151,7 @@ def remember_command(
         )
         with guard, writing(store):
             answer = guard.remember(said, **as_details(details))
+    OUTPUT.learn((said,))
     if as_json:
         render.show_json(answer.to_json())
     else:
@@ -198,14 +200,14 @@ def answer_blocks(answer: Remembered) -> Iterator[Block]:
             state = "hidden behind it" if hidden else "still visible"
             yield say(strong(f"Stored as {new}; it updates {old}, {state}."), _run(run))
             for change in answer.changed:
-                yield say(change, level=1)
+                yield say(quoted(change), level=1)
             yield from _matches("The older memory:", (answer.match,))
         case NeedsReview(why=why):
             yield say(strong("Not stored. "), why)
             yield from _matches("It may repeat:", answer.candidates)
     yield say(dim(answer.override))
     for note in answer.notes:
-        yield say(dim(note))
+        yield say(dim(quoted(note)))
 
 
 def _known(answer: AlreadyKnown) -> Iterator[Block]:
@@ -227,5 +229,7 @@ def _matches(title: str, matches: Sequence[Match]) -> Iterator[Block]:
     if title and matches:
         yield say(title)
     for match in matches:
-        yield say(f"{match.id}  {match.similarity:.2f} by {match.how}  {match.evidence}", level=1)
+        OUTPUT.learn((match.text,))
+        told = f"{match.id}  {match.similarity:.2f} by {match.how}  {quoted(match.evidence)}"
+        yield say(told, level=1)
         yield say(dim(flat(match.text, _TEXT)), level=2)

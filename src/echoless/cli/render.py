@@ -24,6 +24,7 @@ from echoless.cli.document import (
     Style,
     Table,
 )
+from echoless.core.masking import OUTPUT
 from echoless.core.visible import visible
 from echoless.model import Json
 
@@ -63,13 +64,27 @@ def print_lines(lines: Iterable[str]) -> None:
 def show_json(value: Json) -> None:
     """Print one JSON document, in ASCII so that no encoding can spoil it.
 
-    JSON has no form for infinity and NaN, which a record may hold: they are written as texts.
+    JSON has no form for infinity and NaN, which a record may hold: they are written as texts. An
+    object in which secrets are masked tells their number as `masked`.
     """
+    click.echo(json_line(value, indent=2))
+
+
+def json_line(value: Json, *, indent: int | None = None, ascii_only: bool = True) -> str:
+    """JSON in which secrets are masked, and counted where there are any.
+
+    Args:
+        value: What to tell.
+        indent: Columns for each level; one line if None.
+        ascii_only: Escape every other character.
+    """
+    told = OUTPUT.json(value)
+    if isinstance(told, dict) and OUTPUT.count:
+        told = {**told, "masked": OUTPUT.count}
     try:
-        text = json.dumps(value, indent=2, allow_nan=False)
+        return json.dumps(told, indent=indent, allow_nan=False, ensure_ascii=ascii_only)
     except ValueError:
-        text = json.dumps(_finite(value), indent=2)
-    click.echo(text)
+        return json.dumps(_finite(told), indent=indent, ensure_ascii=ascii_only)
 
 
 def _finite(value: Json) -> Json:
@@ -86,7 +101,17 @@ def _finite(value: Json) -> Json:
 
 def note(sentence: str) -> None:
     """One sentence on standard error, beside the output."""
-    click.echo(visible(sentence), err=True)
+    click.echo(reason(sentence), err=True)
+
+
+def readable(text: str) -> str:
+    """A text for a person: secrets masked, nothing hidden, nothing that steers a terminal."""
+    return visible(OUTPUT.text(text))
+
+
+def reason(text: str) -> str:
+    """As `readable`, for a reason that quotes words of memories."""
+    return visible(OUTPUT.reason(text))
 
 
 def is_terminal() -> bool:
@@ -127,8 +152,8 @@ def plain(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         match block:
             case Heading(text):
-                yield visible(text)
-                yield "=" * _width(visible(text))
+                yield readable(text)
+                yield "=" * _width(readable(text))
             case Paragraph(line, level):
                 text = "".join(_marked(span) for span in line)
                 for part in text.split("\n"):
@@ -143,11 +168,11 @@ def plain(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _marked(span: Span) -> str:
     left, right = _MARKS.get(span.style, ("", ""))
-    return left + visible(span.text) + right
+    return left + readable(span.text) + right
 
 
 def _columns(table: Table) -> Iterator[str]:
-    rows = [tuple(visible(cell) for cell in row) for row in (table.headers, *table.rows)]
+    rows = [tuple(readable(cell) for cell in row) for row in (table.headers, *table.rows)]
     widths = [max(_width(row[at]) for row in rows) for at in range(len(table.headers))]
     for row in rows:
         cells = []
@@ -208,7 +233,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", visible(text).replace("\n", " "))
+    return _SPECIAL.sub(r"\\\1", readable(text).replace("\n", " "))
 
 
 # ------------------------------------------------------------------ terminal
@@ -229,7 +254,7 @@ def _renderable(block: Block, console: Console) -> RenderableType:
 
     match block:
         case Heading(text):
-            return Text(visible(text), style="bold underline")
+            return Text(readable(text), style="bold underline")
         case Paragraph(line, 0):
             return _text(line)
         case Paragraph(line, level):
@@ -245,7 +270,7 @@ def _renderable(block: Block, console: Console) -> RenderableType:
 def _text(line: Line) -> RenderableType:
     from rich.text import Text  # noqa: PLC0415
 
-    return Text.assemble(*((visible(span.text), _RICH[span.style]) for span in line))
+    return Text.assemble(*((readable(span.text), _RICH[span.style]) for span in line))
 
 
 def _rich_table(table: Table) -> RenderableType:
@@ -257,5 +282,5 @@ def _rich_table(table: Table) -> RenderableType:
     for at, header in enumerate(table.headers):
         made.add_column(header, justify="right" if at in table.numbers else "left", overflow="fold")
     for row in table.rows:
-        made.add_row(*(Text(visible(cell)) for cell in row))
+        made.add_row(*(Text(readable(cell)) for cell in row))
     return made

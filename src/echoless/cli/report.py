@@ -17,6 +17,7 @@ from echoless.cli.document import (
     count,
     number,
     percent,
+    quoted,
     say,
     strong,
 )
@@ -28,6 +29,7 @@ from echoless.cli.shown_groups import (
     skipped_blocks,
     text_of,
 )
+from echoless.masked import learn
 from echoless.model import Memory
 from echoless.pages import Share, ToldGroup, ToldPair
 from echoless.planning import gains
@@ -177,11 +179,12 @@ def _apart(
 
 
 def _pair(pair: ToldPair, memories: Mapping[str, Memory]) -> Iterator[Block]:
+    learn((memories.get(pair.a), memories.get(pair.b)))
     yield say(
         strong(pair.a),
         " and ",
         strong(pair.b),
-        f"  {pair.similarity:.3f}  {pair.evidence}",
+        f"  {pair.similarity:.3f}  {quoted(pair.evidence)}",
         level=1,
     )
     yield say(*word_difference(text_of(memories, pair.a), text_of(memories, pair.b)), level=2)

@@ -17,10 +17,12 @@ from echoless.cli.document import (
     flat,
     names,
     number,
+    quoted,
     say,
     strong,
 )
 from echoless.findings import Findings
+from echoless.masked import learn
 from echoless.model import Memory
 from echoless.planning import BY_CHAIN, Plan
 from echoless.tally import Tally
@@ -114,7 +116,8 @@ def member_blocks(
 ) -> Iterator[Block]:
     """One memory behind a survivor: evidence, then the words that differ."""
     similarity = "" if member.similarity is None else f"  {member.similarity:.3f}"
-    verdict, evidence = member.verdict or "by a chain", member.evidence or BY_CHAIN
+    learn((memories.get(survivor), memories.get(member.id)))
+    verdict, evidence = member.verdict or "by a chain", quoted(member.evidence or BY_CHAIN)
     yield say(f"{label}", strong(member.id), f"  {verdict}{similarity}  {evidence}", level=1)
     if _content(memories, survivor) == _content(memories, member.id):
         yield say(dim("the same text"), level=2)
@@ -141,7 +144,7 @@ def skipped_blocks(tally: Tally) -> Iterator[Block]:
     for reason, ids in tally.skipped.items():
         yield say(strong(reason), f": {number(len(ids))} ({names(ids)})", level=1)
     for sentence in tally.notes:
-        yield say(sentence, level=1)
+        yield say(quoted(sentence), level=1)
     yield Gap()
 
 

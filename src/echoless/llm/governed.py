@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from echoless.core.masking import Veil
 from echoless.errors import ModelError, ModelUnavailable
 from echoless.limits import Limits
 from echoless.llm.base import Answer, Model, Passing, Prompt
@@ -64,13 +65,22 @@ class GovernedModel:
     def answer(self, prompt: Prompt) -> Answer:
         """Ask, and where it fails and may not the next time, again.
 
+        Secrets of the prompt are not sent: a mark stands for each, and where the answer has that
+        mark the secret is put back, so that a text written anew loses none.
+
         Raises:
             LimitReached: A limit stands against asking at all.
             ModelUnavailable: No prompt can be answered.
             ModelError: There is no answer to this one: it failed to the last, was cut off, or is
                 empty.
         """
-        prompt = replace(prompt, timeout=self.limits.timeout)
+        veil = Veil()
+        prompt = replace(
+            prompt,
+            instruction=veil.over(prompt.instruction),
+            data=veil.over(prompt.data),
+            timeout=self.limits.timeout,
+        )
         reserved = self._governor.reserve(prompt)
         answer: Answer | None = None
         try:
@@ -81,7 +91,7 @@ class GovernedModel:
             raise ModelError(f"The answer of the model {self.name!r} was cut off. Try again.")
         if not answer.text.strip():
             raise ModelError(f"The model {self.name!r} answered without a text. Try again.")
-        return answer
+        return replace(answer, text=veil.lifted(answer.text))
 
     def _tried(self, prompt: Prompt, reserved: Reserved) -> Answer:
         for attempt in range(self._retries + 1):

@@ -11,6 +11,7 @@ from echoless.audited import audit_store
 from echoless.auditing import report_json
 from echoless.errors import InputError, UsageError
 from echoless.explaining import explain_memories, explanation_json
+from echoless.masked import learn, learn_run, learn_told
 from echoless.mcp.answers import (
     AuditAnswer,
     ConsolidateAnswer,
@@ -194,9 +195,8 @@ class Looking:
             with self._desk.opened() as store:
                 chosen = self._desk.settings(store, Choices(namespace=namespace))
                 told = report_json(audit_store(store, chosen, progress=tell))
-            groups, held = cast("list[Json]", told["groups"]), cast("list[Json]", told["held"])
-            closest = sorted(held, key=lambda pair: -cast("dict[str, float]", pair)["similarity"])
-            shown = {**told, "groups": groups[:top], "held": closest[:pairs]}
+                shown = _closest(told, top, pairs)
+                learn_told(store, shown)
             return cast("AuditAnswer", {k: shown[k] for k in AuditAnswer.__annotations__})
 
         return await in_thread(work, ctx)
@@ -261,6 +261,7 @@ class Looking:
                 if given == "ids":
                     pair = [memory_of(store, id_) for id_ in (a, b)]
             tally = Tally()
+            learn(pair)
             told = explanation_json(explain_memories(*pair, settings=chosen, tally=tally))
             return cast("ExplainAnswer", {**told, "notes": list(tally.notes)})
 
@@ -288,7 +289,8 @@ class Looking:
                     raise InputError(
                         f"There is no run {run!r} here. Call memory_history without run for all."
                     )
-                events = store.ledger.events(run)
+                events = list(store.ledger.events(run))
+                learn_run(store, run, [e.data for e in events])
                 return {
                     "runs": [cast("PastRun", asdict(each)) for each in found],
                     "left_out": 0,
@@ -296,6 +298,13 @@ class Looking:
                 }
 
         return await in_thread(work, ctx)
+
+
+def _closest(told: dict[str, Json], top: int, pairs: int) -> dict[str, Json]:
+    """A report with its largest groups and closest pairs only."""
+    groups, held = cast("list[Json]", told["groups"]), cast("list[Json]", told["held"])
+    closest = sorted(held, key=lambda pair: -cast("dict[str, float]", pair)["similarity"])
+    return {**told, "groups": groups[:top], "held": closest[:pairs]}
 
 
 def _hit(hit: Found) -> Hit:

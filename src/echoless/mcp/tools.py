@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from mcp.server.context import LifespanContextT, RequestT
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import ValidationError
 
+from echoless.core.masking import MARKED, OUTPUT
 from echoless.errors import EcholessError
 from echoless.systems.llm_memory.answers import ToolError as Refusal
 
 __all__ = ["Context", "MemoryTool", "made"]
+
+
+_MASKED: Final = {
+    "type": "integer",
+    "description": "Secrets masked in this answer; missing if none. A server started with "
+    "--show-secrets shows them.",
+}
 
 
 class MemoryTool(Tool):
@@ -40,10 +49,36 @@ class MemoryTool(Tool):
                 f"{self.name} has no parameter {unknown[0]!r}; nothing was done. "
                 f"It has: {', '.join(known)}."
             )
+        hints = self.annotations
+        if not (hints and hints.read_only_hint) and MARKED.search(json.dumps(arguments)):
+            raise ToolError(_HAS_MARK)
         try:
-            return await super().run(arguments, context, convert_result)
+            answer = await super().run(arguments, context, convert_result=False)
         except ToolError as problem:
-            raise _plain(self.name, problem) from problem.__cause__
+            raise _masked(_plain(self.name, problem)) from problem.__cause__
+        OUTPUT.learn(each for each in arguments.values() if isinstance(each, str))
+        OUTPUT.begin(shown=OUTPUT.shown)
+        shown = OUTPUT.json(answer)
+        count = OUTPUT.count
+        if not convert_result:
+            return shown
+        if count and isinstance(shown, dict):
+            shown["masked"] = count
+        told = self.fn_metadata.convert_result(shown)
+        if count and isinstance(told, CallToolResult) and told.structured_content is not None:
+            told.structured_content["masked"] = count
+        return told
+
+
+_HAS_MARK: Final = (
+    "The text has a mark such as [secret 1] in it, which stands for a secret that this server does "
+    "not show. Nothing was stored, as the secret would be lost. Leave that part out; or ask the "
+    "person to start the server with --show-secrets, and use the text itself."
+)
+
+
+def _masked(problem: ToolError) -> ToolError:
+    return type(problem)(OUTPUT.reason(str(problem)))
 
 
 def _plain(name: str, problem: ToolError) -> ToolError:
@@ -104,4 +139,6 @@ def made(
     )
     assert isinstance(tool, MemoryTool)
     tool.parameters["additionalProperties"] = False
+    if tool.output_schema is not None:
+        tool.output_schema.setdefault("properties", {})["masked"] = dict(_MASKED)
     return tool

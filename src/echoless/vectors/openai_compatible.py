@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.masking import without_secrets
 from echoless.core.requests import redirected
 from echoless.errors import EncoderError
 from echoless.vectors.openai_server import RETRIES, TIMEOUT, OpenAIServer
@@ -87,11 +88,10 @@ class OpenAIEncoder:
     def _request(self, client: openai.OpenAI, texts: Sequence[str]) -> NDArray[np.float32]:
         import openai  # noqa: PLC0415
 
+        sent = [without_secrets(text) for text in texts]
         try:
             # "float": not every server knows the SDK's own default, base64
-            answer = client.embeddings.create(
-                model=self._name, input=list(texts), encoding_format="float"
-            )
+            answer = client.embeddings.create(model=self._name, input=sent, encoding_format="float")
         except openai.APIStatusError as problem:
             raise self._refused(problem) from None  # the SDK's error carries the request's headers
         except openai.APIConnectionError as problem:

@@ -24,6 +24,7 @@ from echoless.cli.systems.ego_place import (
 )
 from echoless.cli.systems.ego_saving import remember_command
 from echoless.cli.systems.second import second_look_at
+from echoless.core.masking import OUTPUT
 from echoless.errors import EcholessError
 from echoless.model import Json, Pair
 from echoless.planning import Plan
@@ -129,7 +130,7 @@ def consolidate_command(
     if as_json:
         render.show_json(stats.to_dict())
     else:
-        click.echo(consolidation_text(stats))
+        click.echo(OUTPUT.text(consolidation_text(stats)))
 
 
 def _pairs(store: Store, stats: ConsolidationStats) -> list[Pair]:

@@ -19,6 +19,7 @@ from echoless.cli.systems.ego_place import (
     url_of,
     vector_option,
 )
+from echoless.core.masking import OUTPUT
 from echoless.systems.ego_mcp import remember_text, save_with_auto_link
 
 
@@ -125,4 +126,4 @@ def remember_command(
     if as_json:
         render.show_json(done.to_json())
     else:
-        click.echo(remember_text(done))
+        click.echo(OUTPUT.text(remember_text(done)))

@@ -12,7 +12,6 @@ import click
 from echoless.cli import render
 from echoless.cli.group import Families, LazyGroup
 from echoless.cli.options import examples, writing
-from echoless.core.visible import visible
 from echoless.errors import EcholessError, UsageError
 from echoless.second_look import look_again
 from echoless.settings import Choices, layered
@@ -167,7 +166,7 @@ def _dedup(store: RecallStore, wish: Wish, *, as_json: bool) -> int:
         render.show_json(report_json(found, second, done))
     else:
         for line in lines(found, second, done):
-            click.echo(visible(line))
+            click.echo(render.reason(line))
     for sentence in done.refused if done else ():
         render.note(sentence)
     return 1 if done and done.refused else 0
@@ -230,7 +229,7 @@ def search_command(
             include_duplicates=include_duplicates,
         )
     for line in searching.lines(hits, show_provenance=show_provenance):
-        click.echo(visible(line))
+        click.echo(render.reason(line))
 
 
 @click.command(

@@ -8,9 +8,9 @@ from typing import TextIO
 
 import click
 
+from echoless.cli import render
 from echoless.cli.options import examples, writing
 from echoless.cli.render import show_json
-from echoless.core.visible import visible
 from echoless.errors import EcholessError, InputError, UsageError
 from echoless.model import Json
 from echoless.systems.sliding_context import arguments
@@ -76,11 +76,11 @@ def _turn(stream: TextIO) -> Json:
 
 
 def _say(line: str) -> None:
-    click.echo(visible(line))
+    click.echo(render.reason(line))
 
 
 def _warn(line: str) -> None:
-    click.echo(visible(line), err=True)
+    click.echo(render.reason(line), err=True)
 
 
 sliding_context_command.add_command(

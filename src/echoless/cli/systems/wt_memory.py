@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Final, cast
 
 import click
 
+from echoless.cli import render
 from echoless.cli.options import command_line, examples, writing
 from echoless.cli.progress import Bar
 from echoless.cli.systems.second import second_look_lines
-from echoless.core.visible import visible
+from echoless.core.secrets import uncut
 from echoless.errors import EcholessError, UsageError
 from echoless.model import Json
 from echoless.systems.wt_memory.clusters import Cluster
@@ -137,11 +137,11 @@ def _shared(command: Function) -> Function:
 
 
 def _print(data: Mapping[str, Json]) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False))
+    click.echo(render.json_line(data, ascii_only=False))
 
 
 def _note(text: str) -> None:
-    click.echo(visible(text), err=True)
+    click.echo(render.reason(text), err=True)
 
 
 # ------------------------------------------------------------------ audit
@@ -228,7 +228,7 @@ def _report(work: Work) -> None:
 
 def visible_lines(lines: list[str]) -> str:
     """Lines in which no note can steer the terminal."""
-    return "\n".join(map(visible, lines))
+    return "\n".join(map(render.reason, lines))
 
 
 def _remarks(work: Work) -> list[str]:
@@ -353,7 +353,7 @@ def _shown(cluster: Cluster, number: int, whole: int) -> list[str]:
     lines = ["", f"--- Cluster {number}/{whole} ({len(cluster.members)} entries) ---"]
     for place, note in enumerate(cluster.members, 1):
         importance = 0.5 if note.importance is None else note.importance
-        text = " ".join(note.content[:80].split())
+        text = " ".join(note.content[: uncut(note.content, 80)].split())
         best = " *BEST*" if place == 1 else ""
         facts = f"acc={note.access_count} imp={importance:.2f}"
         lines.append(f"  [{place}] {note.id[:8]}.. | {facts} | {text}{best}")

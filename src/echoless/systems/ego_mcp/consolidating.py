@@ -13,6 +13,7 @@ from datetime import datetime
 from heapq import nsmallest
 from typing import Final
 
+from echoless.core.secrets import uncut
 from echoless.deciding import kept_apart
 from echoless.errors import UsageError
 from echoless.model import Json, Memory
@@ -204,4 +205,5 @@ def _candidate(
 
 
 def _snippet(memory: Memory) -> str:
-    return HIDDEN_TEXT if memory.namespace == PRIVATE else memory.content[:SNIPPET]
+    text = memory.content
+    return HIDDEN_TEXT if memory.namespace == PRIVATE else text[: uncut(text, SNIPPET)]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
+from echoless.core.secrets import uncut
 from echoless.model import Memory
 from echoless.systems.ego_mcp.consolidating import HIDDEN_TEXT, PRIVATE, ConsolidationStats
 from echoless.systems.ego_mcp.saving import Saved
@@ -57,7 +58,7 @@ def _blocked(saved: Saved, now: datetime) -> Iterator[str]:
 
 def _quoted(memory: Memory) -> str:
     text = _shown(memory)
-    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}..."
+    return text if len(text) <= _QUOTED else f"{text[: uncut(text, _QUOTED)]}..."
 
 
 def _saved(saved: Saved, now: datetime) -> Iterator[str]:
@@ -68,7 +69,8 @@ def _saved(saved: Saved, now: datetime) -> Iterator[str]:
         return
     yield "Most related:"
     for each in saved.linked[:_MENTIONS]:
-        text = _shown(each.memory)[:_MENTIONED]
+        text = _shown(each.memory)
+        text = text[: uncut(text, _MENTIONED)]
         similarity = shown_similarity(each.distance)
         yield f"- [{age(each.memory.created_at, now)}] {text} (similarity: {similarity})"
 

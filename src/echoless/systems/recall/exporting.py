@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core import drafts
+from echoless.core.masking import OUTPUT
 from echoless.database import table_exists, translated
 from echoless.errors import StoreError, UsageError
 from echoless.model import Json
@@ -54,7 +55,7 @@ def export(store: RecallStore, form: str) -> Exported:
         case "json":
             text = _json(store.connection, manifest)
         case "markdown":
-            text = "\n".join(_markdown(store.connection, manifest)) + "\n"
+            text = OUTPUT.text("\n".join(_markdown(store.connection, manifest)) + "\n")
         case "sql":
             text = "\n".join(_sql(store.connection, manifest)) + "\n"
         case _:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from echoless.core.masking import OUTPUT
 from echoless.errors import UsageError
 from echoless.llm import Complete
 from echoless.model import Json, JsonObject, Memory
@@ -99,4 +100,4 @@ def _decided(reply: object, shown: Sequence[Memory]) -> TurnDecision:
 
 def to_standard_error(line: str) -> None:
     """Say something where nobody listens."""
-    print(line, file=sys.stderr)
+    print(OUTPUT.reason(line), file=sys.stderr)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from echoless import survivor as survivors
+from echoless.core.secrets import uncut
 from echoless.detect.sequence import ratio
 from echoless.findings import Findings
 from echoless.groups import Group
@@ -45,7 +46,7 @@ class Cluster:
         """One entry of `top_clusters`."""
         return {
             "count": len(self.members),
-            "preview": self.survivor.content[:PREVIEW],
+            "preview": self.survivor.content[: uncut(self.survivor.content, PREVIEW)],
             "survivor_id": self.survivor.id,
             "ids": [m.id for m in self.members],
             "victim_ids": [m.id for m in self.victims],

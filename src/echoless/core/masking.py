@@ -1,0 +1,249 @@
+"""Marks such as `AKIA…[secret 1, 20 characters]` in place of secrets, in all that is printed.
+
+A mark has a number: two secrets have two, and one has the same wherever it stands, so a reader sees
+why two memories are kept apart. A number tells nothing of the secret, where a digest would let a
+short password be guessed. Numbers are given in the order of the output, so that the same command
+prints the same again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets as randomness
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from echoless.core.secrets import Secret, secrets_in
+
+Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
+
+VARIABLE: Final = "ECHOLESS_SHOW_SECRETS"
+OPTION: Final = "--show-secrets"
+
+MARKED: Final = re.compile(r"\[secret \d+(?:, \d+ characters)?\]")
+"""A mark with its number, as it stands in a text."""
+
+_WORDS: Final = re.compile(r"\[secret[^\]\n]{0,40}\]|[^\W_]+")
+_MARK: Final = "[secret"
+_LEAST: Final = 3
+"""Characters of a part of a secret that is hidden in a reason; shorter ones say nothing."""
+_TELLING: Final = 6
+"""Characters of a part with letters and digits that is hidden in any text."""
+_QUOTING: Final = frozenset(
+    {
+        *("evidence", "difference", "differences", "matched", "only_a", "only_b", "against"),
+        *("would_change", "why", "reason", "changed", "conflicts", "held", "note", "notes"),
+        *("says", "advice", "would_hold", "second_look"),
+    }
+)
+"""Keys of JSON under which stand words of texts, out of their sentence."""
+
+
+class Masks:
+    """Numbers of secrets, given as they come. May be used by several threads."""
+
+    def __init__(self, *, shown: bool = False) -> None:
+        """Know no secret.
+
+        Args:
+            shown: Leave every text as it is.
+        """
+        self.shown = shown
+        self._key = randomness.token_bytes(32)
+        self._numbers: dict[bytes, int] = {}
+        self._telling: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self._used: set[int] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def count(self) -> int:
+        """Different secrets that were masked since `begin`."""
+        return len(self._used)
+
+    def begin(self, *, shown: bool | None = None) -> None:
+        """Count from nothing; numbers stay.
+
+        Args:
+            shown: Whether secrets are shown from now on; as the environment says if None.
+        """
+        self._used = set()
+        self.shown = asked_for() if shown is None else shown
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Remember the secrets of texts whose words are quoted later, without their sentence."""
+        if not self.shown:
+            for text in texts:
+                for secret in secrets_in(text):
+                    self._number(text, secret)
+
+    def text(self, text: str) -> str:
+        """A text with marks in place of its secrets."""
+        if self.shown:
+            return text
+        parts, at = [], 0
+        for secret in secrets_in(text):
+            parts += [self._words_out(text[at : secret.start], self._telling)]
+            parts.append(self._mark(text, secret))
+            at = secret.end
+        parts.append(self._words_out(text[at:], self._telling))
+        return "".join(parts)
+
+    def reason(self, text: str) -> str:
+        """As `text`, for a reason that quotes single words: parts of known secrets are hidden."""
+        return text if self.shown else self._words_out(self.text(text), self._words)
+
+    def json(self, value: Json) -> Json:
+        """As `text`, for every text of a JSON value; under some keys as `reason`."""
+        if self.shown:
+            return value
+        self._learn_json(value)
+        return self._json(value, quoting=False)
+
+    def _json(self, value: Json, *, quoting: bool) -> Json:
+        match value:
+            case str():
+                return self.reason(value) if quoting else self.text(value)
+            case Mapping():
+                return {
+                    self.text(key): self._field(key, each, quoting=quoting or key in _QUOTING)
+                    for key, each in value.items()
+                }
+            case list() | tuple():
+                return [self._json(each, quoting=quoting) for each in value]
+            case _:
+                return value
+
+    def _field(self, key: str, value: Json, *, quoting: bool) -> Json:
+        """A value whose key may say that it is a secret: `{"password": "..."}`."""
+        if isinstance(value, str) and (secret := _named(key, value)) is not None:
+            return self._mark(value, secret)
+        return self._json(value, quoting=quoting)
+
+    def _learn_json(self, value: Json) -> None:
+        match value:
+            case str():
+                self.learn((value,))
+            case Mapping():
+                for key, each in value.items():
+                    if isinstance(each, str) and (secret := _named(key, each)) is not None:
+                        self._number(each, secret)
+                    self._learn_json(each)
+            case list() | tuple():
+                for each in value:
+                    self._learn_json(each)
+
+    def _words_out(self, text: str, known: Mapping[str, int]) -> str:
+        if not known or not text:
+            return text
+
+        def hidden(found: re.Match[str]) -> str:
+            number = known.get(found[0].casefold())
+            if number is None:
+                return found[0]
+            self._used.add(number)
+            return f"{_MARK} {number}]"
+
+        return _WORDS.sub(hidden, text)
+
+    def _mark(self, text: str, secret: Secret) -> str:
+        number = self._number(text, secret)
+        self._used.add(number)
+        return mark(secret, number)
+
+    def _number(self, text: str, secret: Secret) -> int:
+        said = text[secret.start : secret.end].encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(said, key=self._key, digest_size=16).digest()
+        with self._lock:
+            number = self._numbers.get(digest)
+            if number is None:
+                number = self._numbers[digest] = len(self._numbers) + 1
+                self._learn_parts(text[secret.start + len(secret.head) : secret.end], number)
+        return number
+
+    def _learn_parts(self, body: str, number: int) -> None:
+        """Words of a secret, as the judge quotes them."""
+        for found in _WORDS.finditer(body.casefold()):
+            part = found[0]
+            if len(part) >= _LEAST:
+                self._words.setdefault(part, number)
+            if len(part) >= _TELLING and not part.isalpha() and not part.isdecimal():
+                self._telling.setdefault(part, number)
+
+
+def mark(secret: Secret, number: int | None = None) -> str:
+    """What stands in the place of a secret.
+
+    The length is told for tokens, whose form is public, and not for passwords, where it helps to
+    guess.
+    """
+    which = "" if number is None else f" {number}"
+    if secret.head:
+        return f"{secret.head}…{_MARK}{which}, {secret.end - secret.start} characters]"
+    return f"{_MARK}{which}]"
+
+
+def without_secrets(text: str) -> str:
+    """A text to be sent away, with one mark for all secrets: equal texts stay equal."""
+    found = secrets_in(text)
+    if not found:
+        return text
+    parts, at = [], 0
+    for secret in found:
+        parts += [text[at : secret.start], mark(secret)]
+        at = secret.end
+    return "".join([*parts, text[at:]])
+
+
+class Veil:
+    """Marks in one question to a model, and the way back in its answer."""
+
+    def __init__(self) -> None:
+        """Hide nothing yet."""
+        self._hidden: dict[str, str] = {}
+        self._marks: dict[str, str] = {}
+
+    def over(self, text: str) -> str:
+        """A text with marks, numbered in the order they come."""
+        parts, at = [], 0
+        for secret in secrets_in(text):
+            said = text[secret.start : secret.end]
+            if said not in self._marks:
+                made = mark(secret, len(self._marks) + 1)
+                self._marks[said], self._hidden[made] = made, said
+            parts += [text[at : secret.start], self._marks[said]]
+            at = secret.end
+        return "".join([*parts, text[at:]])
+
+    def lifted(self, text: str) -> str:
+        """An answer with the secrets back in their places, so that no text loses one."""
+        for made, said in self._hidden.items():
+            text = text.replace(made, said).replace(made.replace("…", "\\u2026"), said)
+        return text
+
+
+def _named(key: str, value: str) -> Secret | None:
+    """The whole of a value that is a secret by its key."""
+    before = f"{key}: "
+    for secret in secrets_in(before + value):
+        if secret.start == len(before):
+            return Secret(0, secret.end - secret.start, secret.head)
+    return None
+
+
+def asked_for() -> bool:
+    """Whether the environment asks for secrets to be shown."""
+    return os.environ.get(VARIABLE, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+OUTPUT: Final = Masks(shown=asked_for())
+"""Marks of all that this process prints and answers."""
+
+
+def notice(count: int) -> str:
+    """How much is masked, and how to see it."""
+    what = "1 secret is masked" if count == 1 else f"{count:,} secrets are masked"
+    return f"{what} in this output; {OPTION} or {VARIABLE}=1 shows secrets."

@@ -1,0 +1,259 @@
+r"""Secrets in a text: tokens of known form, private keys, passwords in URLs and in assignments.
+
+The forms are facts that their issuers publish; each stands below with where it is published. A
+form with a fixed head (`AKIA`, `ghp_`) is a secret wherever it stands. Anything else needs a word
+beside it that says so (`password:`, `api_key=`) *and* the shape of a made-up value: letters and
+digits in one word. So "password: required", a git hash, a UUID or a date is none.
+
+Every expression takes time linear in the text: each starts at a literal, and what follows is
+bounded or consumed once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from echoless.core.secret_shapes import looks_made_up
+
+_WORD: Final = r"(?:(?<![A-Za-z0-9_])|(?<=\\n))"
+_END: Final = r"(?![A-Za-z0-9])"
+
+_TOKENS: Final[tuple[tuple[str, str], ...]] = (
+    # AWS, IAM user guide, "Unique identifiers": key ids begin AKIA (long-lived) or ASIA (session)
+    ("AKIA|ASIA", r"[A-Z0-9]{16}"),
+    # GitHub, "GitHub's token formats": ghp_, gho_, ghu_, ghs_, ghr_ and github_pat_
+    ("gh[pousr]_", r"[A-Za-z0-9]{36,}+"),
+    ("github_pat_", r"[A-Za-z0-9_]{22,}+"),
+    # GitLab, "Token overview", prefixes
+    ("gl(?:pat|dt|ptt|rt|cbt|soat|ft|oas|agent|imt)-", r"[A-Za-z0-9_.-]{20,}+"),
+    # Slack, "Token types"
+    ("xox[abeoprs]-", r"[A-Za-z0-9-]{10,}+"),
+    ("xapp-", r"[0-9]-[A-Za-z0-9-]{10,}+"),
+    # Stripe, "API keys": secret and restricted keys; publishable ones (pk_) are no secret
+    ("(?:sk|rk)_(?:live|test)_", r"[A-Za-z0-9]{10,}+"),
+    ("whsec_", r"[A-Za-z0-9+/]{24,}+=*+"),
+    # Anthropic and OpenAI, "API keys"; OpenRouter, Groq and xAI likewise
+    ("sk-ant-", r"[A-Za-z0-9_-]{20,}+"),
+    ("sk-(?:proj|svcacct|admin|or-v1)-", r"[A-Za-z0-9_-]{20,}+"),
+    ("sk-", r"[A-Za-z0-9]{32,}+"),
+    ("gsk_|xai-", r"[A-Za-z0-9]{40,}+"),
+    # Google Cloud, "API keys" and "OAuth 2.0": AIza and 35 characters, GOCSPX-, ya29.
+    ("AIza", r"[A-Za-z0-9_-]{35}"),
+    ("GOCSPX-", r"[A-Za-z0-9_-]{20,}+"),
+    (r"ya29\.", r"[A-Za-z0-9_-]{20,}+"),
+    # Hugging Face "User access tokens", npm "About access tokens", PyPI "API tokens" (a macaroon:
+    # base64 of a version byte and of "pypi.org", so it begins AgEI), crates.io
+    ("hf_", r"[A-Za-z0-9]{30,}+"),
+    ("npm_", r"[A-Za-z0-9]{36}"),
+    ("pypi-AgE", r"[A-Za-z0-9_-]{50,}+"),
+    # Twilio, "API keys" (an account's AC... is a name, not a secret); SendGrid, "API keys"
+    ("SK", r"[0-9a-f]{32}"),
+    (r"SG\.", r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    # DigitalOcean, Shopify, Databricks, HashiCorp Vault: "Token formats" of their API references
+    ("do[opr]_v1_", r"[0-9a-f]{64}"),
+    ("shp(?:at|ca|pa|ss)_", r"[0-9a-fA-F]{32}"),
+    ("dapi", r"[0-9a-f]{32}(?:-[0-9])?"),
+    (r"hvs\.", r"[A-Za-z0-9_-]{24,}+"),
+    # age, C2SP specification: Bech32 with the prefix AGE-SECRET-KEY-
+    ("AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
+    # JSON Web Token, RFC 7519: base64url of an object, twice, and a signature
+    ("(?<!-)eyJ", r"[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
+)
+"""Heads that give a token away and are shown, and what follows and is not."""
+
+_TOKEN: Final = re.compile(
+    f"{_WORD}(?:" + "|".join(f"(?:{head})(?:{rest})" for head, rest in _TOKENS) + f"){_END}"
+)
+_HEAD: Final = re.compile("|".join(head for head, _ in _TOKENS))
+
+_HOOK: Final = re.compile(r"hooks\.slack\.com/services/(T\w{6,20}/B\w{6,20}/\w{16,40})")
+"""Slack, "Incoming webhooks": the path of such a URL is all that is needed to post."""
+_BOT: Final = re.compile(r"(?<!\w)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![\w-])")
+"""Telegram, "Bots: authorising your bot": the number of the bot, a colon and 35 characters."""
+
+_BREAK: Final = r"(?:[\s>|]|\\n|\\r)"
+_KEY: Final = re.compile(
+    rf"-----BEGIN (?:[A-Z0-9]{{1,12}} ){{0,3}}PRIVATE KEY(?: BLOCK)?-----(?={_BREAK}*[A-Za-z0-9+/])"
+)
+"""RFC 7468 and OpenSSH: a header in words, then base64."""
+_KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_BODY: Final = re.compile(rf"(?:{_BREAK}*+[A-Za-z0-9+/=]{{16,}}+)++")
+_LONGEST_KEY: Final = 16_384
+"""Characters of a private key in text: 12,700 for RSA of 16,384 bits."""
+
+_URL: Final = re.compile(
+    r"://[^\s/?#:@'\"<>`\[\]]{0,128}:(?P<value>[^\s'\"<>`…]{1,256})@(?=[\w\[])"
+)
+"""RFC 3986, 3.2.1: `scheme://user:password@host`; a password that is not escaped may hold `/`."""
+
+_QUERY: Final = re.compile(
+    r"[?&;](?:access_token|api_?key|auth|key|password|secret|sig|signature|token)="
+    r"(?P<value>[A-Za-z0-9%+/_.~-]{12,400}=*)",
+    re.IGNORECASE,
+)
+"""RFC 6750, 2.3, and shared access signatures of Azure: a secret as a parameter of a URL."""
+
+_BEARER: Final = re.compile(
+    r"(?<!\w)(?:bearer|basic)[ \t]{1,3}(?P<value>[A-Za-z0-9._~+/-]{16,1000}=*)", re.IGNORECASE
+)
+"""RFC 6750, 2.1, and RFC 7617."""
+
+_SPEAKS: Final = (
+    "passwords?|passwd|passphrase|passcode|pwd|passwort|kennwort|mot de passe|contraseña|"
+    "contrasena|senha|пароль|パスワード|密码|密碼"
+)
+_KEYWORD: Final = (
+    "secret[ _-]?access[ _-]?key|secret[ _-]?key|api[ _-]?(?:key|token|secret)|apikey|"
+    "access[ _-]?(?:key|token)|auth[ _-]?(?:key|token)|private[ _-]?key|account[ _-]?key|"
+    "shared[ _-]?access[ _-]?key|client[ _-]?secret|signing[ _-]?(?:key|secret)|"
+    "encryption[ _-]?key|credentials?|secret|token"
+)
+_ASSIGN: Final = r"(?:=>|:=|==?|:|：)"
+_QUOTED: Final = r"[\"'`*\\]{0,4}"
+_LONGEST_LOOK: Final = 96
+"""Characters of a value whose shape is looked at; what goes on beyond is part of it."""
+_OTHER: Final = "\\s\"'`,;<>(){}\\[\\]|…\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff0c\uff1b"
+"""What ends a value; scripts without spaces too, whose words would else be part of it."""
+_REST: Final = re.compile(f"[^{_OTHER}]*+")
+_VALUE: Final = rf"(?P<value>[^{_OTHER}]{{4,{_LONGEST_LOOK}}})"
+_ASSIGNED: Final = re.compile(
+    rf"(?:(?P<password>{_SPEAKS}|(?<![a-z])pass(?=\s?[=:])|(?<![a-z])pw(?=\s?[=:]))|"
+    rf"(?P<keyword>{_KEYWORD})(?![a-z]))"
+    rf"{_QUOTED}[ \t]{{0,3}}{_ASSIGN}[ \t]{{0,3}}{_QUOTED}{_VALUE}",
+    re.IGNORECASE,
+)
+"""`password: ...`, `"api_key": "..."`, `SECRET_KEY=...`."""
+_SAID: Final = re.compile(
+    rf"(?:(?P<password>{_SPEAKS})|(?P<keyword>{_KEYWORD})(?![a-z]))"
+    r"(?:[ \t][^\s.:;=]{1,24}){0,5}?(?:[ \t]{1,2}|(?=[はを是为]))"
+    r"(?:is now|is|was|are|to|set to|changed to|ist|lautet|war|est|es|は|を|是|为)"
+    r"[ \t]{0,2}(?!(?:now|still|changed|set|reset|updated|rotated|not|kept)\b)[`'\"*]{0,3}"
+    + _VALUE,
+    re.IGNORECASE,
+)
+"""`the password of the NAS is ...`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A stretch of a text that is a secret.
+
+    Attributes:
+        start: Its first character.
+        end: The one after its last.
+        head: The part of it that says what it is, and is no secret: `AKIA`. May be empty.
+    """
+
+    start: int
+    end: int
+    head: str = ""
+
+
+def secrets_in(text: str) -> list[Secret]:
+    """Secrets of a text from left to right, none in another. Takes time linear in its length.
+
+    Args:
+        text: Any text.
+    """
+    found = sorted(_all(text), key=lambda secret: (secret.start, -secret.end))
+    apart: list[Secret] = []
+    for secret in found:
+        if not apart or secret.start >= apart[-1].end:
+            apart.append(secret)
+        elif secret.end > apart[-1].end:  # the one that begins later goes on: both are hidden
+            apart[-1] = Secret(apart[-1].start, secret.end, apart[-1].head)
+    return apart
+
+
+def uncut(text: str, length: int) -> int:
+    """Where to cut a text so that no secret is cut, at `length` or after it.
+
+    A part of a secret is none to whoever looks for secrets later, and is shown.
+
+    Args:
+        text: Any text.
+        length: Characters that are wanted.
+    """
+    if len(text) <= length:
+        return length
+    near = secrets_in(text[: length + _LONGEST_KEY])
+    return next((each.end for each in near if each.start < length < each.end), length)
+
+
+def _all(text: str) -> Iterator[Secret]:
+    if len(text) < _SHORTEST:
+        return
+    yield from _tokens(text)
+    yield from _keys(text)
+    for match in _URL.finditer(text):
+        if not _is_blank(match["value"]):
+            yield Secret(*match.span("value"))
+    for pattern in (_HOOK, _BOT):
+        for match in pattern.finditer(text):
+            yield Secret(*match.span(1))
+    for pattern in (_QUERY, _BEARER):
+        for match in pattern.finditer(text):
+            if looks_made_up(match["value"], password=False):
+                yield Secret(*match.span("value"))
+    yield from _named(_ASSIGNED, text)
+    yield from _named(_SAID, text)
+
+
+_SHORTEST: Final = 8
+
+
+def _tokens(text: str) -> Iterator[Secret]:
+    for match in _TOKEN.finditer(text):
+        head = _HEAD.match(match[0])
+        if head is not None and _is_random(match[0][head.end() :]):
+            yield Secret(match.start(), match.end(), head[0])
+
+
+def _is_random(rest: str) -> bool:
+    """Not `sk-xxxxxxxx` nor `ghp_your_token_here...`, as manuals write them."""
+    return len(set(rest.lower())) >= min(6, len(rest)) and not _BLANK_INSIDE.search(rest)
+
+
+_BLANK_INSIDE: Final = re.compile(r"x{6}|\*{3}|\.{3}|your[_-]?|(?:redacted|placeholder)", re.I)
+
+
+def _is_blank(value: str) -> bool:
+    """A place for a password, not one: `<password>`, `${DB_PASS}`, `***`, `password`."""
+    return _BLANK.fullmatch(value) is not None
+
+
+_BLANK: Final = re.compile(
+    r"[<{$%\[].*|[*x.•_-]+|password|passwd|pass|pwd|secret|token|your\S*|redacted|xxx.*|\d{1,5}/.*",
+    re.IGNORECASE,
+)
+
+
+def _keys(text: str) -> Iterator[Secret]:
+    """Private keys: to their end, or where that was cut off, as far as base64 goes."""
+    at = 0
+    while (begun := _KEY.search(text, at)) is not None:
+        ended = _KEY_END.search(text, begun.end(), begun.end() + _LONGEST_KEY)
+        body = _BODY.match(text, begun.end())
+        at = ended.end() if ended else body.end() if body else begun.end()
+        if ended or body:
+            yield Secret(begun.end(), ended.start() if ended else at)
+
+
+def _named(pattern: re.Pattern[str], text: str) -> Iterator[Secret]:
+    """Values with a word before them that says what they are."""
+    at = 0
+    while (match := pattern.search(text, at)) is not None:
+        start, value = match.start("value"), match["value"]
+        bare = value.rstrip(".,:*\\")
+        is_call = text[start + len(value) : start + len(value) + 1] in {"(", "["}
+        password = match["password"] is not None
+        if not is_call and looks_made_up(bare, password=password):
+            at = start + len(bare)
+            if len(value) == _LONGEST_LOOK and (rest := _REST.match(text, at)) is not None:
+                at = rest.end()
+            yield Secret(start, at)
+        else:  # the value may hold the next word: `token: password=...`
+            at = match.end("password" if password else "keyword")
