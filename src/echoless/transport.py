@@ -14,6 +14,7 @@ from typing import Final
 from echoless import codec, plugins
 from echoless.core import drafts
 from echoless.core.masking import OUTPUT
+from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.database import BUSY_TIMEOUT_SECONDS
 from echoless.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.masked import learn
@@ -378,25 +379,38 @@ def markdown(store: Store) -> str:
     learn(memory for each in by_namespace.values() for memory in each)
     lines = ["# Memories", "", f"Exported {now()} from {store.url}.", ""]
     for namespace in sorted(by_namespace):
-        lines += [f"## {namespace or '(no namespace)'}", ""]
+        lines += [f"## {_plain(namespace) or '(no namespace)'}", ""]
         for memory in by_namespace[namespace]:
             mark = marks.get(memory.id)
             lines += _markdown_entry(memory, mark.survivor if mark else None)
-    told = [f"- {e.at} {e.kind} {e.run} {codec.json_text(OUTPUT.json(e.data))}" for e in events]
+    told = [
+        f"- {e.at} {e.kind} {_plain(e.run)} {_plain(codec.json_text(OUTPUT.json(e.data)))}"
+        for e in events
+    ]
     if told:
         lines += ["## Lineage", "", *told, ""]
     return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    """What a memory says, as text that is no markup, in its own lines."""
+    return escaped_markdown(visible(OUTPUT.text(text)))
+
+
+def _plain(text: str) -> str:
+    """An id, a name or a fact on one line."""
+    return escaped_markdown(on_one_line(OUTPUT.text(text)))
 
 
 def _markdown_entry(memory: Memory, survivor: str | None) -> list[str]:
     facts = [memory.type, memory.provenance.value, memory.created_at or "", *memory.tags]
     record = json.dumps(OUTPUT.json(codec.memory_to_json(memory))).replace("--", "-\\u002d")
     return [
-        f"### {memory.id}" + (f" (duplicate of {survivor})" if survivor else ""),
+        f"### {_plain(memory.id)}" + (f" (duplicate of {_plain(survivor)})" if survivor else ""),
         "",
-        *(f"> {line}" for line in OUTPUT.text(memory.content).split("\n")),
+        *(f"> {line}" for line in _escaped(memory.content).split("\n")),
         "",
-        " · ".join(fact for fact in facts if fact),
+        " · ".join(_plain(fact) for fact in facts if fact),
         "",
         f"<!-- {record} -->",
         "",

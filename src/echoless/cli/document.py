@@ -35,7 +35,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """One line, or as many as it takes.
+    """Running text, or an item of a list; a line feed in it is shown as such.
 
     Attributes:
         line: What it says.
@@ -44,6 +44,13 @@ class Paragraph:
 
     line: Line
     level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What a memory says, in its own lines, set in so that none of them is taken for ours."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class Gap:
     """An empty line."""
 
 
-Block: TypeAlias = Heading | Paragraph | Table | Gap
+Block: TypeAlias = Heading | Paragraph | Passage | Table | Gap
 
 
 def say(*parts: str | Span, level: int = 0) -> Paragraph:

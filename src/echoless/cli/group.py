@@ -19,7 +19,7 @@ from echoless.cli.options import State
 from echoless.core.destination import LOG
 from echoless.core.failures import DISK, of_system
 from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
-from echoless.core.visible import visible
+from echoless.core.visible import on_one_line, visible
 from echoless.errors import INTERRUPTED, EcholessError, UsageError
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
@@ -166,7 +166,7 @@ def _failed(problem: BaseException, state: State) -> int:
         case SystemExit(code=code):
             return code if isinstance(code, int) else 1
         case EcholessError():
-            click.echo(_safe(f"Error: {problem}"), err=True)
+            click.echo(on_one_line(OUTPUT.reason(f"Error: {problem}")), err=True)
             return problem.exit_code
         case click.ClickException():
             said = io.StringIO()

@@ -12,7 +12,19 @@ import click
 from echoless.audited import audit_store
 from echoless.auditing import Report, audit, report_json, share_limit
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, Table, count, dim, flat, names, say, strong
+from echoless.cli.document import (
+    Block,
+    Gap,
+    Heading,
+    Passage,
+    Table,
+    count,
+    dim,
+    flat,
+    names,
+    say,
+    strong,
+)
 from echoless.cli.options import (
     count_option,
     encoder_option,
@@ -368,7 +380,7 @@ def _role(event: Event, id_: str) -> str | None:
 
 def _view_blocks(view: Mapping[str, Json]) -> Iterator[Block]:
     yield Heading(str(view["id"]))
-    yield say(str(view["content"]))
+    yield Passage(str(view["content"]))
     yield Gap()
     left_out = {"id", "content", "hidden", "history", "links_found", "survivor"}
     facts = tuple(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -20,12 +19,13 @@ from echoless.cli.document import (
     Heading,
     Line,
     Paragraph,
+    Passage,
     Span,
     Style,
     Table,
 )
 from echoless.core.masking import OUTPUT
-from echoless.core.visible import visible
+from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.model import Json
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _RICH: Final[dict[Style, str]] = {
     "good": "green",
     "bad": "red",
 }
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 def show(blocks: Iterable[Block]) -> None:
@@ -105,13 +104,18 @@ def note(sentence: str) -> None:
 
 
 def readable(text: str) -> str:
-    """A text for a person: secrets masked, nothing hidden, nothing that steers a terminal."""
-    return visible(OUTPUT.text(text))
+    """A line for a person: secrets masked, nothing hidden, nothing that steers a terminal."""
+    return on_one_line(OUTPUT.text(text))
 
 
 def reason(text: str) -> str:
     """As `readable`, for a reason that quotes words of memories."""
-    return visible(OUTPUT.reason(text))
+    return on_one_line(OUTPUT.reason(text))
+
+
+def _passage(text: str) -> list[str]:
+    """As `readable`, in the lines the text has."""
+    return visible(OUTPUT.text(text)).split("\n")
 
 
 def is_terminal() -> bool:
@@ -156,8 +160,9 @@ def plain(blocks: Iterable[Block]) -> Iterator[str]:
                 yield "=" * _width(readable(text))
             case Paragraph(line, level):
                 text = "".join(_marked(span) for span in line)
-                for part in text.split("\n"):
-                    yield (" " * (_INDENT * level) + part).rstrip()
+                yield (" " * (_INDENT * level) + text).rstrip()
+            case Passage(text):
+                yield from ((" " * _INDENT + part).rstrip() for part in _passage(text))
             case Table():
                 yield from _columns(block)
             case Gap():
@@ -199,6 +204,8 @@ def markdown(blocks: Iterable[Block]) -> Iterator[str]:
             case Paragraph(line, level):
                 text = " ".join("".join(_markdown_span(span) for span in line).split())
                 yield f"{'  ' * (level - 1)}- {text}" if level else f"{text}\n"
+            case Passage(text):
+                yield from (f"> {escaped_markdown(part)}" for part in _passage(text))
             case Table():
                 yield from _markdown_table(block)
             case Gap():
@@ -233,7 +240,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", readable(text).replace("\n", " "))
+    return escaped_markdown(readable(text))
 
 
 # ------------------------------------------------------------------ terminal
@@ -259,6 +266,8 @@ def _renderable(block: Block, console: Console) -> RenderableType:
             return _text(line)
         case Paragraph(line, level):
             return Padding(_text(line), (0, 0, 0, min(_INDENT * level, console.width // 2)))
+        case Passage(text):
+            return Padding(Text("\n".join(_passage(text))), (0, 0, 0, _INDENT))
         case Table():
             return _rich_table(block)
         case Gap():

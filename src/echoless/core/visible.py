@@ -23,6 +23,8 @@ _SELECTOR: Final = r"(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]"
 
 _UNSAFE: Final = re.compile(f"[{_STEERING}{_BREAKING}{_HIDDEN}]|{_JOINER}|{_SELECTOR}")
 
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~]|&(?=#?\w+;))")
+
 
 def visible(text: str) -> str:
     r"""Returns a text in which nothing is hidden and nothing steers a terminal.
@@ -33,6 +35,26 @@ def visible(text: str) -> str:
         text: Any text, lone surrogates included.
     """
     return _UNSAFE.sub(_escape, text)
+
+
+def on_one_line(text: str) -> str:
+    r"""As `visible`, with line feeds and tabs as `\n` and `\t`.
+
+    An id or a name with a line feed would else write a line of its own into a report.
+
+    Args:
+        text: Any text.
+    """
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def escaped_markdown(text: str) -> str:
+    """A text in which no character means something to Markdown or HTML; lines stay.
+
+    Args:
+        text: Any text; make it `visible` or `on_one_line` first.
+    """
+    return _MARKUP.sub(r"\\\1", text)
 
 
 def _escape(found: re.Match[str]) -> str:
