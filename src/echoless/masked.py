@@ -7,6 +7,7 @@ from typing import Final
 
 from echoless.codec import json_text
 from echoless.core.masking import OUTPUT
+from echoless.findings import Findings
 from echoless.model import Json, Memory
 from echoless.stores.base import Store
 
@@ -29,6 +30,11 @@ def learn_of(store: Store, ids: Iterable[str]) -> None:
     """
     if not OUTPUT.shown:
         learn(store.get(set(ids)).values())
+
+
+def learn_held(findings: Findings) -> None:
+    """As `learn`, for the memories of held pairs, which answers name with a reason and no text."""
+    learn(findings.memories.get(id_) for each in findings.held for id_ in (each.a, each.b))
 
 
 def learn_told(store: Store, told: Json) -> None:

@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 from echoless import survivor as survivors
 from echoless.candidates import PRIOR_SURVIVOR
 from echoless.cleanliness import levelled
+from echoless.core.secrets import uncut
 from echoless.findings import Findings
 from echoless.groups import SAME_BYTES, SAME_TEXT, Group, Membership
 from echoless.model import (
@@ -90,8 +91,8 @@ class Offer:
         return {
             "a": self.a.id,
             "b": self.b.id,
-            "text_a": self.a.content[:characters],
-            "text_b": self.b.content[:characters],
+            "text_a": self.a.content[: _end(self.a.content, characters)],
+            "text_b": self.b.content[: _end(self.b.content, characters)],
             "namespace": self.a.namespace,
             "similarity": self.similarity,
             "how": self.how,
@@ -274,3 +275,8 @@ def advice_on(verdict: Verdict) -> Advice:
             return "look"
         case _:
             assert_never(verdict)
+
+
+def _end(text: str, characters: int | None) -> int | None:
+    """Where a text is cut; not inside a secret, which could not be masked any more."""
+    return None if characters is None else uncut(text, characters)

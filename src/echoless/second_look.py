@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from echoless.findings import Findings
+from echoless.masked import learn
 from echoless.model import Json, Judged, Memory, Pair, Verdict, merges, verdict_name
 from echoless.pipeline import find
 from echoless.settings import Settings
@@ -145,6 +146,7 @@ def look_at(
     back = [
         (pair, verdict) for pair, verdict in zip(read, verdicts, strict=True) if not merges(verdict)
     ]
+    learn(memory for pair, _ in back[:examples] for memory in (pair.a, pair.b))
     kinds = [v.evidence.difference.value for _, v in back if v.evidence.difference is not None]
     return SecondLook(
         merges=len(proposed),

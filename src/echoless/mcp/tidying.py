@@ -10,6 +10,7 @@ from echoless.applying import Run, apply
 from echoless.errors import PlanRefused, UsageError
 from echoless.findings import Findings
 from echoless.groups import Group
+from echoless.masked import learn_held
 from echoless.mcp.desk import Desk
 from echoless.mcp.outcomes import Deduplication, DuplicateGroup, HeldPair, left_behind, planned
 from echoless.mcp.working import Teller
@@ -212,6 +213,7 @@ def _group(group: Group) -> DuplicateGroup:
 
 def _held(found: Findings, top: int) -> list[HeldPair]:
     """Pairs that look alike and stay apart, closest first."""
+    learn_held(found)
     told = [
         HeldPair(
             ids=[pair.a, pair.b],

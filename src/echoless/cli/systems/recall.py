@@ -13,6 +13,7 @@ from echoless.cli import render
 from echoless.cli.group import Families, LazyGroup
 from echoless.cli.options import examples, writing
 from echoless.errors import EcholessError, UsageError
+from echoless.masked import learn_held
 from echoless.second_look import look_again
 from echoless.settings import Choices, layered
 from echoless.stores.recall import RecallStore
@@ -162,6 +163,7 @@ def _dedup(store: RecallStore, wish: Wish, *, as_json: bool) -> int:
     if wish.execute:
         with writing(str(store.path)):
             done = execute(store, found.plan)
+    learn_held(found.findings)
     if as_json:
         render.show_json(report_json(found, second, done))
     else:

@@ -18,6 +18,7 @@ from echoless.adding import add_with
 from echoless.errors import EncoderError, ForeignStore, UsageError
 from echoless.following import Change
 from echoless.judge.guards import GuardJudge
+from echoless.masked import learn
 from echoless.model import Duplicate, Json, JsonObject, Link, Memory, Pair
 from echoless.stores.base import Store, writing_within
 from echoless.stores.chroma.store import ChromaStore
@@ -291,6 +292,7 @@ def _known(
         verdict = judge.judge(Pair(each.memory, new, {"semantic": max(0.0, each.similarity)}))
         if isinstance(verdict, Duplicate):
             return each, tuple(held)
+        learn((each.memory, new))
         held.append((each.memory.id, verdict.evidence.line()))
     return None, tuple(held)
 

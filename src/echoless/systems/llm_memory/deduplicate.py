@@ -15,6 +15,7 @@ from echoless.applying import Run, apply
 from echoless.candidates import Progress
 from echoless.findings import Findings
 from echoless.groups import Group, Membership
+from echoless.masked import learn_held
 from echoless.model import Json, Memory
 from echoless.pipeline import find, plan_groups
 from echoless.planning import Plan
@@ -314,6 +315,7 @@ def _more(findings: Findings, tables: Layout | None, *, skipped: int) -> Answer:
 
 def _held(findings: Findings) -> list[Json]:
     """Pairs that are close enough and stay apart, closest first."""
+    learn_held(findings)
     pairs = sorted(findings.held, key=lambda j: (-j.verdict.evidence.similarity, j.a, j.b))
     told = [(pair, pair.verdict.evidence) for pair in pairs]
     return [

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.secrets import uncut
 from echoless.errors import UsageError
 from echoless.model import Provenance, Vector
 from echoless.searching import fused
@@ -259,4 +260,5 @@ def lines(hits: Sequence[Hit], *, show_provenance: bool = False) -> Iterator[str
         elif show_provenance:
             told = f" [provenance: {hit.provenance}]"
         yield f"[{hit.name}] [{hit.project or '-'}] {hit.date}{told}"
-        yield f"  {' '.join(hit.content.split())[:100]}"
+        text = " ".join(hit.content.split())
+        yield f"  {text[: uncut(text, 100)]}"

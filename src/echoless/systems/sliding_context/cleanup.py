@@ -15,6 +15,7 @@ from echoless.groups import Group
 from echoless.llm import Complete, Embed, Model
 from echoless.llm.bridge import as_model
 from echoless.llm.governed import GovernedModel
+from echoless.masked import learn_held
 from echoless.model import Memory
 from echoless.pipeline import find, plan_groups
 from echoless.proposing import GIVE_UP
@@ -158,6 +159,7 @@ def _tell_oddities(job: _Job) -> None:
         job.say(note)
     for reason, ids in tally.skipped.items():
         job.say(f"Skipped ({reason}): {', '.join(ids)}")
+    learn_held(job.findings)
     for pair in job.findings.held:
         one, other = (job.entries[id_].content for id_ in (pair.a, pair.b))
         job.say(f'Held: "{one}" / "{other}" ({pair.verdict.evidence.line()})')
