@@ -28,7 +28,7 @@ SECONDS: Final = 10
 """Wall time of one door after which it hangs."""
 
 MEGABYTES: Final = 1_000
-"""Peak resident memory, in 10^6 bytes, above which an input takes too much."""
+"""Growth of resident memory, in 10^6 bytes, above which an input takes too much."""
 
 _ROOM: Final = 2 * 2**30
 """Bytes of address space a child may take beyond its parent: what asks for more is told no."""
@@ -141,8 +141,9 @@ def try_out(
         target: Whose case it is.
         doors: Those that read before those that write.
         seconds: Wall time of one door after which it hangs.
-        megabytes: Peak resident memory above which it takes too much, in 10^6 bytes.
+        megabytes: Growth of resident memory above which it takes too much, in 10^6 bytes.
     """
+    held_mb = _resident_mb()
     with folder() as place:
         put(files, place)
         report = Path(f"{place}.report")
@@ -159,10 +160,16 @@ def try_out(
     unit = 1 if sys.platform == "darwin" else 1024
     peak_mb, cpu = usage.ru_maxrss * unit / 1e6, usage.ru_utime + usage.ru_stime
     wrong, codes = _judged(told, os.waitstatus_to_exitcode(status), f"more than {seconds} s")
-    if peak_mb > megabytes:
+    if peak_mb - held_mb > megabytes:
         door = wrong[-1].door if wrong else "any"
         wrong.append(Wrong("memory", door, f"more than {megabytes} MB", "", f"{peak_mb:.0f} MB"))
     return Outcome(tuple(wrong), took, cpu, peak_mb, codes)
+
+
+def _resident_mb() -> float:
+    """What this process holds, and a child holds from its beginning; 0 where that is not told."""
+    told = Path("/proc/self/statm")
+    return int(told.read_text().split()[1]) * resource.getpagesize() / 1e6 if told.exists() else 0.0
 
 
 def _fork() -> int:
