@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
+from asyncio import CancelledError
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -111,12 +113,18 @@ def serve_http(
     listening = _listen(address)
     bound = Address(address.host, listening.getsockname()[1])
     server = http_server(desk, bound, token=token)
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     # uvicorn raises the signal again once it has come to its end: that is the end we want
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: None)
     with listening, desk:
         told(f"http://{bound.shown}{PATH}")
         server.run(sockets=[listening])
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not the traceback of a request that was cut off because the server was told to end."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], CancelledError)
 
 
 def http_server(
