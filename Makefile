@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: demo test lint types layers fuzz docs check bench clean help
+.PHONY: demo test lint types layers fuzz faults docs check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,7 +29,10 @@ layers: $(READY) ## Top may import down, never up.
 fuzz: $(READY) ## 500 damaged files and messages, other ones for each commit.
 	$(BIN)/python -m benchmarks.fuzz --inputs 500 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
-check: lint types layers test fuzz ## Everything that must hold.
+faults: $(READY) ## About 2,000 failing and killed file calls, other ones for each commit.
+	$(BIN)/python -m benchmarks.faults --points 2000 --workers 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
+
+check: lint types layers test fuzz faults ## Everything that must hold.
 
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 	$(BIN)/python -m benchmarks.speed road --sizes 1000,10000
