@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.core.own_folders import cache_folder
 from echoless.model import digest
 from echoless.remembering.index import MemoryIndex
 from echoless.remembering.pointed import BITS, SEED, VectorIndex
@@ -30,7 +31,6 @@ from echoless.remembering.shingled import WordingIndex, arrays_of, segments_from
 from echoless.settings import Settings
 from echoless.stores.base import Changes, Store
 from echoless.text import TEXT_VERSION
-from echoless.vectors.cache_file import cache_folder
 
 if TYPE_CHECKING:
     from echoless.vectors.base import Vectoriser
