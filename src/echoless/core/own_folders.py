@@ -6,12 +6,17 @@ user owns or may write to is no cache: whoever wrote there could choose what ech
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal
+
+LOG: Final = logging.getLogger("echoless.cache")
+"""Where caches speak that have no report to speak in; the command line prints each sentence once
+on standard error."""
 
 Kind = Literal["cache", "config", "data"]
 
@@ -130,6 +135,14 @@ def set_aside(path: Path) -> Path:
     free = path.with_name(f"{path.name}.set-aside-{secrets.token_hex(4)}")
     path.rename(free)
     return free
+
+
+def without(problem: NotPrivate) -> str:
+    """Returns the sentence that says why no cache is used, the same for every cache."""
+    return (
+        f"Nothing is kept from run to run, nor taken from earlier ones: {problem}. "
+        f"{CACHE} names another folder."
+    )
 
 
 def _insist(path: Path, status: os.stat_result) -> None:

@@ -25,6 +25,7 @@ from echoless.core.own_folders import (
     insist_on_own_file,
     make_own,
     set_aside,
+    without,
 )
 from echoless.tally import Tally
 
@@ -239,11 +240,7 @@ class CacheFile:
     def _rest(self, problem: Exception, tally: Tally) -> None:
         self._resting = True
         if isinstance(problem, NotPrivate):
-            tally.note(
-                f"Nothing was kept from run to run, nor taken from earlier ones: {problem}. "
-                f"{CACHE} names another folder.",
-                passing=True,
-            )
+            tally.note(without(problem), passing=True)
             return
         tally.note(
             f"The {self.name} {self._path} was not used ({problem}); {self.instead}. "
