@@ -257,7 +257,9 @@ def test_a_broken_entry_is_judged_anew_and_counted(
     write(cache, f"UPDATE verdicts SET {column} = {value}")
     tally = Tally()
     assert told(cache, tally).recall(PAIRS[:1]) in ([None], made)
-    assert ["damaged (1)" in note for note in tally.notes] == [True] * (column == "sealed")
+    assert ["1 entries are damaged" in note for note in tally.notes] == [True] * (
+        column == "sealed"
+    )
 
 
 def write(cache: VerdictCache, statement: str) -> None:

@@ -337,7 +337,7 @@ def test_a_damaged_page_is_made_anew(
             connection.execute("UPDATE pages SET sealed = ? WHERE key = ?", (made, key))
     told = report_json(audit_store(store, safe()))
     (note,) = told["notes"]
-    assert "were damaged (" in note
+    assert "entries are damaged" in note
     assert {**told, "notes": []} == whole
     assert looked == [None, None]
 

@@ -119,9 +119,9 @@ def test_a_broken_entry_is_counted_and_made_anew(cache: VectorCache, data: bytes
     connection.close()
     tally = Tally()
     assert list(cache.get(["a", "b"], MODEL, tally)) == ["b"]
-    assert "damaged (1)" in tally.notes[0]
+    assert "1 entries are damaged" in tally.notes[0]
     cache.put({"a": row(1.0)}, MODEL, Tally())
-    assert sorted(cache.get(["a", "b"], MODEL, Tally())) == ["a", "b"]
+    assert list(cache.get(["a", "b"], MODEL, Tally())) == ["a"]
 
 
 WRITER = """

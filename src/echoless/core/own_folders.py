@@ -59,7 +59,10 @@ def user_folder(kind: Kind) -> Path:
         "config": platformdirs.user_config_dir,
         "data": platformdirs.user_data_dir,
     }
-    found = Path(find[kind]("echoless", appauthor=False))
+    try:
+        found = Path(find[kind]("echoless", appauthor=False))
+    except RuntimeError:  # of later editions, where this user has no home folder
+        return NOWHERE
     if found.is_absolute():
         return found
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser raises without a home

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from echoless.core.own_folders import (
     LOG,
+    InTheWay,
     NotPrivate,
     cache_folder,
     insist_on_own,
@@ -63,21 +64,29 @@ def open_index(
         return index
     folder = _folder(store, settings, vectoriser)
     try:
-        insist_on_own(cache_folder())
-        if not os.path.lexists(folder):
-            return index
-        insist_on_own(folder)
-        if not os.path.lexists(folder / _CURRENT):
+        if not _is_kept(folder):
             return index
         name = _plain(folder / _CURRENT).read_text("utf-8").strip()
         told = json.loads(_plain(folder / name / "index.json").read_bytes())
         if told["format"] == FORMAT:
             _read(index, folder / name, told)
     except Exception as problem:  # noqa: BLE001 - whatever is wrong with a cache, it is no cache
-        if not isinstance(problem, FileNotFoundError) or folder.is_dir():
-            _tell(folder, "cannot be read", problem)
+        _tell(folder, "cannot be read", problem)
         return MemoryIndex(settings.profile, vectoriser)
     return index
+
+
+def _is_kept(folder: Path) -> bool:
+    """Whether an index lies there, in folders that are this user's own."""
+    if not os.path.lexists(cache_folder()):
+        return False
+    insist_on_own(cache_folder())
+    if not os.path.lexists(folder):
+        return False
+    insist_on_own(folder)
+    if not folder.is_dir():
+        raise InTheWay(f"{folder} is no folder")
+    return os.path.lexists(folder / _CURRENT)
 
 
 def _tell(folder: Path, what: str, problem: Exception) -> None:

@@ -83,14 +83,14 @@ class VectorCache(CacheFile):
         places = {content_key(text): place for place, text in enumerate(texts)}
         found = self._use(lambda each: _select(each, sorted(places), model), tally, make=False)
         by_length: dict[int, list[tuple[int, bytes]]] = {}
-        broken: list[str] = []
+        broken = 0
         for key, data in found or ():
             row = unchecked(_entry(model, key), data)
             if not row or len(row) % 4:
-                broken.append(key)
+                broken += 1
             else:
                 by_length.setdefault(len(row), []).append((places[key], row))
-        self._drop(broken, model, tally)
+        self.damaged(broken, tally)
         return [_rows(by_length[length]) for length in sorted(by_length)]
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]], model: str, tally: Tally) -> None:
@@ -114,19 +114,6 @@ class VectorCache(CacheFile):
                 connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", entries)
 
         self._use(write, tally, make=True)
-
-    def _drop(self, keys: Sequence[str], model: str, tally: Tally) -> None:
-        """Remove damaged entries, so that new ones are kept in their place, and tell of them."""
-        if not keys:
-            return
-        query = "DELETE FROM vectors WHERE model = ? AND key = ?"
-
-        def write(connection: sqlite3.Connection) -> None:
-            with connection:
-                connection.executemany(query, [(model, key) for key in keys])
-
-        self._use(write, tally, make=False)
-        self.damaged(len(keys), tally)
 
 
 def _entry(model: str, key: str) -> bytes:

@@ -118,13 +118,14 @@ class CacheFile:
         return self._path
 
     def damaged(self, count: int, tally: Tally) -> None:
-        """Tell of entries that were not as they were written, if there are any."""
+        """Begin the file anew if entries of it were not as they were written.
+
+        SQLite compares no checksums, so what else is wrong with such a file is not known.
+        """
         if count:
-            tally.note(
-                f"Entries of the {self.name} {self._path} were damaged ({count:,}); "
-                f"{self.instead}.",
-                passing=True,
-            )
+            problem = _Damaged(f"{count:,} entries are damaged")
+            if not self._renew(problem, tally):
+                self._rest(problem, tally)
 
     def _use(
         self,
@@ -223,7 +224,7 @@ class CacheFile:
                 path = Path(f"{self._path}{suffix}")
                 if not os.path.lexists(path):
                     continue
-                if _is_ours(self._path) and not path.is_dir():
+                if self._is_ours() and not path.is_dir():
                     path.unlink()
                 else:
                     aside.append(set_aside(path))
@@ -236,6 +237,21 @@ class CacheFile:
             passing=True,
         )
         return True
+
+    def _is_ours(self) -> bool:
+        """Whether the header of the file says that echoless wrote it as a cache.
+
+        Offsets: https://sqlite.org/fileformat2.html#the_database_header. Version 1 had no id of the
+        application; there the table speaks for it.
+        """
+        with suppress(OSError), self._path.open("rb") as file:
+            page = file.read(65_536)
+            application, version = page[68:72], page[60:64]
+            first = self.schema[0].partition("(")[0].replace("IF NOT EXISTS ", "").strip()
+            known = version == (1).to_bytes(4, "big") and first.encode() in page
+            ours = application == _APPLICATION.to_bytes(4, "big") or known
+            return page.startswith(b"SQLite format 3\0") and ours
+        return False
 
     def _rest(self, problem: Exception, tally: Tally) -> None:
         self._resting = True
@@ -256,19 +272,6 @@ def _is_damage(problem: Exception) -> bool:
         short = code == sqlite3.SQLITE_IOERR_SHORT_READ
         return short or (code is not None and code & 0xFF not in _PASSING)
     return isinstance(problem, InTheWay) or not isinstance(problem, OSError)
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether the header of a file says that echoless wrote it as a cache.
-
-    Offsets: https://sqlite.org/fileformat2.html#the_database_header.
-    """
-    with suppress(OSError), path.open("rb") as file:
-        header = file.read(100)
-        return header.startswith(b"SQLite format 3\0") and header[68:72] == _APPLICATION.to_bytes(
-            4, "big"
-        )
-    return False
 
 
 class AgingFile(CacheFile):
