@@ -196,7 +196,7 @@ def main(*, check: bool) -> int:
 
 
 def _agrees(ours: Pinned, theirs: Pinned | None) -> bool:
-    """A mirror may lack files, and a wheel may be added later; what both know has to be the same."""
+    """A mirror may lack files, and one may be added later: some have to be the same."""
     return (
         theirs is not None
         and ours.version == theirs.version
