@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: demo test lint types layers fuzz faults docs check bench clean help
+.PHONY: demo test lint types layers fuzz faults docs hashes check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ fuzz: $(READY) ## 500 damaged files and messages, other ones for each commit.
 faults: $(READY) ## About 2,000 failing and killed file calls, other ones for each commit.
 	$(BIN)/python -m benchmarks.faults --points 2000 --workers 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
+hashes: $(READY) ## Write constraints-hashes.txt anew, from constraints.txt and the package index.
+	$(BIN)/python tools/hashes.py
+
 check: lint types layers test fuzz faults ## Everything that must hold.
 
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
@@ -41,9 +44,10 @@ bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 clean: ## Remove what was made.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt constraints-hashes.txt
 	@test -d $(VENV) || $(PYTHON) -c 'import sys; sys.exit("echoless needs Python 3.11 or newer, this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-hashes.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[use,dev]'
 	@touch $(READY)

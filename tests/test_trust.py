@@ -233,6 +233,24 @@ def test_an_edited_file_has_to_be_trusted_again(place: Path) -> None:
         layered(Choices(), environment={})
 
 
+def test_a_model_that_was_exchanged_has_to_be_trusted_again(place: Path) -> None:
+    """Supply chain: the file was trusted by the folder's name, whatever was in it later."""
+    model = place / "model"
+    model.mkdir()
+    (model / "weights.safetensors").write_bytes(b"as it was")
+    (place / "echoless.toml").write_text('encoder = "model2vec:model"\n')
+    run("trust", "--yes")
+    assert layered(Choices()).encoder == "model2vec:model"
+    (model / "README.md").write_text("A note changes no model.")
+    assert layered(Choices()).encoder == "model2vec:model"
+    (model / "weights.safetensors").write_bytes(b"exchanged")
+    with pytest.raises(InputError, match="since it was edited, or a model it names was"):
+        layered(Choices())
+    assert "edited since" in run("trust", "--list").output
+    run("trust", "--yes")
+    assert layered(Choices()).encoder == "model2vec:model"
+
+
 def test_the_same_content_elsewhere_is_not_trusted(place: Path, tmp_path: Path) -> None:
     """F3: a copy of a trusted file names other folders and belongs to somebody else."""
     file = write(place, 'encoder = "model2vec:./model"\n')

@@ -22,6 +22,7 @@ from echoless.auditing import Report, audit
 from echoless.candidates import Progress, open_vectors
 from echoless.codec import memory_to_json
 from echoless.compiled import compiled
+from echoless.core.own_folders import cache_folder
 from echoless.ledger import Ledger
 from echoless.model import digest
 from echoless.page_packing import packed, unpacked
@@ -41,7 +42,7 @@ from echoless.stores.base import (
 )
 from echoless.tally import Tally
 from echoless.uncollected import uncollected
-from echoless.vectors.cache_file import BytesFile, cache_folder
+from echoless.vectors.cache_file import BytesFile
 from echoless.vectors.own import own_digest
 
 FILE_NAME: Final = "pages.sqlite3"
@@ -176,6 +177,8 @@ class _Again:
             page = None if data is None else unpacked(data)
             if page is not None and page.namespace == namespace:
                 pages[namespace] = page
+        known = sum(_key(name) in found for name in names.values())
+        self._file.damaged(known - len(pages), self._tally)
         return pages
 
     def _keep(self, pages: Sequence[Page], before: Prints, names: Mapping[str, bytes]) -> None:

@@ -22,6 +22,7 @@ EcholessError                1   something failed or was refused
 │   └── PlanRefused              the store did not keep what was written; all was rolled back
 ├── UndoConflict             6   someone edited the records since
 ├── MissingExtra             7   an optional library is not installed
+├── DamagedPackage           7   a file of an installed package is not as it was installed
 ├── EncoderError             8   the embedding model failed
 ├── VerifierError            8   the verifier failed
 └── ModelError               8   a language model failed
@@ -43,6 +44,7 @@ __all__ = [
     "NEEDS_REVIEW",
     "TOO_MUCH_REPETITION",
     "BadRecord",
+    "DamagedPackage",
     "DuplicateId",
     "EcholessError",
     "EncoderError",
@@ -210,6 +212,12 @@ class MissingExtra(EcholessError):
         """
         super().__init__(f"{what} needs the extra \"{extra}\": pip install 'echoless[{extra}]'")
         self.extra = extra
+
+
+class DamagedPackage(EcholessError):
+    """A file that came with an installed package is not as it was installed."""
+
+    exit_code = 7
 
 
 class EncoderError(EcholessError):

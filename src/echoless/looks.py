@@ -25,13 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.compiled import compiled
+from echoless.core.own_folders import cache_folder
 from echoless.model import Json, Memory, canonical
 from echoless.profiles import DetectorUse, Profile
 from echoless.signals import Floats, Ints
 from echoless.sources import digest_of
 from echoless.tally import Tally
 from echoless.vectors.base import Vectoriser
-from echoless.vectors.cache_file import BytesFile, cache_folder
+from echoless.vectors.cache_file import BytesFile
 from echoless.vectors.calibration import operating_point
 
 FILE_NAME: Final = "looks.sqlite3"
@@ -129,10 +130,13 @@ class KeptLooks:
             partitions: The partition of each, by id.
         """
         found = self._file.get(names, self._tally)
-        return [
+        looks = [
             unpacked(found[name], partition) if name in found else None
             for name, partition in zip(names, partitions, strict=True)
         ]
+        known = sum(name in found for name in names)
+        self._file.damaged(known - sum(look is not None for look in looks), self._tally)
+        return looks
 
     def keep(self, looks: Iterable[tuple[bytes, Look, Sequence[Memory]]]) -> None:
         """Keep looks; on the disk when it returns.

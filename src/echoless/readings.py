@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Final
 
+from echoless.core.own_folders import cache_folder
 from echoless.model import Json
 from echoless.tally import Tally
-from echoless.vectors.cache_file import AgingFile, cache_folder
+from echoless.vectors.cache_file import AgingFile, checked, unchecked
 
 FILE_NAME: Final = "readings.sqlite3"
 
@@ -27,7 +28,7 @@ _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS readings (
     key BLOB PRIMARY KEY,
     used INTEGER NOT NULL,
-    told TEXT NOT NULL
+    told BLOB NOT NULL
 ) WITHOUT ROWID
 """
 
@@ -45,16 +46,19 @@ class ReadingFile(AgingFile):
     def get(self, keys: list[bytes], tally: Tally) -> dict[bytes, Json]:
         """What is known of these keys."""
         found: dict[bytes, Json] = {}
-        for key, _, told in self._get("told", keys, tally):
+        rows = self._get("told", keys, tally)
+        for key, _, told in rows:
             try:
-                found[key] = json.loads(told)
-            except (ValueError, TypeError, RecursionError):
+                found[key] = json.loads(unchecked(key, told) or b"")
+            except (ValueError, RecursionError):
                 continue
+        self.damaged(len(rows) - len(found), tally)
         return found
 
     def put(self, told: dict[bytes, Json], tally: Tally) -> None:
         """Keep findings in place of what is there."""
-        self._put("told", [(key, json.dumps(each)) for key, each in told.items()], tally)
+        entries = [(key, checked(key, json.dumps(each).encode())) for key, each in told.items()]
+        self._put("told", entries, tally)
 
 
 class Readings:

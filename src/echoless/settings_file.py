@@ -23,6 +23,7 @@ from echoless.core.destination import (
     told,
     without_userinfo,
 )
+from echoless.core.model_files import folder_digest
 from echoless.core.trust import is_trusted, was_trusted
 from echoless.errors import InputError
 from echoless.model import Json
@@ -68,7 +69,7 @@ class SettingsFile:
 
     Attributes:
         path: Where it lies.
-        content: Its bytes; what is read is what is trusted.
+        content: Its bytes.
         data: Values by key.
     """
 
@@ -81,6 +82,24 @@ class SettingsFile:
         """Keys that are obeyed only if the file is trusted, in the order they stand."""
         return tuple(key for key, value in self.data.items() if not _harmless(key, value))
 
+    @property
+    def trusted_as(self) -> bytes:
+        """What a person trusts: the bytes of the file, and the files of the models it names.
+
+        Raises:
+            InputError: A model's file cannot be read.
+        """
+        told = [self.content]
+        for key in ("encoder", "verifier"):
+            name, model, _ = split_spec(str(self.data.get(key, "")))
+            folder = Path(os.path.expanduser(model))  # noqa: PTH111 - raises without a home
+            try:
+                if model and name not in PROVIDERS and folder.is_dir():
+                    told.append(f"{key}={folder_digest(folder)}".encode())
+            except (OSError, ValueError) as problem:
+                raise InputError(f"The model in {model!r} cannot be read ({problem}).") from problem
+        return b"\0".join(told)
+
     def obeyed(self, *, beside: Collection[str] = ()) -> Mapping[str, Json]:
         """What is taken from the file; addresses in it get no key of the user by themselves.
 
@@ -92,7 +111,7 @@ class SettingsFile:
         """
         counts = {key: value for key, value in self.data.items() if key not in beside}
         doubtful = [key for key in self.needing_trust if key in counts]
-        if doubtful and not is_trusted(self.path, self.content):
+        if doubtful and not is_trusted(self.path, self.trusted_as):
             raise InputError(self._refusal(doubtful[0]))
         for key in ("encoder", "verifier"):
             if isinstance(value := counts.get(key), str):
@@ -101,7 +120,7 @@ class SettingsFile:
 
     def _refusal(self, key: str) -> str:
         path = self.path.absolute()
-        since = " since it was edited" if was_trusted(path) else ""
+        since = " since it was edited, or a model it names was," if was_trusted(path) else ""
         return (
             f"{path} is not trusted{since}, and its key {key!r} counts only if it is: "
             f"{effect(key, self.data[key])} Nothing was sent or changed. If the file is yours, "
@@ -162,7 +181,8 @@ def _of_spec(spec: str, role: str, environment: Mapping[str, str]) -> str:
     sent = told(spec, role, environment)
     if provider is None:
         return sent or (
-            f"A model is loaded from {model!r} (a folder on this machine, or fetched from a hub)."
+            f"A model is loaded from {model!r} (a folder on this machine, trusted as it is now, or "
+            "fetched from a hub)."
         )
     mark = split_spec(from_file(spec))[2].partition("#")[2]
     return (

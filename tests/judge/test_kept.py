@@ -218,8 +218,8 @@ def test_no_text_is_kept_and_others_cannot_read_the_file(cache: VerdictCache) ->
 
 
 @pytest.mark.parametrize("rubbish", [b"no database" * 99, b"SQLite format 3\0" + b"x" * 5000])
-def test_a_damaged_file_is_noted_once_and_left_alone(cache: VerdictCache, rubbish: bytes) -> None:
-    cache.path.parent.mkdir()
+def test_what_is_no_cache_is_set_aside_and_told_once(cache: VerdictCache, rubbish: bytes) -> None:
+    cache.path.parent.mkdir(mode=0o700)
     cache.path.write_bytes(rubbish)
     tally = Tally()
     kept = told(cache, tally)
@@ -227,7 +227,8 @@ def test_a_damaged_file_is_noted_once_and_left_alone(cache: VerdictCache, rubbis
     kept.keep(PAIRS[:1], [packed(FullJudge().judge(PAIRS[0]))], [None])
     assert len(tally.notes) == 1
     assert str(cache.path) in tally.notes[0]
-    assert cache.path.read_bytes() == rubbish
+    (aside,) = cache.path.parent.glob("*.set-aside-*")
+    assert aside.read_bytes() == rubbish
 
 
 def test_a_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
@@ -249,14 +250,16 @@ def test_a_file_of_a_later_version_is_not_touched(cache: VerdictCache) -> None:
 
 @pytest.mark.parametrize("column", ["sealed", "used", "cosine"])
 @pytest.mark.parametrize("value", ["x''", "x'00'", "'text'", "7"])
-def test_a_broken_entry_is_as_if_it_were_not_there(
+def test_a_broken_entry_is_judged_anew_and_counted(
     cache: VerdictCache, column: str, value: str
 ) -> None:
     made = keep(cache, PAIRS[:1])
     write(cache, f"UPDATE verdicts SET {column} = {value}")
     tally = Tally()
     assert told(cache, tally).recall(PAIRS[:1]) in ([None], made)
-    assert not tally.notes
+    assert ["1 entries are damaged" in note for note in tally.notes] == [True] * (
+        column == "sealed"
+    )
 
 
 def write(cache: VerdictCache, statement: str) -> None:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from echoless.core.own_folders import CACHE as FOLDER
+from echoless.core.own_folders import cache_folder
 from echoless.tally import Tally
+from echoless.text import content_key
 from echoless.vectors.cache import VectorCache, open_cache
-from echoless.vectors.cache_file import FOLDER, cache_folder
 
 MODEL = "bag@1"
 
@@ -75,15 +77,18 @@ def test_no_text_is_kept(cache: VectorCache) -> None:
 @pytest.mark.parametrize(
     "rubbish", [b"this is no database" * 99, b"SQLite format 3\0" + b"x" * 5000]
 )
-def test_a_damaged_file_is_noted_once_and_left_alone(cache: VectorCache, rubbish: bytes) -> None:
-    cache.path.parent.mkdir()
+def test_what_is_no_cache_is_set_aside_and_told_once(cache: VectorCache, rubbish: bytes) -> None:
+    cache.path.parent.mkdir(mode=0o700)
     cache.path.write_bytes(rubbish)
     tally = Tally()
     assert cache.get(["a"], MODEL, tally) == {}
     cache.put({"a": row(1.0)}, MODEL, tally)
     assert len(tally.notes) == 1
     assert str(cache.path) in tally.notes[0]
-    assert cache.path.read_bytes() == rubbish
+    (aside,) = cache.path.parent.glob("*.set-aside-*")
+    assert aside.read_bytes() == rubbish
+    assert str(aside) in tally.notes[0]
+    assert cache.get(["a"], MODEL, Tally())["a"] == row(1.0)
 
 
 def test_a_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
@@ -105,16 +110,18 @@ def test_a_file_of_a_later_version_is_not_touched(cache: VectorCache) -> None:
     assert "another version" in tally.notes[0]
 
 
-@pytest.mark.parametrize("data", [b"", b"abc", "text", row(np.nan).tobytes()])
-def test_a_broken_entry_is_as_if_it_were_not_there(cache: VectorCache, data: bytes | str) -> None:
+@pytest.mark.parametrize("data", [b"", b"abc", "text", row(np.nan).tobytes(), b"\0" * 8])
+def test_a_broken_entry_is_counted_and_made_anew(cache: VectorCache, data: bytes | str) -> None:
     cache.put({"a": row(1.0), "b": row(2.0)}, MODEL, Tally())
     connection = sqlite3.connect(cache.path)
-    connection.execute("UPDATE vectors SET data = ? WHERE data = ?", (data, row(1.0).tobytes()))
+    connection.execute("UPDATE vectors SET data = ? WHERE key = ?", (data, content_key("a")))
     connection.commit()
     connection.close()
     tally = Tally()
     assert list(cache.get(["a", "b"], MODEL, tally)) == ["b"]
-    assert quiet(tally)
+    assert "1 entries are damaged" in tally.notes[0]
+    cache.put({"a": row(1.0)}, MODEL, Tally())
+    assert list(cache.get(["a", "b"], MODEL, Tally())) == ["a"]
 
 
 WRITER = """

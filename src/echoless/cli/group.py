@@ -19,6 +19,7 @@ from echoless.cli.options import State
 from echoless.core.destination import LOG
 from echoless.core.failures import DISK, of_system
 from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
+from echoless.core.own_folders import LOG as CACHES
 from echoless.core.visible import on_one_line, visible
 from echoless.errors import INTERRUPTED, EcholessError, UsageError
 
@@ -83,7 +84,7 @@ class LazyGroup(click.Group):
         state = State()
         extra.setdefault("obj", state)
         try:
-            with _telling_destinations():
+            with _speaking_up():
                 result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
             code = result if isinstance(result, int) else 0
@@ -125,8 +126,8 @@ def _safe(text: str) -> str:
     return visible(OUTPUT.reason(text))
 
 
-class _Destinations(logging.Handler):
-    """Prints where texts go, each destination once, before anything is sent there."""
+class _OnceEach(logging.Handler):
+    """Prints each sentence once, at once: a destination is told before anything is sent there."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -141,17 +142,21 @@ class _Destinations(logging.Handler):
 
 
 @contextmanager
-def _telling_destinations() -> Iterator[None]:
-    handler, level, propagates = _Destinations(), LOG.level, LOG.propagate
-    LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
-    LOG.propagate = False
+def _speaking_up() -> Iterator[None]:
+    """Print where texts go, and what became of caches, on standard error."""
+    handler = _OnceEach()
+    before = [(log, log.level, log.propagate) for log in (LOG, CACHES)]
+    for log, least in ((LOG, logging.INFO), (CACHES, logging.WARNING)):
+        log.addHandler(handler)
+        log.setLevel(least)
+        log.propagate = False
     try:
         yield
     finally:
-        LOG.removeHandler(handler)
-        LOG.setLevel(level)
-        LOG.propagate = propagates
+        for log, level, propagates in before:
+            log.removeHandler(handler)
+            log.setLevel(level)
+            log.propagate = propagates
 
 
 def _failed(problem: BaseException, state: State) -> int:

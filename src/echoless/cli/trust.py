@@ -40,8 +40,8 @@ def trust_command(
     """Show what the settings FILE of a folder would do, and trust it as it is now.
 
     Without FILE it is echoless.toml of the current folder. Keys that send texts to a server, load a
-    model or code, or set what a model may cost count only in a trusted file. Once it is edited it
-    has to be trusted again.
+    model or code, or set what a model may cost count only in a trusted file. Once it, or a
+    folder of a model that it names, is edited it has to be trusted again.
     """
     if listing + remove + yes > 1 or (listing and file is not None):
         raise UsageError("Give one of these: FILE, --yes and FILE, --remove and FILE, or --list.")
@@ -83,7 +83,7 @@ def _trust(file: SettingsFile, *, yes: bool, as_json: bool) -> None:
     if not yes:
         _agree(file.path, lines, may_ask=render.is_interactive())
         lines = []
-    trust.trust(file.path, file.content)
+    trust.trust(file.path, file.trusted_as)
     said = f"{file.path} is trusted as it is now; edit it, and it has to be trusted again."
     _answer(data, [*map(say, lines), say(said)], as_json=as_json)
 
@@ -114,11 +114,14 @@ def _list(*, as_json: bool) -> None:
 
 
 def _state(entry: trust.Trusted) -> str:
+    path = Path(entry.path)
     try:
-        content = Path(entry.path).read_bytes()
-    except OSError:
-        return "not there"
-    same = trust.is_trusted(Path(entry.path), content)
+        file = read_settings_file(path)
+        if file is None:
+            return "not there"
+        same = trust.is_trusted(path, file.trusted_as)
+    except InputError:
+        same = False
     return "trusted" if same else "edited since, so not trusted"
 
 

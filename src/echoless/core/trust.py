@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from echoless.core.own_folders import user_folder
 from echoless.errors import StoreReadOnly
 
 FOLDER: Final = "ECHOLESS_CONFIG_DIR"
@@ -37,9 +38,7 @@ def config_folder() -> Path:
     """`ECHOLESS_CONFIG_DIR` if set, else the user's configuration folder for echoless."""
     if named := os.environ.get(FOLDER):
         return Path(named)
-    from platformdirs import user_config_dir  # noqa: PLC0415 - only where no folder is named
-
-    return Path(user_config_dir("echoless", appauthor=False))
+    return user_folder("config")
 
 
 def place_of(path: Path) -> Path:

@@ -7,10 +7,10 @@ from the end, which takes a third of such a loop.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from echoless.detect.shingling_kernels import sort
+from echoless.kernel_cache import njit
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -19,14 +19,14 @@ Floats = NDArray[np.float64]
 Shares = NDArray[np.uint16]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def arrange(starts: Ints, terms: Numbers) -> None:
     """Terms of each row in ascending order (Shell sort)."""
     for row in range(len(starts) - 1):
         sort(terms[starts[row] : starts[row + 1]])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def post(
     starts: Ints,
     terms: Numbers,
@@ -48,7 +48,7 @@ def post(
                 filled[term] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def insert(chosen: Ints, scores: Ints, size: int, row: int, score: int) -> int:
     """Put a row into its place among the best so far: higher scores first, then lower rows.
 
@@ -63,7 +63,7 @@ def insert(chosen: Ints, scores: Ints, size: int, row: int, score: int) -> int:
     return size
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def first_of(
     touched: Numbers, totals: Numbers, many: int, crowd: int, chosen: Ints, scores: Ints
 ) -> int:
@@ -78,7 +78,7 @@ def first_of(
     return size
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def best_of(touched: Numbers, totals: Numbers, many: int, chosen: Ints, scores: Ints) -> int:
     """The rows of the highest totals above 0; nearly all are passed over by one comparison."""
     size, worst, room = 0, 0, len(chosen)
@@ -92,7 +92,7 @@ def best_of(touched: Numbers, totals: Numbers, many: int, chosen: Ints, scores: 
     return size
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def place_of(posts: Numbers, first: int, last: int, row: int) -> int:
     """The place in ascending rows, from `first` to `last`, before which all are below `row`."""
     while first < last:
@@ -104,7 +104,7 @@ def place_of(posts: Numbers, first: int, last: int, row: int) -> int:
     return first
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def add_up(
     clues: tuple[Ints, Numbers, Floats, Floats],
     index: tuple[Ints, Numbers, Shares],
@@ -142,7 +142,7 @@ def add_up(
     return int(many), own
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def at_least(
     floor: int, many: int, touched: Numbers, totals: Numbers, kept: Numbers, values: Numbers
 ) -> int:
@@ -154,7 +154,7 @@ def at_least(
     return int(size)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def gather(
     clues: tuple[Ints, Numbers, Floats, Floats],
     index: tuple[Ints, Numbers, Shares],
@@ -187,7 +187,7 @@ def gather(
     return first + best_of(kept, values, size, chosen[first:], scores[first:])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def keep_partners(
     one: Ints, similarity: Floats, first: int, last: int, most: int, dense: float
 ) -> int:
@@ -212,7 +212,7 @@ def keep_partners(
     return min(first + most, last)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def partners(
     clues: tuple[Ints, Numbers, Floats, Floats],
     rows: tuple[Ints, Numbers, Counts],
@@ -264,7 +264,7 @@ def partners(
     done[0] = at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def add_rare(
     left: tuple[Ints, Ints, Ints, Floats], right: tuple[Ints, Ints, Ints, Floats], made: Floats
 ) -> None:
@@ -286,7 +286,7 @@ def add_rare(
             other += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def cosines(
     rows: tuple[Ints, Numbers, Counts],
     weights: tuple[Floats, Floats],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from echoless.kernel_cache import njit
 
 Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]
@@ -13,7 +14,7 @@ Keys = NDArray[np.uint32]
 Floats = NDArray[np.float64]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def mixed(value: np.uint32) -> np.uint32:
     """The finaliser of MurmurHash3 (Appleby): a fixed permutation of 32 bits."""
     value = np.uint32(value ^ (value >> np.uint32(16)))
@@ -23,7 +24,7 @@ def mixed(value: np.uint32) -> np.uint32:
     return np.uint32(value ^ (value >> np.uint32(16)))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def keys(
     starts: Ints, members: Words, seeds: Keys, rows: int, first: int, last: int, made: Keys
 ) -> None:
@@ -45,7 +46,7 @@ def keys(
             made[band, each] = key
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def shared(starts: Ints, members: Words, one: int, other: int, least: int) -> int:
     """Common members of two sets, or a number below `least` once it cannot be reached."""
     left, right = starts[one], starts[other]
@@ -65,7 +66,7 @@ def shared(starts: Ints, members: Words, one: int, other: int, least: int) -> in
     return common
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def jaccard(starts: Ints, members: Words, one: Ints, other: Ints, made: Floats) -> None:
     """Similarities of pairs of sets: `ShingleSets.jaccard`."""
     for pair in range(len(one)):
@@ -75,7 +76,7 @@ def jaccard(starts: Ints, members: Words, one: Ints, other: Ints, made: Floats) 
         made[pair] = common / (sizes - common)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def keep_closest(
     one: Ints, similarity: Floats, first: int, last: int, most: int, dense: float
 ) -> int:
@@ -91,7 +92,7 @@ def keep_closest(
     return min(first + most, last)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def compared(starts: Ints, members: Words, one: int, other: int, threshold: float) -> float:
     """Jaccard similarity of two sets, or less than the threshold if it is; -1: by their sizes."""
     mine, theirs = starts[one + 1] - starts[one], starts[other + 1] - starts[other]
@@ -102,7 +103,7 @@ def compared(starts: Ints, members: Words, one: int, other: int, threshold: floa
     return float(common / (mine + theirs - common))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def partners(
     sets: tuple[Ints, Words],
     buckets: tuple[Ints, Ints, Rows, Rows],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from echoless.kernel_cache import njit
 
 Ints = NDArray[np.int64]
 Points = NDArray[np.uint32]
@@ -16,13 +17,13 @@ TAB, LINE, SPACE, QUOTE, HASH, APOSTROPHE, STAR = 9, 10, 32, 34, 35, 39, 42
 PLUS, MINUS, STOP, GREATER, BACKTICK = 43, 45, 46, 62, 96
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def is_space(point: int) -> bool:
     """White space of ASCII, as `str.isspace` has it."""
     return point == SPACE or 9 <= point <= 13 or 28 <= point <= 31
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def bare(points: Points, starts: Ints, found: Flags) -> None:
     """Which texts need no more than white space, case and a frame taken off: `text._is_bare`."""
     for text in range(len(starts) - 1):
@@ -42,7 +43,7 @@ def bare(points: Points, starts: Ints, found: Flags) -> None:
         found[text] = fine
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def trimmed(points: Points, first: int, last: int) -> tuple[int, int]:
     """The span without white space at its ends."""
     while first < last and is_space(points[first]):
@@ -52,7 +53,7 @@ def trimmed(points: Points, first: int, last: int) -> tuple[int, int]:
     return first, last
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def unframed(points: Points, first: int, last: int) -> tuple[int, int]:
     """The span without quotes around it and without a full stop: `text._strip_frame`."""
     first, last = trimmed(points, first, last)
@@ -74,7 +75,7 @@ def unframed(points: Points, first: int, last: int) -> tuple[int, int]:
     return first, last
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def padded(points: Points, starts: Ints, plain: Flags, made: Points, begins: Ints) -> None:
     """Normal forms with a space at both ends; those not `plain` are normal already."""
     at = 0
@@ -106,7 +107,7 @@ def padded(points: Points, starts: Ints, plain: Flags, made: Points, begins: Int
         begins[text + 1] = at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def mixed(value: np.uint64) -> np.uint64:
     """The finaliser of SplitMix64."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -114,7 +115,7 @@ def mixed(value: np.uint64) -> np.uint64:
     return value ^ (value >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def hashed(points: Points, first: int, last: int, factor: np.uint64) -> np.uint64:
     """Hash of a run of code points: `shingling.hash_of`."""
     value = np.uint64(0)
@@ -124,7 +125,7 @@ def hashed(points: Points, first: int, last: int, factor: np.uint64) -> np.uint6
     return mixed(value)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def word_end(points: Points, classes: Classes, place: int, end: int) -> int:
     """Where the word that begins at `place` ends; an apostrophe between letters belongs to it."""
     while place < end:
@@ -136,7 +137,7 @@ def word_end(points: Points, classes: Classes, place: int, end: int) -> int:
     return place
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def words(
     points: Points, starts: Ints, classes: Classes, factor: np.uint64, made: Words, begins: Ints
 ) -> None:
@@ -164,7 +165,7 @@ def words(
         begins[text + 1] = at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sort(values: Words | NDArray[np.int32]) -> None:
     """Shell sort, in place: short runs, and nothing to compile but this loop."""
     gap = 1
@@ -180,7 +181,7 @@ def sort(values: Words | NDArray[np.int32]) -> None:
         gap //= 3
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def distinct(
     values: Words, starts: Ints, made: Words, counts: NDArray[np.int32], begins: Ints
 ) -> None:
@@ -200,7 +201,7 @@ def distinct(
         begins[text + 1] = at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def grams(
     points: Points,
     starts: Ints,
@@ -229,7 +230,7 @@ def grams(
         begins[text + 1] = at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def number(
     values: Words, slots: Words, numbers: NDArray[np.int32], known: int, made: NDArray[np.int32]
 ) -> int:

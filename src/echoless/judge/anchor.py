@@ -6,15 +6,14 @@ to some and of the next to others. Such a day equals only another that is open i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
+from echoless.core.shipped import shipped_json
 from echoless.judge.language import fold
 from echoless.judge.scan import Kind, Token
 
@@ -41,8 +40,7 @@ class _Words:
 
 @cache
 def _words(language: str) -> _Words:
-    path = files("echoless.judge") / "lexicon" / "forms.json"
-    raw = json.loads(path.read_text(encoding="utf-8"))[language]
+    raw = shipped_json("judge/lexicon/forms.json")[language]
     return _Words(
         days=raw["relative_days"],
         refs=raw["relative_refs"],

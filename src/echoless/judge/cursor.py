@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
+from echoless.core.shipped import shipped_json
 from echoless.judge import quantity
 from echoless.judge.language import Lexicon, units
 from echoless.judge.scan import Key, Raw
@@ -46,8 +45,7 @@ class Forms:
 @cache
 def forms_of(lexicon: Lexicon) -> Forms:
     """How the language of a lexicon says values, read once."""
-    path = files("echoless.judge") / "lexicon" / "forms.json"
-    raw = json.loads(path.read_text(encoding="utf-8"))[lexicon.language]
+    raw = shipped_json("judge/lexicon/forms.json")[lexicon.language]
     sets = {name: frozenset(words) for name, words in raw.items() if isinstance(words, list)}
     fractions = {w: Fraction(value) for value, words in raw["fractions"].items() for w in words}
     hours = {w: Fraction(value) for value, words in raw["parts_of_hour"].items() for w in words}

@@ -32,6 +32,7 @@ class KeptVerdicts:
         self._basis = judge.basis
         self._cache = cache
         self._tally = tally
+        self._damaged = 0
         self.used = False
         self.remembered = 0
 
@@ -44,6 +45,8 @@ class KeptVerdicts:
             self._read(pair, known[key], key, a, b) if key in known else None
             for pair, (key, a, b) in zip(pairs, named, strict=True)
         ]
+        self._cache.damaged(self._damaged, self._tally)
+        self._damaged = 0
         self.remembered += sum(verdict is not None for verdict in found)
         return found
 
@@ -70,7 +73,9 @@ class KeptVerdicts:
         if kept.cosine is not None and kept.cosine != pair.signals.get("semantic", 0.0):
             return None
         data = opened(kept.sealed, _nonce(key, kept.cosine), a, b)
-        return None if data is None else unpacked(data, *pair.best)
+        verdict = None if data is None else unpacked(data, *pair.best)
+        self._damaged += verdict is None
+        return verdict
 
     def _named(self, pairs: Sequence[Pair]) -> Iterator[tuple[bytes, bytes, bytes]]:
         """Key of each pair, and the prints of its texts."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from echoless.core.own_folders import cache_folder
 from echoless.tally import Tally
-from echoless.vectors.cache_file import AgingFile, cache_folder
+from echoless.vectors.cache_file import AgingFile
 
 FILE_NAME: Final = "verdicts.sqlite3"
 
@@ -66,7 +67,10 @@ class VerdictCache(AgingFile):
             tally: Takes a sentence if the cache cannot be used.
         """
         rows = self._get("cosine, sealed", keys, tally)
-        return {key: Kept(cosine, data) for key, _, cosine, data in rows if isinstance(data, bytes)}
+        return {
+            key: Kept(cosine, data if isinstance(data, bytes) else b"")
+            for key, _, cosine, data in rows
+        }
 
     def put(self, verdicts: Mapping[bytes, Kept], tally: Tally) -> None:
         """Keep verdicts in place of what is there. One transaction, kept when it returns.

@@ -6,15 +6,15 @@ word. Adding a language means adding a file and a line to `LANGUAGES`.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, TypeAlias
+
+from echoless.core.shipped import shipped_json
 
 LANGUAGES: Final = ("en", "de", "ja")
 _KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
@@ -253,8 +253,7 @@ _AS_WRITTEN: Final = ("telling", "small", "twins", "retracting")
 
 @cache
 def _raw(language: str) -> dict[str, Any]:
-    path = files("echoless.judge") / "lexicon" / f"{language}.json"
-    raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    raw: dict[str, Any] = shipped_json(f"judge/lexicon/{language}.json")
     return raw
 
 
@@ -375,8 +374,7 @@ def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
 @cache
 def units() -> Mapping[str, Unit]:
     """Unit by spelling, lower case."""
-    path = files("echoless.judge") / "lexicon" / "units.json"
-    raw = json.loads(path.read_text(encoding="utf-8"))
+    raw = shipped_json("judge/lexicon/units.json")
     return {
         word.casefold(): Unit(base, Fraction(factor))
         for base, factors in raw.items()

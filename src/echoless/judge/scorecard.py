@@ -7,15 +7,14 @@ in common never lowers the score. `python -m benchmarks.fit` made the file; noth
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from math import exp
 from operator import mul
 from typing import Final
 
+from echoless.core.shipped import shipped_json
 from echoless.judge.features import NAMES
 
 _OVERFLOW: Final = 60.0
@@ -90,8 +89,7 @@ def scorecard() -> Scorecard:
     Raises:
         ValueError: The file does not fit the features of this version.
     """
-    path = files("echoless.judge") / "weights.json"
-    raw = json.loads(path.read_text(encoding="utf-8"))
+    raw = shipped_json("judge/weights.json")
     same = _score(raw["same"])
     if tuple(raw["same"]["weights"]) != NAMES:
         raise ValueError("weights.json was fitted on other features: run python -m benchmarks.fit")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import secrets
 import shutil
@@ -18,11 +17,21 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.core.own_folders import (
+    LOG,
+    InTheWay,
+    NotPrivate,
+    cache_folder,
+    insist_on_own,
+    make_own,
+    set_aside,
+    without,
+)
 from echoless.model import digest
 from echoless.remembering.index import MemoryIndex
 from echoless.remembering.pointed import BITS, SEED, VectorIndex
@@ -30,7 +39,6 @@ from echoless.remembering.shingled import WordingIndex, arrays_of, segments_from
 from echoless.settings import Settings
 from echoless.stores.base import Changes, Store
 from echoless.text import TEXT_VERSION
-from echoless.vectors.cache_file import cache_folder
 
 if TYPE_CHECKING:
     from echoless.vectors.base import Vectoriser
@@ -45,7 +53,6 @@ WORTH_WRITING: Final = 0.02
 """Share of the index that has to be new for it to be written again."""
 
 _CURRENT: Final = "current"
-_LOG: Final = logging.getLogger("echoless.cache")
 
 
 def open_index(
@@ -56,21 +63,38 @@ def open_index(
     if not (settings.cache and isinstance(store, Changes)):
         return index
     folder = _folder(store, settings, vectoriser)
-    if not os.path.lexists(folder / _CURRENT):
-        return index
     try:
+        if not _is_kept(folder):
+            return index
         name = _plain(folder / _CURRENT).read_text("utf-8").strip()
         told = json.loads(_plain(folder / name / "index.json").read_bytes())
         if told["format"] == FORMAT:
             _read(index, folder / name, told)
     except Exception as problem:  # noqa: BLE001 - whatever is wrong with a cache, it is no cache
-        _LOG.warning(
-            "The kept index in %s cannot be read (%s); it is made anew.",
-            folder,
-            type(problem).__name__,
-        )
+        _tell(folder, "cannot be read", problem)
         return MemoryIndex(settings.profile, vectoriser)
     return index
+
+
+def _is_kept(folder: Path) -> bool:
+    """Whether an index lies there, in folders that are this user's own."""
+    if not os.path.lexists(cache_folder()):
+        return False
+    insist_on_own(cache_folder())
+    if not os.path.lexists(folder):
+        return False
+    insist_on_own(folder)
+    if not folder.is_dir():
+        raise InTheWay(f"{folder} is no folder")
+    return os.path.lexists(folder / _CURRENT)
+
+
+def _tell(folder: Path, what: str, problem: Exception) -> None:
+    if isinstance(problem, NotPrivate):
+        LOG.warning("%s", without(problem))
+        return
+    why = type(problem).__name__
+    LOG.warning("The kept index in %s %s (%s); it is made anew.", folder, what, why)
 
 
 def _plain(path: Path) -> Path:
@@ -96,18 +120,36 @@ def keep(index: MemoryIndex, store: Store, settings: Settings) -> bool:
     folder = _folder(store, settings, index.vectoriser)
     name = secrets.token_hex(8)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_way(folder)
+        make_own(cache_folder())
+        make_own(folder)
         (folder / name).mkdir(mode=0o700)
         _write(index, folder / name)
         draft = folder / f"{name}.current"
-        draft.write_text(name, "utf-8")
+        with _open_new(draft) as file:
+            file.write(name.encode())
         os.replace(draft, folder / _CURRENT)  # noqa: PTH105 - atomic
-    except OSError:
+    except OSError as problem:
         shutil.rmtree(folder / name, ignore_errors=True)
+        _tell(folder, "cannot be written", problem)
         return False
     index.touched = 0
     _tidy(folder, name)
     return True
+
+
+def _make_way(folder: Path) -> None:
+    """Set aside what lies where folders and the file that names the index are to lie."""
+    for each in (folder.parent, folder):
+        if os.path.lexists(each) and not each.is_dir():
+            set_aside(each)
+    if (folder / _CURRENT).is_dir():
+        set_aside(folder / _CURRENT)
+
+
+def _open_new(path: Path) -> BinaryIO:
+    """A new file that only this user may read."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
 
 
 def _tidy(folder: Path, current: str) -> None:
@@ -132,7 +174,7 @@ def _write(index: MemoryIndex, folder: Path) -> None:
         own = index.vectors[model].arrays()
         arrays.update({f"vectors-{number}-{name}": array for name, array in own.items()})
     for name, array in arrays.items():
-        with (folder / f"{name}.npy").open("wb") as file:
+        with _open_new(folder / f"{name}.npy") as file:
             np.save(file, array, allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())
@@ -145,7 +187,8 @@ def _write(index: MemoryIndex, folder: Path) -> None:
         "segments": len(segments),
         "models": models,
     }
-    (folder / "index.json").write_text(json.dumps(told), "utf-8")
+    with _open_new(folder / "index.json") as file:
+        file.write(json.dumps(told).encode())
 
 
 def _digest_of(path: Path) -> str:

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
 
+from echoless.kernel_cache import njit
 from echoless.vectors.register_kernels import (
     LANES,
     QUERIES,
@@ -37,7 +38,7 @@ popcount: Any = intrinsic(_popcount)
 """Bits set in a 64-bit word, by the processor's own instruction."""
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def cosine_of(rows: Any, inverse: Any, i: int, j: int) -> Any:
     """Cosine of two rows in float32, given the inverse of their lengths."""
     one, other = rows[i], rows[j]
@@ -47,7 +48,7 @@ def cosine_of(rows: Any, inverse: Any, i: int, j: int) -> Any:
     return total * inverse[i] * inverse[j]
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def inner_products(rows: Any, i: Any, j: Any, made: Any) -> None:
     """Products of pairs of rows in float64; `i`, `j` and `made` have one length."""
     for pair in range(len(made)):
@@ -57,7 +58,7 @@ def inner_products(rows: Any, i: Any, j: Any, made: Any) -> None:
         made[pair] = total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) -> Any:
     """Whether a pair reaches the floor; a crowd's partner is counted.
 
@@ -103,7 +104,7 @@ def _choose_any(tile: Any, queries: Any, row: int, told: Any) -> Any:  # noqa: A
 # ------------------------------------------------------------------ rows against all before them
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sift(
     told: Any,
     before: int,
@@ -149,7 +150,7 @@ def sift(
     return hits
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def scan(
     tiles: Any,
     queries: Any,
@@ -209,7 +210,7 @@ def scan(
 # ------------------------------------------------------------------ bits and tables
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sign(coordinates: Any, words: Any) -> None:
     """Sides of coordinates, shape (rows, planes), as bits of `words`, shape (rows, planes / 64)."""
     for row in range(words.shape[0]):
@@ -220,7 +221,7 @@ def sign(coordinates: Any, words: Any) -> None:
             words[row, w] = word
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def pack(coordinates: Any, bits: int, keys: Any, signatures: Any) -> None:
     """Signs of coordinates as one key a table and as words.
 
@@ -237,7 +238,7 @@ def pack(coordinates: Any, bits: int, keys: Any, signatures: Any) -> None:
             keys[row, table] = key
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sort_by_key(keys: Any, table: int, starts: Any, order: Any) -> None:
     """Rows by their key in a table, ascending within a key.
 
@@ -257,7 +258,7 @@ def sort_by_key(keys: Any, table: int, starts: Any, order: Any) -> None:
     starts[0] = 0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def gather(signatures: Any, order: Any, into: Any) -> None:
     """Signatures in the order of a table, so that those of a bucket lie side by side."""
     for place in range(order.shape[0]):
@@ -266,7 +267,7 @@ def gather(signatures: Any, order: Any, into: Any) -> None:
             into[place, w] = signatures[row, w]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def met_before(keys: Any, table: int, i: int, j: int) -> Any:
     """Whether two rows share a key in an earlier table."""
     for earlier in range(table):  # noqa: SIM110 - a loop compiles to less than a generator
@@ -275,7 +276,7 @@ def met_before(keys: Any, table: int, i: int, j: int) -> Any:
     return False
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def meet(
     keys: Any,
     table: int,
@@ -315,7 +316,7 @@ def meet(
     return hits, -1, -1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def row_hashes(words: Any, into: Any) -> None:
     """A 64-bit hash of each row of 32-bit words: equal rows have equal hashes."""
     for row in range(words.shape[0]):

@@ -11,9 +11,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.own_folders import cache_folder
 from echoless.tally import Tally
 from echoless.text import content_key
-from echoless.vectors.cache_file import AT_ONCE, FAILURES, CacheFile, cache_folder
+from echoless.vectors.cache_file import AT_ONCE, CacheFile, checked, unchecked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,21 +78,19 @@ class VectorCache(CacheFile):
             For each length of vector places in `texts` and their vectors, shape (places,
             dimensions), float32, finite; broken entries are left out.
         """
-        if self._resting or not texts:
+        if not texts:
             return []
         places = {content_key(text): place for place, text in enumerate(texts)}
-        try:
-            if not self._path.exists():
-                return []
-            with self._open() as connection:
-                found = _select(connection, sorted(places), model)
-        except FAILURES as problem:
-            self._rest(problem, tally)
-            return []
+        found = self._use(lambda each: _select(each, sorted(places), model), tally, make=False)
         by_length: dict[int, list[tuple[int, bytes]]] = {}
-        for key, data in found:
-            if isinstance(data, bytes) and data and not len(data) % 4 and key in places:
-                by_length.setdefault(len(data), []).append((places[key], data))
+        broken = 0
+        for key, data in found or ():
+            row = unchecked(_entry(model, key), data)
+            if not row or len(row) % 4:
+                broken += 1
+            else:
+                by_length.setdefault(len(row), []).append((places[key], row))
+        self.damaged(broken, tally)
         return [_rows(by_length[length]) for length in sorted(by_length)]
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]], model: str, tally: Tally) -> None:
@@ -102,17 +101,24 @@ class VectorCache(CacheFile):
             model: Identity of the model.
             tally: Takes a sentence if the cache cannot be used.
         """
-        if self._resting or not vectors:
+        if not vectors:
             return
-        entries = [
-            (model, content_key(text), vector.astype("<f4", copy=False).tobytes())
+        rows = {
+            content_key(text): vector.astype("<f4", copy=False).tobytes()
             for text, vector in vectors.items()
-        ]
-        try:
-            with self._open() as connection, connection:
+        }
+        entries = [(model, key, checked(_entry(model, key), row)) for key, row in rows.items()]
+
+        def write(connection: sqlite3.Connection) -> None:
+            with connection:
                 connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", entries)
-        except FAILURES as problem:
-            self._rest(problem, tally)
+
+        self._use(write, tally, make=True)
+
+
+def _entry(model: str, key: str) -> bytes:
+    """What an entry is checked against."""
+    return f"{model}\0{key}".encode("utf-8", "surrogatepass")
 
 
 def _select(

@@ -1,7 +1,9 @@
 """A file in the user's cache folder: a convenience, and it behaves like one.
 
-Several processes may share it, a killed run resumes where its last batch ended, and a damaged,
-locked or unwritable file costs time and a sentence in the report, nothing else.
+Several processes may share it, and a killed run resumes where its last batch ended. Whatever is
+wrong with the file costs time and a sentence in the report, nothing else: a damaged one is made
+anew in the same run, something foreign in its place is set aside, and one that others own, or that
+cannot be written, is not used.
 """
 
 from __future__ import annotations
@@ -9,44 +11,91 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
+from zlib import crc32
 
+from echoless.core.own_folders import (
+    CACHE,
+    InTheWay,
+    NotPrivate,
+    insist_on_own,
+    insist_on_own_file,
+    make_own,
+    set_aside,
+    without,
+)
 from echoless.tally import Tally
 
-FOLDER: Final = "ECHOLESS_CACHE_DIR"
+_APPLICATION: Final = 0x65636873
+"""`PRAGMA application_id` of a cache file: the letters echs. Only such a file is ever deleted."""
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+_LAST_VERSION: Final = 999
+"""No edition of echoless comes so far; a higher number is damage."""
+
 _BUSY_MILLISECONDS: Final = 10_000
 
 _STALE: Final = 7
 """Days after which an entry that is read is written down as used: most reads write nothing."""
 
-FAILURES: Final = (sqlite3.Error, OSError, UnicodeDecodeError)
-"""What a cache may fail with; the last where a damaged schema is no text, and SQLite quotes it."""
+_FAILURES: Final = (sqlite3.Error, OSError, ValueError, TypeError, OverflowError, MemoryError)
+"""What reading a damaged file may fail with: SQLite takes a damaged length for a large one, and
+quotes a damaged schema, which is no text."""
+
+_PASSING: Final = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""Codes of SQLite that tell nothing about what the file holds (https://sqlite.org/rescode.html)."""
+
+_CHECK: Final = 4
 
 AT_ONCE: Final = 500
 """Keys in one query; SQLite took 999 variables at most before 3.32. More at a time, a table of keys
 or a JSON list of them to join with took as long: 6 microseconds a vector."""
 
+Answer = TypeVar("Answer")
 
-def cache_folder() -> Path:
-    """`ECHOLESS_CACHE_DIR` if set, else the user's cache folder for echoless."""
-    chosen = os.environ.get(FOLDER, "").strip()
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    from platformdirs import user_cache_dir  # noqa: PLC0415 - only where no folder is named
 
-    return Path(user_cache_dir("echoless", appauthor=False))
+class _Damaged(Exception):
+    """The file is no cache of this kind."""
+
+
+class _LaterVersion(OSError):
+    """The file was written by a later edition of echoless."""
+
+
+def checked(key: bytes, data: bytes) -> bytes:
+    """Data with a checksum that tells damage, and an entry under another's key."""
+    return crc32(data, crc32(key)).to_bytes(_CHECK, "little") + data
+
+
+def unchecked(key: bytes, data: object) -> bytes | None:
+    """What was `checked`; None if it is damaged or of another key."""
+    if not isinstance(data, bytes):
+        return None
+    body = data[_CHECK:]
+    return body if crc32(body, crc32(key)).to_bytes(_CHECK, "little") == data[:_CHECK] else None
 
 
 class CacheFile:
     """One SQLite file of things that can be made again.
 
-    A connection lives for one call, so threads and forked workers may share the object. After the
-    first failure the cache rests for as long as the object lives.
+    A connection lives for one call, so threads and forked workers may share the object. After a
+    failure that cannot be mended the cache rests for as long as the object lives.
 
     Attributes:
         schema: Statements that make its tables.
@@ -68,37 +117,161 @@ class CacheFile:
         """Where the file is or will be."""
         return self._path
 
+    def damaged(self, count: int, tally: Tally) -> None:
+        """Begin the file anew if entries of it were not as they were written.
+
+        SQLite compares no checksums, so what else is wrong with such a file is not known.
+        """
+        if count:
+            problem = _Damaged(f"{count:,} entries are damaged")
+            if not self._renew(problem, tally):
+                self._rest(problem, tally)
+
+    def _use(
+        self,
+        work: Callable[[sqlite3.Connection], Answer],
+        tally: Tally,
+        *,
+        make: bool,
+    ) -> Answer | None:
+        """Do something with the file; one that is damaged is made anew first.
+
+        Args:
+            work: Takes a connection; called again if the file had to be made anew.
+            tally: Takes a sentence if the cache cannot be used as it was.
+            make: Whether a file that is not there is made.
+
+        Returns:
+            What `work` returned; None if there is no file, or none that can be used.
+        """
+        for mending in (True, False):
+            if self._resting:
+                break
+            try:
+                if not self._found(make=make):
+                    return None
+                with self._open() as connection:
+                    return work(connection)
+            except (_Damaged, InTheWay, *_FAILURES) as problem:
+                if not (mending and _is_damage(problem) and self._renew(problem, tally)):
+                    self._rest(problem, tally)
+        return None
+
+    def _found(self, *, make: bool) -> bool:
+        """Whether there is a file that may be used; made if wanted."""
+        try:
+            if make:
+                make_own(self._path.parent)
+            else:
+                insist_on_own(self._path.parent)
+        except FileNotFoundError:
+            return False
+        there = insist_on_own_file(self._path)
+        for suffix in ("-wal", "-shm", "-journal"):
+            insist_on_own_file(Path(f"{self._path}{suffix}"))
+        if make and not there:
+            # what is kept tells something of the texts it is about
+            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
+        return there or make
+
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        if not self._path.exists():
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._path.touch(mode=0o600)  # what is kept tells something of the texts it is about
         with closing(sqlite3.connect(self._path)) as connection:
             connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
             self._prepare(connection)
             yield connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == _VERSION:
+        if self._is_prepared(connection):
             return
-        if version != 0:
-            raise sqlite3.DatabaseError(f"it was written by another version ({version})")
         with suppress(sqlite3.OperationalError):  # another process may be doing just that
             connection.execute("PRAGMA journal_mode = WAL")
         with connection:
             connection.execute("BEGIN IMMEDIATE")
+            if self._is_prepared(connection):  # another process was faster
+                return
             for statement in self.schema:
                 connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _is_prepared(self, connection: sqlite3.Connection) -> bool:
+        """Whether the tables are there; False of a file that is empty.
+
+        Raises:
+            _Damaged: It is another program's, or of an earlier edition.
+            _LaterVersion: It is of a later edition.
+        """
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        if application == _APPLICATION:
+            if _VERSION < version <= _LAST_VERSION:
+                raise _LaterVersion(f"it was written by another version ({version})")
+            if version != _VERSION:
+                raise _Damaged(f"it is of version {version}")
+            return True
+        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if version or application or tables:
+            raise _Damaged("it is another program's database")
+        return False
+
+    def _renew(self, problem: Exception, tally: Tally) -> bool:
+        """Clear the place of a file that is none, and say so; whether that was possible."""
+        aside = []
+        try:
+            # The log goes first: in a new file SQLite would take it for that file's own.
+            for suffix in ("-wal", "-shm", "-journal", ""):
+                path = Path(f"{self._path}{suffix}")
+                if not os.path.lexists(path):
+                    continue
+                if self._is_ours() and not path.is_dir():
+                    path.unlink()
+                else:
+                    aside.append(set_aside(path))
+        except OSError:
+            return False
+        left = f" What lay there is now {aside[-1]}." if aside else ""
+        tally.note(
+            f"The {self.name} {self._path} could not be read ({problem}) and was begun anew; "
+            f"{self.instead}.{left}",
+            passing=True,
+        )
+        return True
+
+    def _is_ours(self) -> bool:
+        """Whether the header of the file says that echoless wrote it as a cache.
+
+        Offsets: https://sqlite.org/fileformat2.html#the_database_header. Version 1 had no id of the
+        application; there the table speaks for it.
+        """
+        with suppress(OSError), self._path.open("rb") as file:
+            page = file.read(65_536)
+            application, version = page[68:72], page[60:64]
+            first = self.schema[0].partition("(")[0].replace("IF NOT EXISTS ", "").strip()
+            known = version == (1).to_bytes(4, "big") and first.encode() in page
+            ours = application == _APPLICATION.to_bytes(4, "big") or known
+            return page.startswith(b"SQLite format 3\0") and ours
+        return False
 
     def _rest(self, problem: Exception, tally: Tally) -> None:
         self._resting = True
+        if isinstance(problem, NotPrivate):
+            tally.note(without(problem), passing=True)
+            return
         tally.note(
             f"The {self.name} {self._path} was not used ({problem}); {self.instead}. "
-            f"Delete the file, or set {FOLDER} to another folder.",
+            f"Delete the file, or set {CACHE} to another folder.",
             passing=True,
         )
+
+
+def _is_damage(problem: Exception) -> bool:
+    """Whether a failure lies in what the file is, so that a new one would do."""
+    if isinstance(problem, sqlite3.Error):
+        code = getattr(problem, "sqlite_errorcode", None)
+        short = code == sqlite3.SQLITE_IOERR_SHORT_READ
+        return short or (code is not None and code & 0xFF not in _PASSING)
+    return isinstance(problem, InTheWay) or not isinstance(problem, OSError)
 
 
 class AgingFile(CacheFile):
@@ -126,33 +299,31 @@ class AgingFile(CacheFile):
 
     def _get(self, columns: str, keys: Sequence[bytes], tally: Tally) -> list[Any]:
         """Rows of key, day of use and some columns, of the keys that are there."""
-        if self._resting or not keys:
+        if not keys:
             return []
-        try:
-            if not self._path.exists():
-                return []
-            with self._open() as connection:
-                rows = list(self._select(connection, columns, keys))
-                self._touch(connection, [row[0] for row in rows if row[1] < _today() - _STALE])
-        except FAILURES as problem:
-            self._rest(problem, tally)
-            return []
-        return rows
+
+        def read(connection: sqlite3.Connection) -> list[Any]:
+            rows = list(self._select(connection, columns, keys))
+            self._touch(connection, [row[0] for row in rows if row[1] < _today() - _STALE])
+            return rows
+
+        return self._use(read, tally, make=False) or []
 
     def _put(self, columns: str, entries: Sequence[tuple[object, ...]], tally: Tally) -> None:
         """Keep rows of key and some columns. One transaction, kept when it returns."""
-        if self._resting or not entries:
+        if not entries:
             return
         marks = ", ".join("?" * (len(entries[0]) + 1))
         query = f"INSERT OR REPLACE INTO {self.table} (used, key, {columns}) VALUES ({marks})"
         today = _today()
-        try:
-            with self._open() as connection, connection:
+
+        def write(connection: sqlite3.Connection) -> None:
+            with connection:
                 if _size(connection) >= self._most and not self._make_room(connection, tally):
                     return
                 connection.executemany(query, ((today, *entry) for entry in entries))
-        except FAILURES as problem:
-            self._rest(problem, tally)
+
+        self._use(write, tally, make=True)
 
     def _select(
         self, connection: sqlite3.Connection, columns: str, keys: Sequence[bytes]
@@ -224,7 +395,7 @@ class BytesFile(AgingFile):
             tally: Takes a sentence if the cache cannot be used.
         """
         rows = self._get(self.column, names, tally)
-        return {name: data for name, _, data in rows if isinstance(data, bytes)}
+        return {name: data if isinstance(data, bytes) else b"" for name, _, data in rows}
 
     def put(self, entries: Mapping[bytes, bytes], tally: Tally) -> None:
         """Keep bytes in place of what is there. One transaction, kept when it returns.

