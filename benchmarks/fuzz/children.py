@@ -160,6 +160,9 @@ def try_out(
     unit = 1 if sys.platform == "darwin" else 1024
     peak_mb, cpu = usage.ru_maxrss * unit / 1e6, usage.ru_utime + usage.ru_stime
     wrong, codes = _judged(told, os.waitstatus_to_exitcode(status), f"more than {seconds} s")
+    if target.aborts and wrong and wrong[-1].error == signal.Signals.SIGABRT.name:
+        codes[-signal.SIGABRT] += 1
+        wrong.pop()
     if peak_mb - held_mb > megabytes:
         door = wrong[-1].door if wrong else "any"
         wrong.append(Wrong("memory", door, f"more than {megabytes} MB", "", f"{peak_mb:.0f} MB"))

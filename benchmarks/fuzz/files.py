@@ -319,9 +319,13 @@ def _mutate_import(rng: Random, files: dict[str, bytes]) -> None:
 
 
 _IMPORT_DOORS: Final = tuple(
-    Door(f"import {source} into {new}", ("import", source, new), makes=("out",))
+    Door(
+        f"import {source} into out.{new}",
+        ("import", source, f"out-of-{source}.{new}"),
+        makes=("out",),
+    )
     for source in ("source.jsonl", "source.db")
-    for new in ("out.jsonl", "out.db")
+    for new in ("jsonl", "db")
 )
 
 

@@ -152,5 +152,6 @@ FOREIGN: Final = (
         rehearse=False,
         cases=1,
         housekeeping=True,
+        aborts=True,
     ),
 )

@@ -93,6 +93,8 @@ class Target:
             so that not even reading leaves their bytes alone.
         undo_may_refuse: Whether the ledger itself is damaged, so that `undo` may say that it cannot
             go back. It must not say that it did.
+        aborts: Whether the library of the store may end the process (SIGABRT) where its own files
+            are damaged, which no caller can catch. It is counted with the exit codes, as -6.
         cases: Number of valid cases: ids, times and the layout of pages differ between them.
     """
 
@@ -108,6 +110,7 @@ class Target:
     environment: Mapping[str, str] | None = None
     housekeeping: bool = False
     undo_may_refuse: bool = False
+    aborts: bool = False
     cases: int = 3
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import math
 import struct
@@ -223,7 +222,7 @@ def _vector_bytes(value: Json, model: str) -> bytes:
     if isinstance(value, str):
         try:
             data = base64.b64decode(value, validate=True)
-        except binascii.Error as problem:
+        except ValueError as problem:  # of `binascii`, or a character beyond ASCII
             raise BadRecord(f"the vector of {model!r} is not valid base64") from problem
         if len(data) % 4:
             raise BadRecord(f"the vector of {model!r} is not a whole number of float32 values")

@@ -343,7 +343,7 @@ def plan_from_json(data: JsonObject) -> Plan:
     actions = data.get("actions")
     if isinstance(actions, str) or not isinstance(actions, Sequence):
         raise BadRecord("'actions' must be a list")
-    return Plan(
+    plan = Plan(
         id=codec.read_text(data, "id"),
         store=codec.read_text(data, "store"),
         url=codec.read_text(data, "url"),
@@ -352,3 +352,16 @@ def plan_from_json(data: JsonObject) -> Plan:
         created_at=codec.read_text(data, "created_at"),
         actions=tuple(action_from_json(a) for a in actions),
     )
+    _insist_on_one_part_each(plan)
+    return plan
+
+
+def _insist_on_one_part_each(plan: Plan) -> None:
+    """A memory stays or goes, and goes behind one survivor."""
+    staying = {action.survivor for action in plan.actions}
+    going: set[str] = set()
+    for action in plan.actions:
+        for member in action.members:
+            if member.id in staying or member.id in going:
+                raise BadRecord(f"{member.id!r} has two parts in it")
+            going.add(member.id)

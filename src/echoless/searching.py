@@ -149,8 +149,12 @@ def _both(limit: int, by_words: Callable[[int], Ranked], nearest: Ranked) -> Ran
 def _by_words(store: Store, query: str, scope: Scope, open_: ExitStack) -> Callable[[int], Ranked]:
     if isinstance(store, TextSearch):
         return lambda limit: store.search_text(query, scope, limit)
-    database = open_.enter_context(closing(full_text.index(store.scan(scope))))
-    return lambda limit: full_text.search(database.connection, query, None, limit)
+    database, ids = full_text.index(store.scan(scope))
+    open_.enter_context(closing(database))
+    return lambda limit: [
+        (ids[name], score)
+        for name, score in full_text.search(database.connection, query, None, limit)
+    ]
 
 
 def fused(rankings: Sequence[Ranked]) -> Ranked:

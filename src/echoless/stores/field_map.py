@@ -17,6 +17,7 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from echoless.errors import InputError, UsageError
+from echoless.text import unreadable
 
 MAPPABLE: Final = (
     "id",
@@ -153,6 +154,10 @@ def read_file(path: Path) -> FieldMap:
         raise InputError(
             f'{path} is no map: it must hold FIELD = "COLUMN" entries, alone or under [map].'
         )
+    for name, column in inner.items():
+        odd = unreadable(name) or unreadable(column)
+        if odd is not None:
+            raise InputError(f"{path}: {name!r} or its column holds {odd}. Mend the file.")
     return FieldMap(inner)
 
 

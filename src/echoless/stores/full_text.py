@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from echoless.codec import json_text
@@ -75,13 +75,38 @@ def _trigrams(
     return found
 
 
-def index(memories: Iterable[Memory]) -> Database:
-    """The same index in memory, so that a store that cannot search can be searched."""
+def index(memories: Iterable[Memory]) -> tuple[Database, Mapping[str, str]]:
+    """The same index in memory, so that a store that cannot search can be searched.
+
+    Returns:
+        The index, and the ids of memories by what stands for them in it: half of a surrogate pair,
+        which JSON can hold, is an escape there.
+    """
     database = in_memory()
+    ids: dict[str, str] = {}
     schema.migrations.apply(database)
     with database.transaction():
         database.connection.executemany(
             "INSERT INTO memories (id, content, namespace, tags) VALUES (?, ?, ?, ?)",
-            ((m.id, m.content, m.namespace, json_text(list(m.tags))) for m in memories),
+            (
+                (_named(m.id, ids), _storable(m.content), _storable(m.namespace), _tags(m))
+                for m in memories
+            ),
         )
-    return database
+    return database, ids
+
+
+def _named(id_: str, ids: dict[str, str]) -> str:
+    name = _storable(id_)
+    while name in ids:
+        name += "'"
+    ids[name] = id_
+    return name
+
+
+def _storable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _tags(memory: Memory) -> str:
+    return json_text([_storable(tag) for tag in memory.tags])

@@ -165,9 +165,13 @@ def memory_of(table: Table, row: Row, embedding: Row | None) -> Memory:
         table: Its table.
         row: All its columns.
         embedding: Its row of `embeddings`, if it has one.
+
+    Raises:
+        BadRecord: Its id is no number.
     """
     number = row["id"]
-    assert isinstance(number, int)
+    if not isinstance(number, int):
+        raise BadRecord(f"{table.name}: {number!r:.40} is no id of a row, which is a number")
     vectors, state = _vectors(embedding)
     own = _own_columns(table)
     fillable = _fillable(table)
