@@ -205,12 +205,15 @@ def test_codes_decide_what_an_error_of_sqlite_means(
     assert ("No space" in str(error)) == (kind is StoreFull)
 
 
-def test_an_io_error_on_a_disk_without_room_is_for_want_of_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "code", [sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY]
+)
+def test_an_error_on_a_disk_without_room_is_for_want_of_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
+    """A `-shm` that could not grow made `remember` tell of permissions."""
     monkeypatch.setattr("echoless.core.failures.has_room", lambda _folder: False)
-    error = of_sqlite(failure(sqlite3.SQLITE_IOERR_SHMSIZE), tmp_path / "a.db")
-    assert isinstance(error, StoreFull)
+    assert isinstance(of_sqlite(failure(code), tmp_path / "a.db"), StoreFull)
 
 
 def test_an_io_error_in_a_write_is_told_as_such(

@@ -143,7 +143,6 @@ def try_out(
         seconds: Wall time of one door after which it hangs.
         megabytes: Growth of resident memory above which it takes too much, in 10^6 bytes.
     """
-    held_mb = _resident_mb()
     with folder() as place:
         put(files, place)
         report = Path(f"{place}.report")
@@ -163,16 +162,21 @@ def try_out(
     if target.aborts and wrong and wrong[-1].error == signal.Signals.SIGABRT.name:
         codes[-signal.SIGABRT] += 1
         wrong.pop()
-    if peak_mb - held_mb > megabytes:
+    if peak_mb - _held_mb(told) > megabytes:
         door = wrong[-1].door if wrong else "any"
         wrong.append(Wrong("memory", door, f"more than {megabytes} MB", "", f"{peak_mb:.0f} MB"))
     return Outcome(tuple(wrong), took, cpu, peak_mb, codes)
 
 
 def _resident_mb() -> float:
-    """What this process holds, and a child holds from its beginning; 0 where that is not told."""
+    """What this process holds now, in 10^6 bytes; 0 where the system does not tell."""
     told = Path("/proc/self/statm")
     return int(told.read_text().split()[1]) * resource.getpagesize() / 1e6 if told.exists() else 0.0
+
+
+def _held_mb(told: Sequence[str]) -> float:
+    """What a child held from its beginning, by its report."""
+    return float(json.loads(told[0])["held"]) if told else 0.0
 
 
 def _fork() -> int:
@@ -218,6 +222,7 @@ def _be_child(
     try:
         os.setpgid(0, 0)
         with report.open("w", encoding="utf-8", buffering=1) as told:
+            told.write(json.dumps({"held": _resident_mb()}) + "\n")
             faulthandler.enable(told)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             _bounded()

@@ -110,6 +110,20 @@ def test_an_interruption_while_looking_says_nothing_was_changed(
     assert "Interrupted; nothing was changed." in result.stderr
 
 
+def test_an_interrupted_import_into_a_new_store_says_that_there_is_none(
+    echoless: Call, notes: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("echoless.transport.transfer", interrupted)
+    before = sorted(each.name for each in place.iterdir())
+    result = echoless("import", notes, "agent.db", "--skip-invalid")
+    assert result.exit_code == 130
+    assert "Interrupted; agent.db was not made, and nothing of it was left." in result.stderr
+    assert sorted(each.name for each in place.iterdir()) == before
+
+
 def test_an_interruption_after_writing_says_that_all_was_written(
     echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

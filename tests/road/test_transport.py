@@ -59,8 +59,8 @@ def test_markdown_shows_every_memory_and_what_it_stands_behind(tmp_path: Path) -
         export(store, tmp_path / "out.md")
     page = (tmp_path / "out.md").read_text("utf-8")
     assert "### m-2 (duplicate of m-1)" in page
-    assert "> a --> b\n> second" in page
-    assert page.count("<!--") == page.count("-->") - 1 == 3
+    assert "> a --\\> b\n> second" in page
+    assert page.count("<!--") == page.count("-->") == 3
     assert "run_started" in page
     assert stat.S_IMODE((tmp_path / "out.md").stat().st_mode) & 0o400
 

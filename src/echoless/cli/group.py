@@ -7,10 +7,12 @@ import importlib
 import io
 import logging
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn
 
 import click
@@ -206,6 +208,8 @@ def _failed(problem: BaseException, state: State) -> int:
 
 
 def _interrupted(state: State) -> str:
+    if state.writing is not None and not _is_there(state.writing):
+        return f"Interrupted; {state.writing} was not made, and nothing of it was left."
     if state.writing is not None:
         return f"Interrupted while writing. Nothing is lost: run `echoless check {state.writing}`."
     if state.wrote is not None:
@@ -214,6 +218,13 @@ def _interrupted(state: State) -> str:
             f"`echoless history {state.wrote}` shows what was done."
         )
     return f"Interrupted; nothing was changed.{_kept(state)}"
+
+
+def _is_there(quoted: str) -> bool:
+    """Whether the file of a store is there; a store whose path is not plain is."""
+    (store,) = shlex.split(quoted)
+    path = store.partition(":///")[2] or store
+    return "#" in path or "?" in path or Path(path).exists()
 
 
 def _kept(state: State) -> str:

@@ -33,6 +33,7 @@ DISK: Final = frozenset({*FULL, *FORBIDDEN, errno.EIO})
 _PRIMARY: Final = 0xFF
 _LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
+_REFUSED: Final = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN})
 _UNFINISHED: Final = sqlite3.SQLITE_READONLY_ROLLBACK
 _NO_ROOM: Final = 1 << 16
 """Bytes a folder needs for the index of SQLite's log (32 KiB) and the blocks around it."""
@@ -90,12 +91,22 @@ def has_room(folder: Path) -> bool:
     return not there.f_flag & os.ST_RDONLY and there.f_bavail * there.f_frsize >= _NO_ROOM
 
 
+def _is_full(path: Path | None) -> bool:
+    """Whether a file may be written as far as its permissions go, and there is no room to."""
+    if path is None or has_room(path.parent):
+        return False
+    there = os.statvfs(path.parent)
+    return not there.f_flag & os.ST_RDONLY and os.access(path.parent, os.W_OK)
+
+
 def of_sqlite(problem: Exception, path: Path | None) -> EcholessError:
     """The error of ours that says what an error of SQLite means and what to do."""
     where = str(path) if path else "the database in memory"
     code = code_of(problem)
     if is_unfinished(problem) and path is not None:
         return StoreUnfinished(path)
+    if code & _PRIMARY in _REFUSED and _is_full(path):
+        return full(where)  # no room for the files SQLite wants beside the database
     match code & _PRIMARY:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return _locked(where)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import logging
 import signal
 import socket
-from asyncio import CancelledError
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -113,7 +114,8 @@ def serve_http(
     listening = _listen(address)
     bound = Address(address.host, listening.getsockname()[1])
     server = http_server(desk, bound, token=token)
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(_is_news)
     # uvicorn raises the signal again once it has come to its end: that is the end we want
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: None)
@@ -124,7 +126,8 @@ def serve_http(
 
 def _is_news(record: logging.LogRecord) -> bool:
     """Not the traceback of a request that was cut off because the server was told to end."""
-    return record.exc_info is None or not isinstance(record.exc_info[1], CancelledError)
+    cancelled = (asyncio.CancelledError, concurrent.futures.CancelledError)  # one for each side
+    return record.exc_info is None or not isinstance(record.exc_info[1], cancelled)
 
 
 def http_server(
