@@ -23,7 +23,6 @@ from echoless import (
 from echoless.applying import apply
 from echoless.errors import EcholessError, StoreLocked
 from echoless.pipeline import find, plan
-from echoless.remembering import guard
 from echoless.settings import Choices, resolve
 from echoless.transport import backup, import_into
 from echoless.undoing import history, keep_both, purge
@@ -35,7 +34,6 @@ TEXT = "The staging server has 16 GB of memory."
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who finds a store locked says so at once."""
     monkeypatch.setattr(database, "BUSY_TIMEOUT_SECONDS", 0.01)
-    monkeypatch.setattr(guard, "WAIT", 0.01)
 
 
 @pytest.fixture
