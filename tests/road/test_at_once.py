@@ -145,7 +145,7 @@ def test_an_import_does_not_overwrite_what_another_one_brings_meanwhile(
 
 def _remembered(path: Path) -> None:
     with open_store(path) as opened:
-        remember(opened, "Olga keeps the spare key under the blue pot.", id="key")
+        remember(opened, "Olga keeps the spare key under the blue pot.", id="key", wait=0.01)
 
 
 def test_a_page_says_how_many_memories_it_holds_not_how_many_came_since(
