@@ -87,3 +87,40 @@ def test_a_calibration_of_deep_brackets_is_refused(place: Path) -> None:
     path.write_text(DEEP, "utf-8")
     with pytest.raises(InputError, match=r"calibration .* cannot be read"):
         read_own("a model")
+
+
+def test_a_vector_of_other_letters_is_told_with_its_line(echoless: Call, place: Path) -> None:
+    """F10c: a zero-width space in place of base64 ended with a ValueError that named no line."""
+    store = store_of(place, r'{"id": "m-1", "content": "Tea.", "embedding": "\u200b"}')
+    for words in (["audit", store, "--no-semantic"], ["import", store, "new.db"]):
+        result = echoless(*words)
+        assert result.exit_code in {0, 3}
+        assert "should not happen" not in result.output
+        assert "base64" in result.output
+    assert not (place / "new.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("edit", "part"),
+    [
+        (lambda _plan: "[" * 100_000, "recursion"),
+        (lambda plan: plan.replace('"gains": {', '"gains": 5, "was": {'), "'gains'"),
+        (lambda plan: plan.replace('"actions": [', '"actions": "no", "was": ['), "'actions'"),
+        (lambda plan: plan.replace('"members": [', '"members": [{}, '), "'id'"),
+        (lambda plan: plan.replace('"evidence": "', '"evidence": "\\ud800'), "'evidence'"),
+    ],
+    ids=["deep", "gains", "actions", "members", "half a character"],
+)
+def test_a_plan_of_a_wrong_form_is_told_by_its_part(
+    echoless: Call, notes: str, place: Path, edit: Callable[[str], str], part: str
+) -> None:
+    """F10d: brackets ended with a RecursionError, a number for an object with a TypeError."""
+    made = echoless("dedup", notes, "--no-semantic", "--plan", "plan.json")
+    assert made.exit_code == 0, made.output
+    plan = place / "plan.json"
+    plan.write_text(edit(plan.read_text("utf-8")), "utf-8")
+    before = Path(notes).read_bytes()
+    result = echoless("apply", notes, "plan.json")
+    assert result.exit_code == 5
+    assert part in result.output
+    assert Path(notes).read_bytes() == before
