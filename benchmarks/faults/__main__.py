@@ -288,7 +288,11 @@ def main() -> None:
     parser.add_argument("--fault", help="one fault, as printed")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--part", help=argparse.SUPPRESS)
-    parser.add_argument("--results", type=Path, help="a file for one JSON line a scene")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        help="one JSON line a scene; those that are there are not repeated",
+    )
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/faults.md")
     chosen = parser.parse_args()
     if chosen.part is None:
@@ -301,39 +305,46 @@ def main() -> None:
 def _parent(chosen: argparse.Namespace) -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as place:
-        files = [Path(place, f"part-{n}") for n in range(chosen.workers)]
+        results = chosen.results or Path(place, "results.jsonl")
         parts = [
             subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.faults", *sys.argv[1:],
-                 "--part", f"{n}/{chosen.workers}", "--results", str(file)]
+                 "--part", f"{n}/{chosen.workers}", "--results", str(results)]
             )
-            for n, file in enumerate(files)
+            for n in range(chosen.workers)
         ]  # fmt: skip
         codes = [part.wait() for part in parts]
-        lines = [line for file in files if file.exists() for line in file.read_text().splitlines()]
-    if chosen.results:
-        chosen.results.write_text("".join(f"{line}\n" for line in lines))
+        lines = _lines(results)
     tallies = [json.loads(line) for line in lines]
-    body = _page(tallies, time.monotonic() - began)
+    if not chosen.results:
+        print(f"{(time.monotonic() - began) / 60:.0f} minutes.")
+    body = _page(tallies)
     if chosen.keep:
-        keep("faults", "Faults at every file call", "python -m benchmarks.faults --keep", body)
+        words = " ".join(word for word in sys.argv[1:] if word != "--keep")
+        keep("faults", "Faults at file calls", f"python -m benchmarks.faults {words}", body)
     else:
         print(body)
     if any(codes) or any(tally["violations"] for tally in tallies):
         sys.exit(1)
 
 
+def _lines(results: Path) -> list[str]:
+    return results.read_text("utf-8").splitlines() if results.exists() else []
+
+
 def _worker(chosen: argparse.Namespace) -> None:
     number, whole = map(int, chosen.part.split("/"))
     mine = [s for s in scenes() if not chosen.only or any(each in str(s) for each in chosen.only)]
     most = None if chosen.points is None else max(1, round(chosen.points / max(1, len(mine))))
+    told = {json.loads(line)["scene"] for line in _lines(chosen.results)}
+    mine = [scene for scene in mine[number::whole] if str(scene) not in told]
     shared = Path("/dev/shm")
     place = shared if os.access(shared, os.W_OK) else None
     failed = False
     _warm()
     with tempfile.TemporaryDirectory(dir=place, prefix="echoless-faults-") as base:
         os.environ |= {"ECHOLESS_CACHE_DIR": f"{base}/cache", "ECHOLESS_ENCODER": "none"}
-        for scene in mine[number::whole]:
+        for scene in mine:
             draw = random.Random(f"{chosen.seed}/{scene}")
             if chosen.fault:
                 _again(scene, Path(base), chosen.fault)
@@ -374,7 +385,7 @@ def _again(scene: Scene, base: Path, wanted: str) -> None:
             print(f"verdict: {problem or 'in order'}")
 
 
-def _page(tallies: Sequence[dict[str, object]], seconds: float) -> str:
+def _page(tallies: Sequence[dict[str, object]]) -> str:
     """The result for people: sums by kind and command."""
     points: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
@@ -398,7 +409,7 @@ def _page(tallies: Sequence[dict[str, object]], seconds: float) -> str:
     lines = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
     wrong_ones = [f"- {t['scene']} · {v}" for t in tallies for v in t["violations"]]  # type: ignore[attr-defined]
     return (
-        f"{sum(points.values()):,} points in {len(tallies)} scenes, {seconds / 60:.0f} minutes: "
+        f"{sum(points.values()):,} points in {len(tallies)} scenes: "
         f"{sum(len(t['violations']) for t in tallies)} violations "  # type: ignore[arg-type,misc]
         f"({', '.join(f'{n:,} {o}' for o, n in outcomes.items())}).\n\n{lines}\n\n"
         + "\n".join(wrong_ones[:200])
