@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -361,7 +361,12 @@ def _worker(chosen: argparse.Namespace) -> None:
 
 def _warm() -> None:
     """Loads all modules before any fork: a child would load them anew each time."""
-    with tempfile.TemporaryDirectory() as place, redirect_stdout(io.StringIO()):
+    silence = io.StringIO()
+    with (
+        tempfile.TemporaryDirectory() as place,
+        redirect_stdout(silence),
+        redirect_stderr(silence),
+    ):
         os.environ |= {"ECHOLESS_CACHE_DIR": f"{place}/cache", "ECHOLESS_ENCODER": "none"}
         for kind in OWN:
             for name, case in {**CASES, **READERS}.items():
