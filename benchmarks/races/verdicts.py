@@ -161,7 +161,7 @@ def _claims(race: Race) -> Iterator[str]:
         if end.code != 0:
             continue
         match words[0]:
-            case "export" | "backup":
+            case "export" | "backup" if not _both_write(race, words[2]):
                 yield from _copied(words, outcome, race.seen)
             case "import":
                 if words[2] not in race.seen.before:
@@ -170,6 +170,12 @@ def _claims(race: Race) -> Iterator[str]:
                 yield from _remembered(words, outcome, race.seen)
             case _:
                 pass  # the orders of the two tell
+
+
+def _both_write(race: Race, target: str) -> bool:
+    """Whether the other command may have added to the copy; the orders of the two tell then."""
+    others = (words for words in race.scene.words() if words[0] == "import")
+    return any(words[2] == target for words in others)
 
 
 def _copied(words: Sequence[str], outcome: Outcome, seen: Seen) -> Iterator[str]:

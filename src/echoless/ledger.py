@@ -85,18 +85,26 @@ class Ledger:
         except self.database.errors as problem:
             raise unreadable(problem, self.database.path, table) from problem
 
+    def _write(self, statement: str, values: Any = ()) -> sqlite3.Cursor:
+        with self.database.speaking():
+            return self._db.execute(statement, values)
+
+    def _write_many(self, statement: str, values: Iterable[Any]) -> None:
+        with self.database.speaking():
+            self._db.executemany(statement, values)
+
     # ------------------------------------------------------------------ events and images
 
     def record(self, kind: str, run: str = "", data: JsonObject | None = None) -> None:
         """Append one event."""
-        self._db.execute(
+        self._write(
             "INSERT INTO events (at, run, kind, data) VALUES (?, ?, ?, ?)",
             (now(), run, kind, canonical(data or {})),
         )
         if kind in STARTS:
-            self._db.execute("INSERT OR IGNORE INTO open_runs VALUES (?)", (run,))
+            self._write("INSERT OR IGNORE INTO open_runs VALUES (?)", (run,))
         elif kind in ENDS:
-            self._db.execute("DELETE FROM open_runs WHERE run = ?", (run,))
+            self._write("DELETE FROM open_runs WHERE run = ?", (run,))
 
     def open_runs(self) -> list[str]:
         """Runs that started, or began to be undone, and never said how it ended; oldest first."""
@@ -127,7 +135,7 @@ class Ledger:
 
     def save_images(self, run: str, images: Iterable[Image]) -> None:
         """Keep how records looked; needed to undo and to recover."""
-        self._db.executemany(
+        self._write_many(
             "INSERT INTO images (run, action, id, moment, body) VALUES (?, ?, ?, ?, ?)",
             (
                 (run, i.action, i.id, i.moment, None if i.memory is None else _body(i.memory))
@@ -159,7 +167,7 @@ class Ledger:
         Returns:
             How many there were.
         """
-        return self._db.execute("DELETE FROM images WHERE run = ?", (run,)).rowcount
+        return self._write("DELETE FROM images WHERE run = ?", (run,)).rowcount
 
     def runs_touching(self, id_: str) -> list[str]:
         """Runs that hold an image of a record, oldest first."""
@@ -175,7 +183,7 @@ class Ledger:
 
     def mark(self, marks: Iterable[Mark]) -> None:
         """Hide memories. A memory hidden already is an error of the caller (primary key)."""
-        self._db.executemany(
+        self._write_many(
             "INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 (m.duplicate, m.survivor, m.run, m.verdict, m.similarity, m.evidence, m.texts)
@@ -196,7 +204,7 @@ class Ledger:
 
     def unmark(self, duplicates: Iterable[str]) -> None:
         """Make memories visible again."""
-        self._db.executemany("DELETE FROM marks WHERE duplicate = ?", ((d,) for d in duplicates))
+        self._write_many("DELETE FROM marks WHERE duplicate = ?", ((d,) for d in duplicates))
 
     def marks(self, run: str | None = None) -> dict[str, Mark]:
         """Marks by hidden id, of one run if given."""
@@ -216,7 +224,7 @@ class Ledger:
 
     def keep(self, pairs: Iterable[Kept]) -> None:
         """Remember pairs as different; asked again only when one of them changes."""
-        self._db.executemany(
+        self._write_many(
             "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)",
             ((k.a, k.b, k.print_a, k.print_b) for k in pairs),
         )
@@ -228,7 +236,7 @@ class Ledger:
 
     def use_plan(self, plan: str, run: str) -> None:
         """Record that a plan was used."""
-        self._db.execute("INSERT INTO used_plans VALUES (?, ?)", (plan, run))
+        self._write("INSERT INTO used_plans VALUES (?, ?)", (plan, run))
 
     def run_of_plan(self, plan: str) -> str | None:
         """The run that used a plan, or None."""
@@ -242,7 +250,7 @@ class Ledger:
 
     def set_fact(self, key: str, value: str) -> None:
         """Set a named value."""
-        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, value))
+        self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, value))
 
     # ------------------------------------------------------------------ said again
 
@@ -257,7 +265,7 @@ class Ledger:
             How often it was said again so far.
         """
         self.record("confirmed", data={**data, "id": id_})
-        self._db.execute(CONFIRM, (id_, now()))
+        self._write(CONFIRM, (id_, now()))
         return self.confirmations(id_)
 
     def confirmations(self, id_: str) -> int:
@@ -274,7 +282,7 @@ class Ledger:
         """Remember what was answered under a key, so that a retry is told the same."""
         told = {**data, "key": key}
         self.record("answered", data=told)
-        self._db.execute(ANSWER, (key, canonical(told)))
+        self._write(ANSWER, (key, canonical(told)))
 
     def answer(self, key: str) -> JsonObject | None:
         """What was answered under a key, or None."""
@@ -320,7 +328,7 @@ class Ledger:
         for table, row in rows:
             columns = self.TABLES[table].split(", ")
             places = ", ".join("?" * len(columns))
-            self._db.execute(
+            self._write(
                 f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})",
                 [row[c] for c in columns],
             )

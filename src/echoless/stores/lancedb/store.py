@@ -46,6 +46,8 @@ _BATCH: Final = 500
 _TAKEN: Final = 1_000
 _ROW: Final = "_rowid"
 _SIMPLE: Final = re.compile(r"[0-9A-Za-z_-]{1,64}\Z")
+_DISK: Final = re.compile(r"\(os error \d+\)")
+"""How Rust ends a message of the operating system: the disk refused, and the file may be whole."""
 _VERSION: Final = "lancedb_version_before_last_write"
 _UNFINISHED: Final = "lancedb_version_before_unfinished_write"
 """Set by the first write of a writer and emptied at its end: what it wrote can be read."""
@@ -319,7 +321,9 @@ class LanceStore(BesideSidecar):
             with self._speaking():
                 self._table.checkout(version)
                 self._table.to_arrow()
-        except StoreError:
+        except StoreError as problem:
+            if _DISK.search(str(problem.__cause__ or problem)):
+                raise  # what the disk refuses now may be whole all the same
             return False
         finally:
             with self._speaking():

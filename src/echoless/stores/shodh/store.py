@@ -163,6 +163,16 @@ class ShodhStore(BesideSidecar):
             finally:
                 self._writing = False
 
+    def unfinished(self) -> tuple[Path, ...]:
+        """The folder too, where a record stands that was written in place of one that stands."""
+        return (*super().unfinished(), *((self._path,) if self._strays else ()))
+
+    def take_back(self) -> None:
+        """Remove such records too."""
+        super().take_back()
+        with self.writing():
+            pass  # every write begins with that
+
     def _clear_strays(self) -> None:
         """Remove records whose change was never finished; what they were to replace stands."""
         left = [s for s in self._strays if s.supersedes is not None and self._still(s.supersedes)]
