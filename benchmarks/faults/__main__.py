@@ -284,6 +284,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, help="draw about so many instead of all")
     parser.add_argument("--seed", default="echoless")
     parser.add_argument("--states", type=int, default=8, help="states a loss of power leaves")
+    parser.add_argument("--stores", help=f"of {','.join(KINDS)}; all by default")
     parser.add_argument("--only", action="append", help="scenes whose name contains this")
     parser.add_argument("--fault", help="one fault, as printed")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
@@ -328,13 +329,19 @@ def _parent(chosen: argparse.Namespace) -> None:
         sys.exit(1)
 
 
+def _is_wanted(scene: Scene, chosen: argparse.Namespace) -> bool:
+    if chosen.stores and scene.kind.name not in chosen.stores.split(","):
+        return False
+    return not chosen.only or any(each in str(scene) for each in chosen.only)
+
+
 def _lines(results: Path) -> list[str]:
     return results.read_text("utf-8").splitlines() if results.exists() else []
 
 
 def _worker(chosen: argparse.Namespace) -> None:
     number, whole = map(int, chosen.part.split("/"))
-    mine = [s for s in scenes() if not chosen.only or any(each in str(s) for each in chosen.only)]
+    mine = [scene for scene in scenes() if _is_wanted(scene, chosen)]
     most = None if chosen.points is None else max(1, round(chosen.points / max(1, len(mine))))
     told = {json.loads(line)["scene"] for line in _lines(chosen.results)}
     mine = [scene for scene in mine[number::whole] if str(scene) not in told]
