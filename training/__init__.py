@@ -1,0 +1,1 @@
+"""How the shipped pair model is made: from data to weights."""

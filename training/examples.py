@@ -1,0 +1,118 @@
+"""Reads labelled pairs of all sources into one form: `Example`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Target = float | None
+"""1 true, 0 false, None unknown: it gives no gradient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Two texts and what is known of them."""
+
+    a: str
+    b: str
+    a_entails_b: Target
+    b_entails_a: Target
+    conflict: Target
+    source: str
+    group: str
+    """Pairs of one group share texts: a split keeps them on one side."""
+
+    @property
+    def targets(self) -> tuple[Target, Target, Target]:
+        """The three in the order of the network's outputs."""
+        return self.a_entails_b, self.b_entails_a, self.conflict
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether one text holds all that the other says."""
+        return 1.0 in (self.a_entails_b, self.b_entails_a)
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yields the objects of a JSON Lines file."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if line.strip():
+                yield json.loads(line)
+
+
+def read_contrast(path: Path) -> Iterator[Example]:
+    """Yields the pairs of contrast sets, one set a line.
+
+    A set is a base text with rewordings (`same`), a text that says less, one that says more, texts
+    with another value in the same slot (`conflict`), parallel texts on another subject (`sibling`)
+    and texts of the same topic (`related`). Every pair whose relation follows from that is made.
+    """
+    for number, item in enumerate(lines(path)):
+        group = f"{path.stem}:{number}"
+        source = f"contrast/{path.stem}"
+        full = [item["base"], *item["same"]]
+        conflicts = [other["t"] for other in item["conflict"]]
+        apart = [*(other["t"] for other in item["sibling"]), *item["related"]]
+
+        def pair(a: str, b: str, ab: Target, ba: Target, conflict: Target) -> Example:
+            return Example(a, b, ab, ba, conflict, source, group)  # noqa: B023 (used at once)
+
+        for place, text in enumerate(full):
+            yield from (pair(text, other, 1, 1, 0) for other in full[place + 1 :])
+            yield from (pair(text, less, 1, 0, 0) for less in item["less"])
+            yield from (pair(more, text, 1, 0, 0) for more in item["more"])
+            yield from (pair(text, other, 0, 0, 1) for other in conflicts)
+            yield from (pair(text, other, 0, 0, 0) for other in apart)
+        for more in item["more"]:
+            yield from (pair(more, less, 1, 0, 0) for less in item["less"])
+            yield from (pair(more, other, 0, 0, 1) for other in conflicts)
+            yield from (pair(more, other, 0, 0, 0) for other in apart)
+
+
+CLASSES: dict[str, tuple[Target, Target, Target]] = {
+    "duplicate": (1, 1, 0),
+    "update": (0, 0, 1),
+    "contradiction": (0, 0, 1),
+    "sibling": (0, 0, 0),
+    "related": (0, 0, 0),
+    "distinct": (0, 0, 0),
+    # value_conflicts
+    "dup": (1, 1, 0),
+    "surface": (1, 1, 0),
+    "conflict_same": (0, 0, 1),
+    "conflict_cross": (0, 0, 1),
+    "unrelated": (0, 0, 0),
+    # real notes: C is another value, state or component, so that a conflict is not certain
+    "D": (1, 1, 0),
+    "C": (0, 0, None),
+    "R": (0, 0, 0),
+}
+
+
+def of_class(name: str | None, item: dict[str, Any]) -> tuple[Target, Target, Target]:
+    """Returns the targets of a labelled class; for a text that holds more, of its side."""
+    if name in {"subsumes", "extension", "S"}:
+        said = item.get("superset") or ("a" if "superset=a" in item.get("why", "") else "b")
+        return (1, 0, 0) if said == "a" else (0, 1, 0)
+    if name is None:
+        return (1, 1, 0) if item["mergeable"] else (0, 0, None)
+    return CLASSES[name]
+
+
+def read_pairs(path: Path, source: str) -> Iterator[Example]:
+    """Yields labelled pairs, one a line: fields `a`, `b` and `class`, `label` or `want`."""
+    for number, item in enumerate(lines(path)):
+        name = item.get("class") or item.get("label") or item.get("want")
+        group = item.get("base") or item.get("frame") or item.get("repo") or number
+        yield Example(item["a"], item["b"], *of_class(name, item), source, f"{path.stem}:{group}")
+
+
+def read_public(path: Path) -> Iterator[Example]:
+    """Yields the public pairs: fields `a`, `b`, `ab`, `ba`, `c` and their set's name, `src`."""
+    for number, item in enumerate(lines(path)):
+        targets = item["ab"], item["ba"], item["c"]
+        yield Example(item["a"], item["b"], *targets, f"public/{item['src']}", f"public:{number}")

@@ -1,0 +1,175 @@
+"""Trains the pair model: `python -m training.train --base e5 --out FOLDER [--steps N]`.
+
+A run can be stopped at any time: it goes on from its last checkpoint when the same command is given
+again. The learning rate rises over the first steps, stays, and falls over the last fifth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from training.bases import Base
+from training.batches import draw_batches, encode, packed
+from training.corpora import corpora, development, named_base
+from training.examples import Example
+from training.network import PairNetwork
+from training.scores import average_precision
+
+WARMING: Final = 200
+"""Steps until the full learning rate."""
+COOLING: Final = 0.2
+"""Share of the steps in which the rate falls to nothing, linearly."""
+OUTPUT_WEIGHTS: Final = (1.0, 1.0, 0.7)
+
+
+def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
+    """Returns the mean binary cross-entropy of the known targets."""
+    known = ~targets.isnan()
+    each = functional.binary_cross_entropy_with_logits(
+        logits, targets.nan_to_num(0.0), reduction="none"
+    )
+    weight = known * torch.tensor(OUTPUT_WEIGHTS)
+    return (each * weight).sum() / weight.sum().clamp(min=1.0)
+
+
+def rate_at(step: int, steps: int) -> float:
+    """Returns the share of the full learning rate at a step."""
+    falling = (steps - step) / max(1.0, COOLING * steps)
+    return max(0.0, min(1.0, (step + 1) / WARMING, falling))
+
+
+def groups(network: PairNetwork, rate: float) -> list[dict]:
+    """Returns the optimiser's groups: four times the rate for the new parts, no decay of norms."""
+    network.word.weight.requires_grad = False
+    network.position.weight.requires_grad = False
+    new, matrices, rest = [], [], []
+    for name, parameter in network.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        if name.startswith(("head", "side", "shared")):
+            new.append(parameter)
+        else:
+            (matrices if parameter.ndim == 2 else rest).append(parameter)
+    return [
+        {"params": new, "lr": 4 * rate, "scale": 4.0, "weight_decay": 0.01},
+        {"params": matrices, "lr": rate, "scale": 1.0, "weight_decay": 0.01},
+        {"params": rest, "lr": rate, "scale": 1.0, "weight_decay": 0.0},
+    ]
+
+
+@torch.no_grad()
+def predict(
+    network: PairNetwork, base: Base, examples: Sequence[Example], *, batch: int = 64
+) -> np.ndarray:
+    """Returns probabilities, (pairs, 3), with the sides as they stand."""
+    network.eval()
+    pairs = encode(base, examples)
+    order = sorted(range(len(pairs)), key=lambda place: pairs[place].length)
+    out = np.zeros((len(pairs), 3), dtype=np.float32)
+    for start in range(0, len(order), batch):
+        chosen = order[start : start + batch]
+        *inputs, _ = packed(base, [pairs[place] for place in chosen])
+        out[chosen] = torch.sigmoid(network(*inputs)).numpy()
+    network.train()
+    return out
+
+
+def merging(probabilities: np.ndarray) -> np.ndarray:
+    """Returns how sure it is that one text holds the other: the larger side, without conflict."""
+    return probabilities[:, :2].max(axis=1) * (1 - probabilities[:, 2])
+
+
+def evaluate(network: PairNetwork, base: Base, sets: dict[str, list[Example]]) -> dict[str, float]:
+    """Returns the average precision of merging on each development set."""
+    found = {}
+    for name, examples in sets.items():
+        scores = merging(predict(network, base, examples))
+        found[name] = average_precision(np.array([e.mergeable for e in examples]), scores)
+    return found
+
+
+def step_once(network: PairNetwork, optimiser: torch.optim.Optimizer, batch: tuple) -> float:
+    """Trains on one batch and returns its loss."""
+    *inputs, targets = batch
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = network(*inputs)
+    loss = loss_of(logits.float(), targets)
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+    optimiser.step()
+    return loss.item()
+
+
+def save(path: Path, **parts: object) -> None:
+    """Writes a checkpoint whole or not at all."""
+    draft = path.with_suffix(".draft")
+    torch.save(parts, draft)
+    draft.replace(path)
+
+
+def main() -> None:
+    """Trains and keeps checkpoints and the curve."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--base", choices=("minilm", "e5"), default="e5")
+    parser.add_argument("--data", type=Path, nargs="*", default=[], help="further data folders")
+    parser.add_argument("--layers", type=int, nargs="*", help="layers of the base; all by default")
+    parser.add_argument("--from", dest="start", type=Path, help="a checkpoint to start from")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--rate", type=float, default=6e-5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--every", type=int, default=500, help="steps between two evaluations")
+    chosen = parser.parse_args()
+    torch.set_num_threads(chosen.threads)
+    torch.manual_seed(chosen.seed)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    base = named_base(chosen.base, chosen.data)
+    network = PairNetwork(base, chosen.layers)
+    optimiser = torch.optim.AdamW(groups(network, chosen.rate), betas=(0.9, 0.98))
+    if chosen.start:
+        network.load_state_dict(torch.load(chosen.start)["network"])
+    checkpoint, done = chosen.out / "checkpoint.pt", 0
+    if checkpoint.exists():
+        kept = torch.load(checkpoint)
+        network.load_state_dict(kept["network"])
+        optimiser.load_state_dict(kept["optimiser"])
+        done = kept["step"]
+    sources, sets = corpora(chosen.data), development(chosen.data)
+    batches = draw_batches(base, sources, batch=chosen.batch, seed=chosen.seed + done)
+    losses, started = [], time.monotonic()
+    network.train()
+    for step in range(done, chosen.steps):
+        for group in optimiser.param_groups:
+            group["lr"] = chosen.rate * group["scale"] * rate_at(step, chosen.steps)
+        losses.append(step_once(network, optimiser, packed(base, next(batches))))
+        if math.isnan(losses[-1]):
+            raise FloatingPointError(f"The loss of step {step} is not a number.")
+        if (step + 1) % chosen.every == 0 or step + 1 == chosen.steps:
+            parts = {"network": network.state_dict(), "optimiser": optimiser.state_dict()}
+            save(checkpoint, **parts, step=step + 1)
+            row = {"step": step + 1, "views": (step + 1) * chosen.batch}
+            row |= {"loss": round(float(np.mean(losses)), 4)}
+            row |= {name: round(value, 4) for name, value in evaluate(network, base, sets).items()}
+            row |= {"seconds": round(time.monotonic() - started, 1)}
+            with (chosen.out / "curve.jsonl").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+            print(json.dumps(row), flush=True)
+            losses, started = [], time.monotonic()
+
+
+if __name__ == "__main__":
+    main()
