@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import struct
-import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -195,34 +194,22 @@ def unigram(pieces: list[tuple[str, float]]) -> Tokenizer:
     return tokenizer
 
 
-def pruned(base: Base, texts: list[str], *, least: int = 2, most: int = 60_000) -> Base:
-    """Returns the base with the pieces that the texts use `least` times, at most `most` of them.
+def trimmed(base: Base, pieces: Path) -> Base:
+    """Returns the base with the pieces of a file only: a JSON list of `[piece, log probability]`.
 
-    Single characters of the vocabulary stay where any text has them, so that no text of these
-    scripts becomes unknown. Special pieces keep their numbers.
+    The list was made from word lists of six languages and the training texts; it stays as it is, so
+    that weights of one training can be used by the next. Special pieces keep their numbers.
+
+    Raises:
+        ValueError: A piece of the file is not one of the base.
     """
     model = json.loads(base.tokenizer.to_str())["model"]["vocab"]
-    counts = np.zeros(len(model), dtype=np.int64)
-    seen: set[str] = set()
-    for chunk in range(0, len(texts), 4096):
-        part = texts[chunk : chunk + 4096]
-        seen.update("".join(unicodedata.normalize("NFKC", text) for text in part))
-        for encoded in base.tokenizer.encode_batch(part):
-            np.add.at(counts, encoded.ids, 1)
-    always = {
-        number
-        for number, (piece, _) in enumerate(model)
-        if number < len(SPECIAL)
-        or (
-            len(piece.lstrip("\u2581")) <= 1
-            and (piece.lstrip("\u2581") in seen or not piece.lstrip("\u2581"))
-        )
-    }
-    often = np.argsort(-counts, kind="stable")
-    room = most - len(always)
-    chosen = sorted(always | {int(n) for n in often[:room] if counts[n] >= least})
+    numbers = {piece: number for number, (piece, _) in enumerate(model)}
+    listed = [(piece, score) for piece, score in json.loads(pieces.read_text("utf-8"))]
+    if strange := [piece for piece, _ in listed if piece not in numbers]:
+        raise ValueError(f"{pieces}: {strange[0]!r} is no piece of {base.name}.")
+    chosen = [numbers[piece] for piece, _ in listed]
     arrays = {**base.arrays, "word": base.arrays["word"][chosen]}
-    tokenizer = unigram([(model[number][0], model[number][1]) for number in chosen])
-    ids = (base.start, base.end, base.padding)
     sizes = (base.layers, base.hidden, base.heads, base.inner, base.epsilon)
-    return Base(base.name, tokenizer, *sizes, *ids, arrays)
+    ids = (base.start, base.end, base.padding)
+    return Base(base.name, unigram(listed), *sizes, *ids, arrays)

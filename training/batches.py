@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from echoless.matching.fields import fields_of
 from training.bases import Base
 from training.examples import Example
 
-LONGEST: Final = 128
+LONGEST: Final = 192
 """Tokens of a pair with its three special ones; of longer texts each side keeps its head."""
 
 MARKS: Final = (
@@ -74,7 +75,7 @@ def varied(example: Example, draw: random.Random) -> Example:
 
 def encode(base: Base, examples: Sequence[Example], longest: int = LONGEST) -> list[Encoded]:
     """Returns the pairs as token numbers, each side cut where the pair is longer than `longest`."""
-    texts = [text for example in examples for text in (example.a, example.b)]
+    texts = [fields_of(text).sentence for e in examples for text in (e.a, e.b)]
     found = base.tokenizer.encode_batch(texts, add_special_tokens=False)
     out = []
     for place, example in enumerate(examples):
@@ -121,6 +122,7 @@ def draw_batches(
     batch: int,
     seed: int,
     pool: int = 64,
+    share: tuple[int, int] = (0, 1),
 ) -> Iterator[list[Encoded]]:
     """Yields batches without end: sources by weight, pairs of like length together.
 
@@ -130,6 +132,8 @@ def draw_batches(
         batch: Pairs a batch.
         seed: Same seed, same batches.
         pool: Batches that are drawn and sorted by length at once.
+        share: Number of this worker and how many there are: at each step all workers get other
+            pairs of like length, so that none waits for another.
     """
     draw = random.Random(seed)
     shares = [weight for _, weight in sources]
@@ -138,9 +142,12 @@ def draw_batches(
         chosen = draw.choices(orders, shares, k=batch * pool)
         found = encode(base, [varied(order.next(), draw) for order in chosen])
         found.sort(key=lambda pair: pair.length)
-        batches = [found[start : start + batch] for start in range(0, len(found), batch)]
-        draw.shuffle(batches)
-        yield from batches
+        rank, workers = share
+        step = batch * workers
+        places = list(range(0, len(found) - step + 1, step))
+        draw.shuffle(places)
+        for start in places:
+            yield found[start + rank : start + step : workers]
 
 
 class Shuffled:

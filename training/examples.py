@@ -89,12 +89,16 @@ CLASSES: dict[str, tuple[Target, Target, Target]] = {
     # real notes: C is another value, state or component, so that a conflict is not certain
     "D": (1, 1, 0),
     "C": (0, 0, None),
+    "V": (0, 0, 1),
     "R": (0, 0, 0),
+    "U": (0, 0, 0),
 }
 
 
 def of_class(name: str | None, item: dict[str, Any]) -> tuple[Target, Target, Target]:
     """Returns the targets of a labelled class; for a text that holds more, of its side."""
+    if name in {"Sa", "Sb"}:
+        return (1, 0, 0) if name == "Sa" else (0, 1, 0)
     if name in {"subsumes", "extension", "S"}:
         said = item.get("superset") or ("a" if "superset=a" in item.get("why", "") else "b")
         return (1, 0, 0) if said == "a" else (0, 1, 0)

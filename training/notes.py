@@ -1,13 +1,14 @@
 """Reads notes of agents from repositories, draws pairs to label, and keeps the labels.
 
 ```
-python -m training.notes REPOS.jsonl --out PAIRS.jsonl [--pairs 3000]
-python -m training.notes REPOS.jsonl --out LABELLED.jsonl --labels training/data/notes/labels.jsonl
+python -m training.notes REPOS.jsonl --git 'CLONES/{repo}' --out PAIRS.jsonl [--pairs 3000]
+python -m training.notes REPOS.jsonl --out LABELS.jsonl --digests LABELLED.jsonl
+python -m training.notes REPOS.jsonl --git 'CLONES/{repo}' --out PAIRS.jsonl --labels LABELS.jsonl
 ```
 
-REPOS.jsonl names a repository a line: `repo`, `licence`, `git` (a git folder), `commit`, `files`.
-Texts of others stay out of this repository. What is kept here are labels with the digests of both
-texts; the second command puts them on the notes when these are read again.
+REPOS.jsonl names a repository a line: `repo`, `licence`, `commit`, `files`. Texts of others stay
+out of this repository. What is kept here are labels with the digests of both texts, which the
+second command makes; the third puts them on the notes when these are read again.
 """
 
 from __future__ import annotations
@@ -187,18 +188,34 @@ def rejoined(repositories: Sequence[dict[str, Any]], labels: Path) -> Iterator[d
             yield {**row, "a": texts[row["a"]], "b": texts[row["b"]], **said}
 
 
+def digested(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a labelled pair with digests in place of its texts."""
+    kept = {name: row[name] for name in ("id", "repo", "label", "hard") if name in row}
+    return {**kept, "a": digest(row["a"]), "b": digest(row["b"])}
+
+
 def main() -> None:
     """Draws pairs without labels, or puts kept labels on the notes again."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("repositories", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=3000)
+    parser.add_argument(
+        "--git",
+        default="{repo}",
+        help="git folder of a repository; {repo} stands for its name, / as +",
+    )
     parser.add_argument("--labels", type=Path, help="put these labels on the notes instead")
+    parser.add_argument("--digests", type=Path, help="write these labelled pairs without texts")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     listed = [json.loads(line) for line in chosen.repositories.open(encoding="utf-8")]
+    for repository in listed:
+        repository["git"] = chosen.git.format(repo=repository["repo"].replace("/", "+"))
     draw = random.Random(chosen.seed)
-    if chosen.labels:
+    if chosen.digests:
+        found = [digested(json.loads(line)) for line in chosen.digests.open(encoding="utf-8")]
+    elif chosen.labels:
         found = list(rejoined(listed, chosen.labels))
     else:
         found = drawn(candidates(listed, draw), chosen.pairs, draw)

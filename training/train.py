@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Final
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, distributed, multiprocessing
 from torch.nn import functional
 
 from training.bases import Base
@@ -100,16 +101,26 @@ def evaluate(network: PairNetwork, base: Base, sets: dict[str, list[Example]]) -
 
 
 def step_once(network: PairNetwork, optimiser: torch.optim.Optimizer, batch: tuple) -> float:
-    """Trains on one batch and returns its loss."""
+    """Trains on one batch of each worker and returns this worker's loss."""
     *inputs, targets = batch
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        logits = network(*inputs)
-    loss = loss_of(logits.float(), targets)
+    loss = loss_of(network(*inputs), targets)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
+    if distributed.is_initialized():
+        share_gradients(network)
     torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
     optimiser.step()
     return loss.item()
+
+
+def share_gradients(network: PairNetwork) -> None:
+    """Replaces the gradients by their mean over the workers."""
+    found = [p.grad for p in network.parameters() if p.grad is not None]
+    flat = torch.cat([gradient.view(-1) for gradient in found])
+    distributed.all_reduce(flat)
+    flat /= distributed.get_world_size()
+    for gradient, part in zip(found, flat.split([g.numel() for g in found]), strict=True):
+        gradient.copy_(part.view_as(gradient))
 
 
 def save(path: Path, **parts: object) -> None:
@@ -119,8 +130,8 @@ def save(path: Path, **parts: object) -> None:
     draft.replace(path)
 
 
-def main() -> None:
-    """Trains and keeps checkpoints and the curve."""
+def arguments() -> argparse.Namespace:
+    """Returns the parsed command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--base", choices=("minilm", "e5"), default="e5")
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="further data folders")
@@ -128,16 +139,35 @@ def main() -> None:
     parser.add_argument("--from", dest="start", type=Path, help="a checkpoint to start from")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=20_000)
-    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--batch", type=int, default=32, help="pairs a worker and step")
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1, help="processes of one thread each")
     parser.add_argument("--every", type=int, default=500, help="steps between two evaluations")
-    chosen = parser.parse_args()
-    torch.set_num_threads(chosen.threads)
-    torch.manual_seed(chosen.seed)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Trains and keeps checkpoints and the curve."""
+    chosen = arguments()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    base = named_base(chosen.base, chosen.data)
+    if chosen.workers == 1:
+        work(0, chosen)
+        return
+    with tempfile.TemporaryDirectory() as meeting:
+        place = f"file://{meeting}/workers"
+        multiprocessing.spawn(work, args=(chosen, place), nprocs=chosen.workers)
+
+
+def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
+    """Trains as one of the workers; the first one evaluates and keeps checkpoints."""
+    torch.set_num_threads(1)
+    torch.manual_seed(chosen.seed)
+    if place:
+        distributed.init_process_group(
+            "gloo", init_method=place, rank=rank, world_size=chosen.workers
+        )
+    base = named_base(chosen.base)
     network = PairNetwork(base, chosen.layers)
     optimiser = torch.optim.AdamW(groups(network, chosen.rate), betas=(0.9, 0.98))
     if chosen.start:
@@ -148,8 +178,10 @@ def main() -> None:
         network.load_state_dict(kept["network"])
         optimiser.load_state_dict(kept["optimiser"])
         done = kept["step"]
-    sources, sets = corpora(chosen.data), development(chosen.data)
-    batches = draw_batches(base, sources, batch=chosen.batch, seed=chosen.seed + done)
+    sources = corpora(chosen.data)
+    sets = development(chosen.data) if rank == 0 else {}
+    share = rank, chosen.workers
+    batches = draw_batches(base, sources, batch=chosen.batch, seed=chosen.seed + done, share=share)
     losses, started = [], time.monotonic()
     network.train()
     for step in range(done, chosen.steps):
@@ -158,13 +190,13 @@ def main() -> None:
         losses.append(step_once(network, optimiser, packed(base, next(batches))))
         if math.isnan(losses[-1]):
             raise FloatingPointError(f"The loss of step {step} is not a number.")
-        if (step + 1) % chosen.every == 0 or step + 1 == chosen.steps:
+        if rank == 0 and ((step + 1) % chosen.every == 0 or step + 1 == chosen.steps):
             parts = {"network": network.state_dict(), "optimiser": optimiser.state_dict()}
             save(checkpoint, **parts, step=step + 1)
-            row = {"step": step + 1, "views": (step + 1) * chosen.batch}
+            row = {"step": step + 1, "views": (step + 1) * chosen.batch * chosen.workers}
             row |= {"loss": round(float(np.mean(losses)), 4)}
-            row |= {name: round(value, 4) for name, value in evaluate(network, base, sets).items()}
             row |= {"seconds": round(time.monotonic() - started, 1)}
+            row |= {name: round(value, 4) for name, value in evaluate(network, base, sets).items()}
             with (chosen.out / "curve.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
             print(json.dumps(row), flush=True)

@@ -1,0 +1,207 @@
+"""Writes trained weights as files that ship: `python -m training.export CHECKPOINT --out FOLDER`.
+
+The network is written in standard ONNX operators. Linear layers multiply whole numbers: weights are
+rounded to 7 bits a column, activations to 8 bits a token. So a pair's scores hang neither on the
+pairs beside it nor on the processor: with 7 bits no sum of two products leaves 16 bits, which
+processors without VNNI would cut off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+
+from training.bases import Base
+from training.corpora import named_base
+
+OPSET: Final = 20
+WEIGHT_STEPS: Final = 63
+"""Largest whole number a weight is rounded to, on either side of 0."""
+
+
+class Graph:
+    """Collects nodes and constants of an ONNX graph."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+        self.count = 0
+
+    def constant(self, array: np.ndarray) -> str:
+        """Adds a constant and returns its name."""
+        self.count += 1
+        name = f"c{self.count}"
+        self.constants.append(numpy_helper.from_array(np.array(array, order="C"), name))
+        return name
+
+    def add(self, kind: str, *inputs: str, out: str = "", **attributes: object) -> str:
+        """Adds a node with one output and returns the output's name."""
+        self.count += 1
+        name = out or f"t{self.count}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+
+def rounded(weight: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns int8 weights and the float32 scale of each row of a matrix."""
+    scale = np.maximum(np.abs(weight).max(axis=1), 1e-8) / steps
+    whole = np.clip(np.rint(weight / scale[:, None]), -steps, steps)
+    return whole.astype(np.int8), scale.astype(np.float32)
+
+
+def quantised(graph: Graph, states: str) -> tuple[str, str, str]:
+    """Adds the rounding of all tokens of a pair to 8 bits: whole numbers, scale and zero point."""
+    names = [f"q{graph.count}{kind}" for kind in "nsz"]
+    graph.count += 1
+    graph.nodes.append(helper.make_node("DynamicQuantizeLinear", [states], names))
+    return names[0], names[1], names[2]
+
+
+def linear(graph: Graph, rows: tuple[str, str, str], weight: np.ndarray, bias: np.ndarray) -> str:
+    """Adds a linear layer over quantised states; `weight` has shape (out, in)."""
+    whole, scale, zero = rows
+    stored, columns = rounded(weight, WEIGHT_STEPS)
+    product = graph.add(
+        "MatMulInteger",
+        whole,
+        graph.constant(stored.T),
+        zero,
+        graph.constant(np.zeros(len(stored), dtype=np.int8)),
+    )
+    both = graph.add("Mul", scale, graph.constant(columns))
+    back = graph.add("Mul", graph.add("Cast", product, to=TensorProto.FLOAT), both)
+    return graph.add("Add", back, graph.constant(bias))
+
+
+def norm(graph: Graph, states: str, weight: np.ndarray, bias: np.ndarray, epsilon: float) -> str:
+    """Adds a layer norm over the last axis."""
+    names = graph.constant(weight), graph.constant(bias)
+    return graph.add("LayerNormalization", states, *names, axis=-1, epsilon=epsilon)
+
+
+def heads(graph: Graph, states: str, count: int, size: int) -> str:
+    """Adds (batch, length, hidden) to (batch, heads, length, size)."""
+    shape = graph.constant(np.array([0, 0, count, size], dtype=np.int64))
+    return graph.add("Transpose", graph.add("Reshape", states, shape), perm=[0, 2, 1, 3])
+
+
+def layer(graph: Graph, states: str, state: dict[str, np.ndarray], base: Base, at: int) -> str:
+    """Adds one transformer layer."""
+
+    def part(name: str) -> tuple[np.ndarray, np.ndarray]:
+        return state[f"layers.{at}.{name}.weight"], state[f"layers.{at}.{name}.bias"]
+
+    size = base.hidden // base.heads
+    weights, biases = zip(*(part(name) for name in ("query", "key", "value")), strict=True)
+    asked = linear(graph, quantised(graph, states), np.concatenate(weights), np.concatenate(biases))
+    names = [f"{asked}{kind}" for kind in "qkv"]
+    graph.nodes.append(helper.make_node("Split", [asked], names, axis=-1, num_outputs=3))
+    query, key, value = (heads(graph, name, base.heads, size) for name in names)
+    across = graph.add("Transpose", key, perm=[0, 1, 3, 2])
+    scores = graph.add(
+        "Mul", graph.add("MatMul", query, across), graph.constant(np.float32(size**-0.5))
+    )
+    chances = graph.add("Softmax", scores, axis=-1)
+    seen = graph.add("Transpose", graph.add("MatMul", chances, value), perm=[0, 2, 1, 3])
+    shape = graph.constant(np.array([0, 0, base.hidden], dtype=np.int64))
+    seen = quantised(graph, graph.add("Reshape", seen, shape))
+    states = graph.add("Add", states, linear(graph, seen, *part("attention")))
+    states = norm(graph, states, *part("attention_norm"), base.epsilon)
+    inner = graph.add("Gelu", linear(graph, quantised(graph, states), *part("inner")))
+    outer = linear(graph, quantised(graph, inner), *part("outer"))
+    return norm(graph, graph.add("Add", states, outer), *part("outer_norm"), base.epsilon)
+
+
+def pooled(graph: Graph, states: str, weights: str) -> str:
+    """Adds the mean of the states that `weights`, (batch, 1, length), chooses."""
+    axes = graph.constant(np.array([1], dtype=np.int64))
+    return graph.add("Squeeze", graph.add("MatMul", weights, states), axes)
+
+
+def network(state: dict[str, np.ndarray], base: Base) -> onnx.ModelProto:
+    """Returns the network as ONNX: embedded pairs to three logits.
+
+    Inputs are `states` (batch, length, hidden): the sum of all embeddings before their norm; `mask`
+    (batch, 1, 1, length): 0 or -10,000; `of_a` and `of_b` (batch, 1, length): weights that sum up
+    to 1 over the tokens of a side.
+    """
+    graph = Graph()
+    norms = state["embedding_norm.weight"], state["embedding_norm.bias"]
+    states = norm(graph, "states", *norms, base.epsilon)
+    count = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
+    for at in range(count):
+        states = layer(graph, states, state, base, at)
+    first = graph.add("Gather", states, graph.constant(np.int64(0)), axis=1)
+    of_a, of_b = pooled(graph, states, "of_a"), pooled(graph, states, "of_b")
+    apart = graph.add("Abs", graph.add("Sub", of_a, of_b))
+    both = graph.add("Concat", first, of_a, of_b, apart, graph.add("Mul", of_a, of_b), axis=-1)
+    part = linear(graph, quantised(graph, both), state["head.0.weight"], state["head.0.bias"])
+    hidden = quantised(graph, graph.add("Gelu", part))
+    last = linear(graph, hidden, state["head.2.weight"], state["head.2.bias"])
+    graph.add("Identity", last, out="logits")
+    float32 = TensorProto.FLOAT
+    inputs = [
+        helper.make_tensor_value_info("states", float32, ["batch", "length", base.hidden]),
+        helper.make_tensor_value_info("of_a", float32, ["batch", 1, "length"]),
+        helper.make_tensor_value_info("of_b", float32, ["batch", 1, "length"]),
+    ]
+    outputs = [helper.make_tensor_value_info("logits", float32, ["batch", 3])]
+    made = helper.make_graph(graph.nodes, "pair_model", inputs, outputs, graph.constants)
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+    onnx.checker.check_model(model)
+    return model
+
+
+def embeddings(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns the arrays of the embedding lookup: words as int8 with a scale each."""
+    words, scales = rounded(state["word.weight"], 127)
+    small = {name: state[f"{name}.weight"] for name in ("position", "side", "shared")}
+    return {"words": words, "scales": scales, **small}
+
+
+def digest(path: Path) -> str:
+    """Returns the SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def main() -> None:
+    """Writes `pieces.json`, `words.npy`, `embeddings.npz`, `layers.onnx` and `manifest.json`."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("--base", choices=("minilm", "e5"), default="e5")
+    parser.add_argument("--out", type=Path, required=True)
+    chosen = parser.parse_args()
+    base = named_base(chosen.base)
+    kept = torch.load(chosen.checkpoint)
+    state = {name: tensor.numpy() for name, tensor in kept["network"].items()}
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    arrays = embeddings(state)
+    np.save(chosen.out / "words.npy", arrays.pop("words"))
+    np.savez(chosen.out / "embeddings.npz", **arrays)
+    onnx.save(network(state, base), str(chosen.out / "layers.onnx"))
+    base.tokenizer.save(str(chosen.out / "pieces.json"), pretty=False)
+    names = ("pieces.json", "words.npy", "embeddings.npz", "layers.onnx")
+    digests = {name: digest(chosen.out / name) for name in names}
+    manifest = {
+        "name": f"echoless-pair-{base.name}",
+        "step": kept["step"],
+        "start": base.start,
+        "end": base.end,
+        "padding": base.padding,
+        "files": digests,
+    }
+    (chosen.out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
+    for name in names:
+        print(f"{name}: {(chosen.out / name).stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Fits the decision: `python -m training.fit --data FOLDER --weights FOLDER --out decision.json`.
+
+It reads labelled pairs that the pair model was not trained on, asks rules and model about each, and
+fits logistic models over both. How well that carries over is measured by leaving out one source
+after another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from echoless.judge import FullJudge
+from echoless.judge.opening import open_meaning
+from echoless.matching.decision import features, rule_features, vetoed
+from echoless.matching.judge import bare
+from echoless.matching.pair_model import PairScorer, Scores, open_network
+from echoless.model import Memory, Pair, Verdict
+from echoless.tally import Tally
+from echoless.vectors.use import UniversalSentenceEncoder
+from training.corpora import development
+from training.examples import Example, read_pairs
+from training.scores import recall_at
+
+RIDGE: Final = 3.0
+"""Weight of the penalty on weights of standardised features."""
+KEPT: Final = 0.985
+"""Share of the pairs that are the same or conflict that `ask` lets through."""
+EQUAL: Final = frozenset({"same-text", "same-text-after-normalising"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A labelled pair with all that is known of it."""
+
+    source: str
+    example: Example
+    verdict: Verdict
+    plain: dict[str, float]
+    scores: Scores | None
+
+    @property
+    def values(self) -> dict[str, float]:
+        """All features; without scores those of the rules."""
+        return self.plain if self.scores is None else features(self.plain, self.scores)
+
+
+def rows_of(sets: dict[str, list[Example]], weights: Path) -> Iterator[Row]:
+    """Yields each pair with the verdict of the rules and the scores of the model."""
+    judge = FullJudge(open_meaning(UniversalSentenceEncoder()))
+    scorer = PairScorer(open_network(weights))
+    for source, examples in sets.items():
+        pairs = [
+            Pair(Memory(id="a", content=e.a), Memory(id="b", content=e.b), {"lexical": 0.5})
+            for e in examples
+        ]
+        verdicts = judge.judge_all([bare(pair) for pair in pairs])
+        scores = scorer.score([(e.a, e.b) for e in examples], Tally(), threads=2)
+        for example, verdict, told in zip(examples, verdicts, scores, strict=True):
+            plain = rule_features(example.a, example.b, verdict)
+            yield Row(source, example, verdict, plain, told)
+
+
+def fitted(
+    values: np.ndarray, targets: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Returns weights and bias of a logistic model: Newton's method with a ridge.
+
+    Args:
+        values: Features, (n, k).
+        targets: 0 or 1, (n,).
+        weights: Of the rows, (n,).
+    """
+    mean, spread = values.mean(0), values.std(0) + 1e-9
+    rows = np.c_[(values - mean) / spread, np.ones(len(values))]
+    ridge = np.full(rows.shape[1], RIDGE)
+    ridge[-1] = 0.0
+    found = np.zeros(rows.shape[1])
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-(rows @ found)))
+        slope = rows.T @ (weights * (chance - targets)) + ridge * found
+        curve = (rows * (weights * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
+        step = np.linalg.solve(curve, slope)
+        found -= step
+        if np.abs(step).max() < 1e-6:
+            break
+    plain = found[:-1] / spread
+    return plain, float(found[-1] - plain @ mean)
+
+
+def table(rows: Sequence[Row], names: Sequence[str], *, plain: bool = False) -> np.ndarray:
+    """Returns the features of rows, (n, k), in the order of `names`."""
+    return np.array(
+        [[(r.plain if plain else r.values).get(name, 0.0) for name in names] for r in rows]
+    )
+
+
+def balanced(rows: Sequence[Row], shares: dict[str, float]) -> np.ndarray:
+    """Returns row weights: each source counts by its share, whatever its size."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.source] = counts.get(row.source, 0) + 1
+    whole = len(rows) / sum(shares.get(source, 1.0) for source in counts)
+    return np.array([shares.get(r.source, 1.0) * whole / counts[r.source] for r in rows])
+
+
+SHARES: Final = {"notes": 3.0, "real_errors": 0.3, "heldout_de": 0.5, "heldout_ja": 0.5}
+
+
+def model_of(rows: Sequence[Row], targets: np.ndarray, *, plain: bool = False) -> dict:
+    """Returns a fitted logistic model as it is stored."""
+    names = sorted({name for row in rows for name in (row.plain if plain else row.values)})
+    weights, bias = fitted(table(rows, names, plain=plain), targets, balanced(rows, SHARES))
+    return {
+        "weights": {n: round(float(w), 4) for n, w in zip(names, weights, strict=True)},
+        "bias": round(bias, 4),
+    }
+
+
+def chances(model: dict, rows: Sequence[Row], *, plain: bool = False) -> np.ndarray:
+    """Returns the probabilities that a stored model gives."""
+    names = sorted(model["weights"])
+    weights = np.array([model["weights"][name] for name in names])
+    return 1 / (1 + np.exp(-(table(rows, names, plain=plain) @ weights + model["bias"])))
+
+
+def described(rows: Sequence[Row], merged: np.ndarray) -> str:
+    """Returns precision, recall and the share of conflicts merged as a line."""
+    positive = np.array([r.example.mergeable for r in rows])
+    conflicts = np.array([r.example.conflict == 1 for r in rows])
+    right = (merged & positive).sum()
+    precision = right / max(1, merged.sum())
+    recall = right / max(1, positive.sum())
+    wrong = (merged & conflicts).sum() / max(1, conflicts.sum())
+    return (
+        f"P {precision:.3f} R {recall:.3f} conflicts {wrong:.3f} ({positive.sum()} of {len(rows)})"
+    )
+
+
+def report(rows: Sequence[Row]) -> None:
+    """Prints what each source scores when the decision was fitted on the others."""
+    groups: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        groups.setdefault(row.source, []).append(place)
+    every = np.arange(len(rows))
+    whole = np.zeros(len(rows))
+    for places in groups.values():
+        rest = np.setdiff1d(every, places)
+        train = [rows[place] for place in rest]
+        model = model_of(train, np.array([float(r.example.mergeable) for r in train]))
+        whole[places] = chances(model, [rows[place] for place in places])
+    veto = np.array([vetoed(row.verdict) for row in rows])
+    for source, places in groups.items():
+        some = [rows[place] for place in places]
+        positive = np.array([r.example.mergeable for r in some])
+        print(source)
+        for threshold in (0.5, 0.6, 0.7, 0.8, 0.9):
+            merged = (whole[places] >= threshold) & ~veto[places]
+            print(f"  {threshold}: {described(some, merged)}")
+        scores = np.where(veto[places], 0.0, whole[places])
+        print(
+            "  recall at .90 and .97:",
+            recall_at(positive, scores, 0.9),
+            recall_at(positive, scores, 0.97),
+        )
+        rules = np.array([r.verdict.__class__.__name__ in {"Duplicate", "Subsumes"} for r in some])
+        print(f"  rules alone: {described(some, rules)}")
+
+
+def main() -> None:
+    """Fits, prints what carries over, and writes the decision."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, nargs="*", default=[])
+    parser.add_argument("--notes", type=Path, help="labelled notes that were not trained on")
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--merge", type=float, default=0.8)
+    parser.add_argument("--review", type=float, default=0.5)
+    parser.add_argument("--alarm", type=float, default=0.6)
+    chosen = parser.parse_args()
+    sets = development(chosen.data)
+    if chosen.notes:
+        sets["notes"] = list(read_pairs(chosen.notes, "notes"))
+    every = list(rows_of(sets, chosen.weights))
+    open_ = [r for r in every if r.verdict.evidence.rule not in EQUAL and r.scores is not None]
+    print(f"{len(every)} pairs, {len(open_)} that the model is asked about")
+    report(open_)
+    same = np.array([float(r.example.mergeable) for r in open_])
+    matters = np.array([float(r.example.mergeable or r.example.conflict == 1) for r in open_])
+    prior = model_of(open_, matters, plain=True)
+    known = [r for r in open_ if r.example.conflict is not None]
+    conflict = model_of(known, np.array([float(r.example.conflict == 1) for r in known]))
+    low = np.quantile(chances(prior, open_, plain=True)[matters == 1], 1 - KEPT)
+    asked = chances(prior, open_, plain=True) >= low
+    print(f"ask {low:.4f}: {asked.mean():.2f} of the pairs")
+    stored = {
+        "ask": round(float(low), 4),
+        "merge": chosen.merge,
+        "review": chosen.review,
+        "alarm": chosen.alarm,
+        "prior": prior,
+        "same": model_of(open_, same),
+        "conflict": conflict,
+    }
+    if chosen.out:
+        chosen.out.write_text(json.dumps(stored, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
