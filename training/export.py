@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -20,9 +21,11 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from training.bases import Base
-from training.corpora import named_base
+from training.corpora import PIECES, named_base
 
 OPSET: Final = 20
+PARTS: Final = ("weight", "bias")
+JOINT: Final = "+"
 WEIGHT_STEPS: Final = 63
 """Largest whole number a weight is rounded to, on either side of 0."""
 
@@ -35,10 +38,10 @@ class Graph:
         self.constants: list[onnx.TensorProto] = []
         self.count = 0
 
-    def constant(self, array: np.ndarray) -> str:
+    def constant(self, array: np.ndarray, name: str = "") -> str:
         """Adds a constant and returns its name."""
         self.count += 1
-        name = f"c{self.count}"
+        name = name or f"c{self.count}"
         self.constants.append(numpy_helper.from_array(np.array(array, order="C"), name))
         return name
 
@@ -65,26 +68,28 @@ def quantised(graph: Graph, states: str) -> tuple[str, str, str]:
     return names[0], names[1], names[2]
 
 
-def linear(graph: Graph, rows: tuple[str, str, str], weight: np.ndarray, bias: np.ndarray) -> str:
+def linear(
+    graph: Graph, rows: tuple[str, str, str], weight: np.ndarray, bias: np.ndarray, name: str
+) -> str:
     """Adds a linear layer over quantised states; `weight` has shape (out, in)."""
     whole, scale, zero = rows
     stored, columns = rounded(weight, WEIGHT_STEPS)
     product = graph.add(
         "MatMulInteger",
         whole,
-        graph.constant(stored.T),
+        graph.constant(stored.T, f"{name}.whole"),
         zero,
         graph.constant(np.zeros(len(stored), dtype=np.int8)),
     )
-    both = graph.add("Mul", scale, graph.constant(columns))
+    both = graph.add("Mul", scale, graph.constant(columns, f"{name}.scale"))
     back = graph.add("Mul", graph.add("Cast", product, to=TensorProto.FLOAT), both)
-    return graph.add("Add", back, graph.constant(bias))
+    return graph.add("Add", back, graph.constant(bias, f"{name}.bias"))
 
 
-def norm(graph: Graph, states: str, weight: np.ndarray, bias: np.ndarray, epsilon: float) -> str:
+def norm(graph: Graph, states: str, state: dict[str, np.ndarray], name: str, base: Base) -> str:
     """Adds a layer norm over the last axis."""
-    names = graph.constant(weight), graph.constant(bias)
-    return graph.add("LayerNormalization", states, *names, axis=-1, epsilon=epsilon)
+    names = (graph.constant(state[f"{name}.{part}"], f"{name}.{part}") for part in PARTS)
+    return graph.add("LayerNormalization", states, *names, axis=-1, epsilon=base.epsilon)
 
 
 def heads(graph: Graph, states: str, count: int, size: int) -> str:
@@ -96,12 +101,14 @@ def heads(graph: Graph, states: str, count: int, size: int) -> str:
 def layer(graph: Graph, states: str, state: dict[str, np.ndarray], base: Base, at: int) -> str:
     """Adds one transformer layer."""
 
-    def part(name: str) -> tuple[np.ndarray, np.ndarray]:
-        return state[f"layers.{at}.{name}.weight"], state[f"layers.{at}.{name}.bias"]
+    def wide(states: str, *names: str) -> str:
+        """Adds one linear layer for several of the network's that read the same states."""
+        weights, biases = ([state[f"layers.{at}.{n}.{part}"] for n in names] for part in PARTS)
+        rows, name = quantised(graph, states), f"layers.{at}.{JOINT.join(names)}"
+        return linear(graph, rows, np.concatenate(weights), np.concatenate(biases), name)
 
     size = base.hidden // base.heads
-    weights, biases = zip(*(part(name) for name in ("query", "key", "value")), strict=True)
-    asked = linear(graph, quantised(graph, states), np.concatenate(weights), np.concatenate(biases))
+    asked = wide(states, "query", "key", "value")
     names = [f"{asked}{kind}" for kind in "qkv"]
     graph.nodes.append(helper.make_node("Split", [asked], names, axis=-1, num_outputs=3))
     query, key, value = (heads(graph, name, base.heads, size) for name in names)
@@ -112,12 +119,11 @@ def layer(graph: Graph, states: str, state: dict[str, np.ndarray], base: Base, a
     chances = graph.add("Softmax", scores, axis=-1)
     seen = graph.add("Transpose", graph.add("MatMul", chances, value), perm=[0, 2, 1, 3])
     shape = graph.constant(np.array([0, 0, base.hidden], dtype=np.int64))
-    seen = quantised(graph, graph.add("Reshape", seen, shape))
-    states = graph.add("Add", states, linear(graph, seen, *part("attention")))
-    states = norm(graph, states, *part("attention_norm"), base.epsilon)
-    inner = graph.add("Gelu", linear(graph, quantised(graph, states), *part("inner")))
-    outer = linear(graph, quantised(graph, inner), *part("outer"))
-    return norm(graph, graph.add("Add", states, outer), *part("outer_norm"), base.epsilon)
+    seen = wide(graph.add("Reshape", seen, shape), "attention")
+    states = graph.add("Add", states, seen)
+    states = norm(graph, states, state, f"layers.{at}.attention_norm", base)
+    outer = wide(graph.add("Gelu", wide(states, "inner")), "outer")
+    return norm(graph, graph.add("Add", states, outer), state, f"layers.{at}.outer_norm", base)
 
 
 def pooled(graph: Graph, states: str, weights: str) -> str:
@@ -134,18 +140,19 @@ def network(state: dict[str, np.ndarray], base: Base) -> onnx.ModelProto:
     to 1 over the tokens of a side.
     """
     graph = Graph()
-    norms = state["embedding_norm.weight"], state["embedding_norm.bias"]
-    states = norm(graph, "states", *norms, base.epsilon)
+    states = norm(graph, "states", state, "embedding_norm", base)
     count = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
     for at in range(count):
         states = layer(graph, states, state, base, at)
-    first = graph.add("Gather", states, graph.constant(np.int64(0)), axis=1)
+    start = graph.add("Gather", states, graph.constant(np.int64(0)), axis=1)
     of_a, of_b = pooled(graph, states, "of_a"), pooled(graph, states, "of_b")
     apart = graph.add("Abs", graph.add("Sub", of_a, of_b))
-    both = graph.add("Concat", first, of_a, of_b, apart, graph.add("Mul", of_a, of_b), axis=-1)
-    part = linear(graph, quantised(graph, both), state["head.0.weight"], state["head.0.bias"])
-    hidden = quantised(graph, graph.add("Gelu", part))
-    last = linear(graph, hidden, state["head.2.weight"], state["head.2.bias"])
+    both = graph.add("Concat", start, of_a, of_b, apart, graph.add("Mul", of_a, of_b), axis=-1)
+    first, second = (
+        (state[f"{at}.weight"], state[f"{at}.bias"], at) for at in ("head.0", "head.2")
+    )
+    inner = linear(graph, quantised(graph, both), *first)
+    last = linear(graph, quantised(graph, graph.add("Gelu", inner)), *second)
     graph.add("Identity", last, out="logits")
     float32 = TensorProto.FLOAT
     inputs = [
@@ -165,6 +172,30 @@ def embeddings(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     words, scales = rounded(state["word.weight"], 127)
     small = {name: state[f"{name}.weight"] for name in ("position", "side", "shared")}
     return {"words": words, "scales": scales, **small}
+
+
+def read_back(folder: Path) -> dict[str, np.ndarray]:
+    """Returns the state of a network from its exported files, as far as rounding kept it."""
+    model = onnx.load(str(folder / "layers.onnx"))
+    stored = {c.name: numpy_helper.to_array(c) for c in model.graph.initializer}
+    state = {
+        name: array for name, array in stored.items() if name.endswith(("norm.weight", "bias"))
+    }
+    for name, whole in stored.items():
+        if name.endswith(".whole"):
+            first = name.removesuffix(".whole")
+            weight = whole.T.astype(np.float32) * stored[f"{first}.scale"][:, None]
+            place, _, names = first.rpartition(".")
+            joined, biases = names.split(JOINT), state.pop(f"{first}.bias")
+            for part, rows, bias in zip(
+                joined, np.split(weight, len(joined)), np.split(biases, len(joined)), strict=True
+            ):
+                state[f"{place}.{part}.weight"], state[f"{place}.{part}.bias"] = rows, bias
+    words = np.load(folder / "words.npy").astype(np.float32)
+    with np.load(folder / "embeddings.npz") as arrays:
+        state["word.weight"] = words * arrays["scales"][:, None]
+        state |= {f"{name}.weight": arrays[name] for name in ("position", "side", "shared")}
+    return state
 
 
 def digest(path: Path) -> str:
@@ -187,7 +218,7 @@ def main() -> None:
     np.save(chosen.out / "words.npy", arrays.pop("words"))
     np.savez(chosen.out / "embeddings.npz", **arrays)
     onnx.save(network(state, base), str(chosen.out / "layers.onnx"))
-    base.tokenizer.save(str(chosen.out / "pieces.json"), pretty=False)
+    shutil.copy(PIECES, chosen.out / "pieces.json")
     names = ("pieces.json", "words.npy", "embeddings.npz", "layers.onnx")
     digests = {name: digest(chosen.out / name) for name in names}
     manifest = {

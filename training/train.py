@@ -24,6 +24,7 @@ from training.bases import Base
 from training.batches import draw_batches, encode, packed
 from training.corpora import corpora, development, named_base
 from training.examples import Example
+from training.export import read_back
 from training.network import PairNetwork
 from training.scores import average_precision
 
@@ -136,7 +137,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--base", choices=("minilm", "e5"), default="e5")
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="further data folders")
     parser.add_argument("--layers", type=int, nargs="*", help="layers of the base; all by default")
-    parser.add_argument("--from", dest="start", type=Path, help="a checkpoint to start from")
+    parser.add_argument(
+        "--from", dest="start", type=Path, help="a checkpoint, or a folder of exported weights"
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--batch", type=int, default=32, help="pairs a worker and step")
@@ -170,7 +173,10 @@ def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
     base = named_base(chosen.base)
     network = PairNetwork(base, chosen.layers)
     optimiser = torch.optim.AdamW(groups(network, chosen.rate), betas=(0.9, 0.98))
-    if chosen.start:
+    if chosen.start and chosen.start.is_dir():
+        found = read_back(chosen.start)
+        network.load_state_dict({n: torch.from_numpy(a.copy()) for n, a in found.items()})
+    elif chosen.start:
         network.load_state_dict(torch.load(chosen.start)["network"])
     checkpoint, done = chosen.out / "checkpoint.pt", 0
     if checkpoint.exists():

@@ -24,6 +24,8 @@ from echoless.codec import memory_to_json
 from echoless.compiled import compiled
 from echoless.core.own_folders import cache_folder
 from echoless.ledger import Ledger
+from echoless.matching import LEFT_OUT
+from echoless.matching.pair_model.network import available
 from echoless.model import digest
 from echoless.page_packing import packed, unpacked
 from echoless.pages import Page
@@ -195,6 +197,8 @@ class _Again:
             name = names.get(page.namespace)
             if name is None or name != still.get(page.namespace):
                 continue
+            if LEFT_OUT in page.skipped:
+                continue  # the next audit asks the pair model about further pairs
             data = packed(page)
             if len(data) > _LARGEST:
                 self._tally.note(
@@ -243,6 +247,7 @@ def _rules(settings: Settings) -> str:
         None if vectors is None else vectors.basis,
         own_digest(),
         compiled(),
+        available(),
     )
     return repr(told)
 

@@ -30,23 +30,30 @@ KEPT_FROM: Final = 1_000
 """Pairs from which verdicts are kept: fewer are judged in a second, and leave no trace."""
 
 
-def open_judge(profile: Profile, vectors: MemoryVectoriser | None, tally: Tally) -> Judge:
+def open_judge(
+    profile: Profile,
+    vectors: MemoryVectoriser | None,
+    tally: Tally,
+    *,
+    most: int | None = None,
+) -> Judge:
     """The judge of a profile.
 
     Args:
         profile: Names the judge.
         vectors: Has the encoder, for a judge that asks what words mean.
         tally: Told what the judge has to do without.
+        most: Pairs the pair model may be asked about in all; None for any number.
 
     Raises:
         InputError: The user's calibration of the encoder cannot be read.
     """
-    from echoless.judge import judge_named  # noqa: PLC0415 - brings in lexicons and rapidfuzz
-    from echoless.judge.opening import open_meaning  # noqa: PLC0415
+    from echoless.judge import FullJudge, judge_named  # noqa: PLC0415 - brings in lexicons
+    from echoless.matching.opening import open_learned  # noqa: PLC0415
 
-    if profile.judge != "full" or vectors is None:
+    if profile.judge != "full" or vectors is None or vectors.encoder is None:
         return judge_named(profile.judge)
-    return judge_named("full", open_meaning(vectors.encoder, vectors.cache, tally))
+    return open_learned(FullJudge(), tally, cache=vectors.cache is not None, most=most)
 
 
 def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | None:
@@ -58,7 +65,9 @@ def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | No
         enabled: Whether caches are to be used.
     """
     from echoless.judge.base import Repeatable  # noqa: PLC0415 - as in `open_judge`
+    from echoless.matching.judge import LearnedJudge  # noqa: PLC0415
 
+    judge = judge.rules if isinstance(judge, LearnedJudge) else judge
     if not enabled or not isinstance(judge, Repeatable):
         return None
     from echoless.judge.keeping import KeptVerdicts  # noqa: PLC0415
@@ -94,9 +103,18 @@ def judge_all(
     wanted = [pair for pair, _ in found]
     kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
 
-    def pairs_at(places: Sequence[int]) -> list[Pair]:
+    from echoless.matching.judge import LearnedJudge, bare  # noqa: PLC0415 - as in `open_judge`
+
+    learned = judge if isinstance(judge, LearnedJudge) else None
+    rules = judge if learned is None else learned.rules
+
+    def whole_pairs_at(places: Sequence[int]) -> list[Pair]:
         some = (found[at] for at in places)
         return [Pair(memories[a], memories[b], told) for (a, b), told in some]
+
+    def pairs_at(places: Sequence[int]) -> list[Pair]:
+        pairs = whole_pairs_at(places)
+        return pairs if learned is None else [bare(pair) for pair in pairs]
 
     told: list[Verdict | None] = [None] * len(wanted)
     for places in _batches(range(len(wanted))):
@@ -107,7 +125,7 @@ def judge_all(
     from echoless.judge.bulk import rulings  # noqa: PLC0415 - as in `open_judge`
 
     waiting = map(pairs_at, _batches(left))
-    ruling = rulings(judge, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
+    ruling = rulings(rules, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
     with closing(ruling):
         tell("judging", done, len(wanted))
         for places, ruled in zip(_batches(left), ruling, strict=True):
@@ -117,7 +135,14 @@ def judge_all(
                 told[at] = verdict
             done += len(places)
             tell("judging", done, len(wanted))
-    return [Judged(a, b, v) for (a, b), v in zip(wanted, told, strict=True) if v is not None]
+    verdicts = [verdict for verdict in told if verdict is not None]
+    if learned is not None:
+        verdicts = learned.settle(
+            whole_pairs_at(range(len(wanted))),
+            verdicts,
+            lambda done, whole: tell("asking the pair model", done, whole),
+        )
+    return [Judged(a, b, v) for (a, b), v in zip(wanted, verdicts, strict=True)]
 
 
 def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[int]:

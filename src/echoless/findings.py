@@ -30,8 +30,15 @@ HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
 
 
+LIKELY: Final = 0.3
+"""Probability of the same, where it is known, from which a sibling is worth a person's eye."""
+
+
 def held(verdict: Verdict) -> bool:
     """Whether a pair stays apart and is worth a person's eye."""
+    chance = verdict.evidence.chance
+    if isinstance(verdict, Sibling) and chance is not None and chance < LIKELY:
+        return False
     return isinstance(verdict, HELD) or (isinstance(verdict, Subsumes) and verdict.narrows)
 
 

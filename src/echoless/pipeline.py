@@ -28,6 +28,7 @@ from echoless.findings import Findings, Part, held, measure, spared_note
 from echoless.gathering import best_first, fold, make_groups, protected_among
 from echoless.groups import Group
 from echoless.ledger import Mark
+from echoless.matching import MOST_PAIRS
 from echoless.model import (
     Judged,
     Memory,
@@ -113,7 +114,7 @@ def find(
     order = best_first(memories, copies, chosen.profile, prior)
     proposed = candidates(memories, copies, chosen, tally, tell, vectors, wanted, order)
     signals = proposed.signals
-    judge = open_judge(chosen.profile, vectors, tally)
+    judge = open_judge(chosen.profile, vectors, tally, most=MOST_PAIRS)
     kept = open_kept(judge, tally, enabled=chosen.cache)
 
     def ask(some: PairSignals) -> list[Judged]:
@@ -272,7 +273,8 @@ def groups_among(
     copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
     vectors = open_vectors(settings, tally, told)
     signals = candidates(by_id, copies, settings, tally, told, vectors).signals
-    judged = judge_all(open_judge(profile, vectors, tally), by_id, signals, set(), told, tally)
+    judge = open_judge(profile, vectors, tally, most=MOST_PAIRS)
+    judged = judge_all(judge, by_id, signals, set(), told, tally)
     pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
     return make_groups(by_id, judged, copies, set(), set(), pinned, settings, tally)[0]
 

@@ -15,6 +15,7 @@ from echoless.findings import Findings
 from echoless.masked import learn
 from echoless.model import Json, Judged, Memory, Pair, Verdict, merges, verdict_name
 from echoless.pipeline import find
+from echoless.profiles import profile_named
 from echoless.settings import Settings
 from echoless.stores.base import Store
 from echoless.tally import Tally
@@ -186,14 +187,13 @@ def _pair(judged: Judged, memories: Mapping[str, Memory]) -> Pair:
 def _judged(pairs: Sequence[Pair], encoder: str) -> list[Verdict]:
     if not pairs:
         return []
-    from echoless.judge import judge_named  # noqa: PLC0415 - brings in lexicons and rapidfuzz
-    from echoless.judge.opening import open_meaning  # noqa: PLC0415
+    from echoless.deciding import open_judge  # noqa: PLC0415 - brings in lexicons and rapidfuzz
     from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415
 
     told = Tally()
     copies = all(pair.a.content == pair.b.content for pair in pairs)
     vectors = open_vectoriser("none" if copies else encoder, cache=True, tally=told)
-    judge = judge_named("full", open_meaning(vectors.encoder, vectors.cache, told))
+    judge = open_judge(profile_named("safe"), vectors, told)
     verdicts: list[Verdict] = []
     for start in range(0, len(pairs), _AT_ONCE):
         verdicts += judge.judge_all(pairs[start : start + _AT_ONCE])

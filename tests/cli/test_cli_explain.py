@@ -45,9 +45,8 @@ def test_a_score_comes_with_what_it_is_made_of_and_what_is_missing() -> None:
 @pytest.mark.parametrize(
     ("a", "b"),
     [
-        ("Choir is at 19:30", "The weekly choir starts at 19:30"),
+        ("Backups run every night.", "Every night there is a backup run."),
         ("prod: MAX_ROWS=500", "MAX_ROWS is set to 500 in production."),
-        ("The rug in the hall is dirty.", "The carpet in the hallway is dirty."),
     ],
 )
 def test_what_is_told_to_be_enough_is_what_decided(a: str, b: str) -> None:

@@ -11,6 +11,7 @@ from echoless.cli.document import Block, Gap, Heading, count, dim, flat, quoted,
 from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
 from echoless.errors import InputError
 from echoless.explaining import Explanation, explain_memories, explanation_json
+from echoless.judge.explaining import Reading
 from echoless.masked import learn
 from echoless.model import Memory, Subsumes, Update, merges, verdict_name
 from echoless.settings import Choices, layered, resolve
@@ -84,7 +85,9 @@ def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
             left, right = " ".join(difference.a) or "-", " ".join(difference.b) or "-"
             yield say(quoted(f"{rule} ({difference.kind.value}): {left} | {right}"), level=1)
         yield Gap()
-    if told.score is not None:
+    if told.reading is not None:
+        yield from _model(told.reading)
+    elif told.score is not None:
         cosine = f"cosine {told.similarity or 0.0:.2f}, merged from {told.cosine:.2f}"
         yield Heading(f"Score {told.score:.2f}, merged from {told.merge:.2f}; {cosine}")
         for weight in told.weights[:_MOST]:
@@ -94,6 +97,17 @@ def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
     yield Heading("What would change it")
     for sentence in told.would_change:
         yield say(quoted(sentence), level=1)
+
+
+def _model(reading: Reading) -> Iterator[Block]:
+    """What the pair model says, and the words that matter."""
+    yield Heading(f"Same {reading.same:.2f}, merged from {reading.merge:.2f}")
+    yield say(f"a says all of b {reading.a_holds_b:.2f}", level=1)
+    yield say(f"b says all of a {reading.b_holds_a:.2f}", level=1)
+    yield say(f"they conflict {reading.conflict:.2f}, told from {reading.alarm:.2f}", level=1)
+    for left in reading.words[:_MOST]:
+        yield say(quoted(f"without {left.word} in {left.side}: {left.same:.2f}"), level=1)
+    yield Gap()
 
 
 def _alignment(told: Explanation) -> Iterator[Block]:

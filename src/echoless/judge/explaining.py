@@ -16,7 +16,7 @@ from echoless.judge.meaning import Meaning
 from echoless.judge.needed import Needed, needed
 from echoless.judge.scorecard import Scorecard, scorecard
 from echoless.judge.weighing import Weighed, asked, weigh_all
-from echoless.model import Difference, Memory, Pair, Verdict, merges
+from echoless.model import Difference, DifferenceKind, Memory, Pair, Verdict, merges
 
 _TOLD: Final = 0.05
 """Log odds below which a feature is not worth a line."""
@@ -54,6 +54,48 @@ class Weight:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What the probability of the same becomes without one word.
+
+    Attributes:
+        side: `a` or `b`.
+        word: The word that was left out.
+        same: Probability without it, 0 to 1.
+    """
+
+    side: str
+    word: str
+    same: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the pair model says of two texts, and what the decision makes of it.
+
+    Attributes:
+        a_holds_b: Probability that a says all that b says, 0 to 1.
+        b_holds_a: Probability that b says all that a says.
+        conflict: Probability that they tell another value or state of one thing.
+        same: Probability of the decision, over model and rules.
+        merge: Probability of `same` from which two memories are merged, inclusive.
+        alarm: Probability from which a conflict is reported, inclusive.
+        values: Values compared, as kind, in a, in b.
+        vetoed: Whether a value forbids a merge whatever the model says.
+        words: Words that matter, most telling first.
+    """
+
+    a_holds_b: float
+    b_holds_a: float
+    conflict: float
+    same: float
+    merge: float
+    alarm: float
+    values: tuple[tuple[DifferenceKind, tuple[str, ...], tuple[str, ...]], ...]
+    vetoed: bool
+    words: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A verdict with all it rests on.
 
@@ -70,6 +112,7 @@ class Explanation:
         cosine: Cosine on the reference scale that it needs besides, inclusive.
         weights: What made the score, most telling first.
         would_change: What would change the verdict, as sentences.
+        reading: What the pair model says; None where it was not asked.
     """
 
     verdict: Verdict
@@ -83,6 +126,7 @@ class Explanation:
     cosine: float
     weights: tuple[Weight, ...]
     would_change: tuple[str, ...]
+    reading: Reading | None = None
 
 
 def explain(a: Memory, b: Memory, meaning: Meaning | None = None) -> Explanation:

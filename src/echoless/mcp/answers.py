@@ -138,6 +138,36 @@ class Weight(TypedDict):
     points: float
 
 
+class Compared(TypedDict):
+    """Values that the rules compared."""
+
+    kind: str
+    a: list[str]
+    b: list[str]
+
+
+class LeftOutWord(TypedDict):
+    """What the probability of the same becomes without a word."""
+
+    side: str
+    word: str
+    same: float
+
+
+class PairReading(TypedDict):
+    """What the pair model says."""
+
+    a_holds_b: float
+    b_holds_a: float
+    conflict: float
+    same: float
+    merge_from: float
+    conflict_from: float
+    values: list[Compared]
+    vetoed: bool
+    words: list[LeftOutWord]
+
+
 class ExplainAnswer(TypedDict):
     """Answer of memory_explain."""
 
@@ -153,6 +183,7 @@ class ExplainAnswer(TypedDict):
     merge_from: float | None
     cosine_from: float | None
     weights: list[Weight]
+    model: PairReading | None
     would_change: list[str]
     notes: list[str]
 

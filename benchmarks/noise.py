@@ -1,0 +1,78 @@
+"""Counts what an audit of real notes asks a person to look at, and prints a sample to be read.
+
+    python -m benchmarks.noise REPOSITORIES.jsonl --git 'CLONES/{repo}' [--most 200] [--show 100]
+
+Every repository is a namespace. Of the texts nothing is stored: they belong to others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from training.notes import notes_of
+
+from echoless import find, open_store
+from echoless.findings import Findings
+from echoless.model import Judged, verdict_name
+
+
+def records(listed: Path, git: str, most: int) -> Iterator[dict[str, str]]:
+    """Yields notes as records of a store, at most so many of a repository."""
+    seen: set[str] = set()
+    for line in listed.read_text("utf-8").splitlines():
+        repository = json.loads(line)
+        if repository["repo"] in seen:
+            continue  # an older commit of the same files
+        seen.add(repository["repo"])
+        repository["git"] = git.format(repo=repository["repo"].replace("/", "+"))
+        for number, (note, _) in enumerate(notes_of(repository)):
+            if number == most:
+                break
+            name = f"{repository['repo']}#{number}"
+            yield {"id": name, "content": note, "namespace": repository["repo"]}
+
+
+def sampled(found: Findings, pairs: list[Judged], count: int) -> Iterator[str]:
+    """Yields some of the pairs as text, drawn at random."""
+    for judged in random.Random(1).sample(pairs, min(count, len(pairs))):
+        chance = judged.verdict.evidence.chance
+        told = "" if chance is None else f"{chance:.2f} "
+        yield f"{verdict_name(judged.verdict)} {told}{judged.verdict.evidence.line()}"
+        yield from (f"   {found.memories[i].content}" for i in (judged.a, judged.b))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("repositories", type=Path)
+    parser.add_argument("--git", default="{repo}")
+    parser.add_argument("--most", type=int, default=200, help="notes of a repository")
+    parser.add_argument("--show", type=int, default=0, help="held pairs and merges to print")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "notes.jsonl"
+        made = list(records(asked.repositories, asked.git, asked.most))
+        path.write_text("".join(json.dumps(record) + "\n" for record in made), "utf-8")
+        with open_store(path) as store:
+            found = find(store)
+    held = Counter(verdict_name(judged.verdict) for judged in found.held)
+    count = len(found.memories)
+    print(f"{count:,} notes of {len({r['namespace'] for r in made})} repositories")
+    print(f"{found.counts['candidates']:,} candidate pairs, {found.redundant:,} copies to hide")
+    print(f"{len(found.held):,} held pairs, {1000 * len(found.held) / count:.0f} per thousand")
+    print(", ".join(f"{name} {number:,}" for name, number in sorted(held.items())))
+    for sentence in (*found.tally.notes, *(f"{r}: {n:,}" for r, n in found.tally.counts.items())):
+        print(f"- {sentence}")
+    if asked.show:
+        print("\n".join(("", "HELD", *sampled(found, list(found.held), asked.show))))
+        pairs = [m.judged for g in found.groups for m in g.members if m.judged is not None]
+        print("\n".join(("", "MERGED", *sampled(found, pairs, asked.show))))
+
+
+if __name__ == "__main__":
+    main()

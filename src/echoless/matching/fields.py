@@ -1,0 +1,193 @@
+"""Reads the fields that a note carries around its sentence: list mark, status, date, label.
+
+Agents write `- [x] 2025-03-02: **Queue:** added` where a person would say `the queue was added`.
+What stands in these fields is compared as a field; the sentence is compared without them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Status(StrEnum):
+    """How far a task is, as a mark says."""
+
+    DONE = "done"
+    OPEN = "open"
+    ACTIVE = "in progress"
+    FAILED = "failed"
+
+
+_MARKS: Final[dict[str, Status | None]] = {
+    "\u2705": Status.DONE,
+    "\u2714": Status.DONE,
+    "\u2611": Status.DONE,
+    "\u2713": Status.DONE,
+    "\U0001f7e2": None,
+    "\U0001f389": Status.DONE,
+    "\U0001f504": Status.ACTIVE,
+    "\U0001f6a7": Status.ACTIVE,
+    "\u23f3": Status.ACTIVE,
+    "\U0001f7e1": None,
+    "\u274c": Status.FAILED,
+    "\u2717": Status.FAILED,
+    "\u2718": Status.FAILED,
+    "\u2610": Status.OPEN,
+    "\u2b1c": Status.OPEN,
+    "\U0001f532": Status.OPEN,
+    "\U0001f534": None,
+    "\u26a0": None,
+    "\U0001f195": None,
+    "\u2b50": None,
+    "\U0001f4dd": None,
+    "\U0001f4cb": None,
+    "\U0001f527": None,
+    "\U0001f680": None,
+    "\u2728": None,
+    "\U0001f41b": None,
+    "\U0001f525": None,
+    "\U0001f4cc": None,
+    "\U0001f4a1": None,
+    "\U0001f3af": None,
+}
+"""Signs that stand before a note, with the status they tell; None where they tell none.
+
+A coloured circle, a star or a rocket says nothing that two writers would mean alike.
+"""
+
+_WORDS: Final[dict[str, Status | None]] = {
+    "done": Status.DONE,
+    "completed": Status.DONE,
+    "complete": Status.DONE,
+    "fixed": Status.DONE,
+    "resolved": Status.DONE,
+    "erledigt": Status.DONE,
+    "hecho": Status.DONE,
+    "fait": Status.DONE,
+    "完了": Status.DONE,
+    "完成": Status.DONE,
+    "已完成": Status.DONE,
+    "wip": Status.ACTIVE,
+    "in progress": Status.ACTIVE,
+    "進行中": Status.ACTIVE,
+    "进行中": Status.ACTIVE,
+    "todo": Status.OPEN,
+    "to do": Status.OPEN,
+    "open": Status.OPEN,
+    "pending": Status.OPEN,
+    "planned": Status.OPEN,
+    "offen": Status.OPEN,
+    "未着手": Status.OPEN,
+    "待办": Status.OPEN,
+    "blocked": Status.FAILED,
+    "failed": Status.FAILED,
+    "new": None,
+    "note": None,
+    "important": None,
+}
+"""Words that stand in capitals, brackets or before a colon, with the status they tell."""
+
+_BULLET: Final = re.compile(r"(?:[-*+\u2022\u25cf\u25aa\u2023]|\d{1,3}[.)]|>+|#{1,6})\s+")
+_BOX: Final = re.compile(r"\[(?P<inside>[ xX\u2713\u2714/~-])\]\s*")
+_SIGN: Final = re.compile("(?P<sign>[" + "".join(_MARKS) + "])[\ufe0e\ufe0f]?\\s*")
+_WORD: Final = re.compile(
+    r"(?:[\[(](?P<inside>[^\W\d_][\w ]{1,12})[\])]\s*:?|(?P<upper>[A-Z][A-Z ]{1,12}):"
+    r"|(?P<before>[^\W\d_][\w ]{1,12})[:\uff1a])\s*"
+)
+_DATE: Final = re.compile(
+    r"[\[(]?(?P<date>\d{4}[-/.]\d{1,2}[-/.]\d{1,2})(?:[T ,]+(?P<time>\d{1,2}:\d{2}(?::\d{2})?))?"
+    r"(?:\s?(?:Z|UTC))?[\])]?\s*(?:[:|]|[-\u2013\u2014]\s)?\s*"
+)
+_TAIL: Final = re.compile(
+    "\\s*(?:[(\\[](?P<word>[^\\W\\d_][\\w ]{1,12})[)\\]]|(?P<sign>[" + "".join(_MARKS) + "]))"
+    "[\ufe0e\ufe0f]?[.]?$"
+)
+_BOXES: Final = {" ": Status.OPEN, "-": Status.ACTIVE, "~": Status.ACTIVE, "/": Status.ACTIVE}
+_SIGNS: Final = str.maketrans(
+    {
+        "\u2265": ">=",
+        "\u2264": "<=",
+        "\u2192": "->",
+        "\u21d2": "=>",
+        "\u2026": "...",
+        "\u2018": "'",
+        "\u2019": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2013": "-",
+        "\u2014": "-",
+        "\u00a0": " ",
+    }
+)
+"""Signs that are written in two ways, and mean the same."""
+
+_MARKUP: Final = re.compile(r"\*\*|__|`{1,3}|~~")
+_LONGEST_HEAD: Final = 12
+"""Fields taken off one text at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A note as its sentence and what stands around it.
+
+    Attributes:
+        sentence: The text without list marks, status marks, a leading date and markup.
+        status: What a mark or a word says of how far it is, or None.
+        date: A leading date as `YYYY-MM-DD`, or empty.
+    """
+
+    sentence: str
+    status: Status | None
+    date: str
+
+    @property
+    def dated(self) -> str:
+        """The sentence with its date in front."""
+        return f"{self.date}: {self.sentence}" if self.date else self.sentence
+
+
+def fields_of(text: str) -> Fields:
+    """Returns the fields of a text. A text of nothing but marks is its own sentence."""
+    status: Status | None = None
+    date = ""
+    rest = text.strip()
+    for _ in range(_LONGEST_HEAD):
+        if found := _BULLET.match(rest):
+            pass
+        elif found := _BOX.match(rest):
+            status = status or _BOXES.get(found["inside"], Status.DONE)
+        elif found := _SIGN.match(rest):
+            status = status or _MARKS[found["sign"]]
+        elif not date and (found := _DATE.match(rest)):
+            date = "-".join(f"{int(part):02}" for part in re.split(r"[-/.]", found["date"]))
+        elif (found := _WORD.match(_plain(rest))) and (word := _known(found)) is not None:
+            status = status or _WORDS[word]
+            rest = _plain(rest)
+        else:
+            break
+        if found.end() >= len(rest):
+            break
+        rest = rest[found.end() :]
+    sentence = _MARKUP.sub("", rest).translate(_SIGNS).strip()
+    if found := _TAIL.search(sentence):
+        word = (found["word"] or "").casefold()
+        if found["sign"] or word in _WORDS:
+            told = _MARKS[found["sign"]] if found["sign"] else _WORDS[word]
+            status = status or told
+            sentence = sentence[: found.start()].strip() or sentence
+    return Fields(sentence or text, status, date)
+
+
+def _plain(text: str) -> str:
+    """Returns the text without markup at its start."""
+    head, tail = text[:40], text[40:]
+    return _MARKUP.sub("", head) + tail
+
+
+def _known(found: re.Match[str]) -> str | None:
+    """Returns the word of a match if it is one of the known ones."""
+    word = (found["inside"] or found["upper"] or found["before"] or "").strip().casefold()
+    return word if word in _WORDS else None

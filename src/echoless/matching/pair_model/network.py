@@ -1,0 +1,170 @@
+"""Runs the network over pairs of texts: tokens, embeddings, ONNX Runtime.
+
+The files lie beside this module and are listed with their digests in `manifest.json`; how they are
+made is in `training/`. One pair goes through the network at a time and at its own length, on one
+thread: so its scores hang neither on the pairs beside it nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from echoless.errors import DamagedPackage
+from echoless.matching.fields import fields_of
+from echoless.matching.pair_model.tokenizer import Tokenizer
+from echoless.vectors.optional import is_installed, require_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
+
+MODULES: Final = ("onnxruntime",)
+EXTRA: Final = "use"
+LONGEST: Final = 256
+"""Tokens of a pair with its three special ones; a longer pair is not scored. Training saw 192."""
+LONGEST_TEXT: Final = 4_000
+"""Characters of a text; a longer one cannot fit and is not cut into tokens."""
+WEIGHTS: Final = Path(__file__).parent / "weights"
+_FUSIONS: Final = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
+"""Fusions of ONNX Runtime that are switched off: on x86 their kernel took five times as long as
+the two nodes it replaces (ONNX Runtime 1.32, 64 tokens, November 2026)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What the weights say of themselves.
+
+    Attributes:
+        name: Name of the model.
+        start: Number of the token that begins a pair.
+        end: Number of the token that ends a text.
+        digest: SHA-256 over the digests of all files: two models never share it.
+    """
+
+    name: str
+    start: int
+    end: int
+    digest: str
+
+
+def available() -> bool:
+    """Returns whether the libraries that run the network are installed."""
+    return all(is_installed(module) for module in MODULES)
+
+
+@cache
+def open_network(folder: Path = WEIGHTS) -> PairNetwork:
+    """Opens the network; a second call returns the same one.
+
+    Args:
+        folder: Has `manifest.json` and the files it lists.
+
+    Raises:
+        MissingExtra: A library is not installed.
+        DamagedPackage: A file is missing, is another one, or cannot be read.
+    """
+    for module in MODULES:
+        require_module(module, "The pair model", EXTRA)
+    manifest = read_manifest(folder)
+    try:
+        return PairNetwork(folder, manifest)
+    except Exception as problem:
+        # Libraries written in C++ and Rust raise plain exceptions for a file they cannot read.
+        raise _damaged(folder, f"it cannot be read ({problem})") from problem
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Reads the manifest and compares every file with its digest.
+
+    Raises:
+        DamagedPackage: A file is missing or is another one.
+    """
+    try:
+        stored = json.loads((folder / "manifest.json").read_text("utf-8"))
+        files, start, end = dict(stored["files"]), int(stored["start"]), int(stored["end"])
+        name = str(stored["name"])
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise _damaged(folder, "manifest.json is missing or is no manifest") from problem
+    for file, digest in sorted(files.items()):
+        try:
+            with (folder / file).open("rb") as opened:
+                found = hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError as problem:
+            raise _damaged(folder, f"{file} is missing") from problem
+        if found != digest:
+            raise _damaged(folder, f"{file} is not as it was shipped")
+    whole = hashlib.sha256(json.dumps([name, sorted(files.items())]).encode()).hexdigest()
+    return Manifest(name, start, end, whole)
+
+
+def _damaged(folder: Path, what: str) -> DamagedPackage:
+    return DamagedPackage(
+        f"The pair model in {folder} cannot be used: {what}. Install it again: "
+        "pip install --force-reinstall --no-deps echoless"
+    )
+
+
+class PairNetwork:
+    """The network with its tokenizer and embeddings, ready to score pairs."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        """Loads the files of a folder that were compared with their digests."""
+        import numpy as np  # noqa: PLC0415 - optional libraries load when first used
+        from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415
+
+        options = SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        self._session: InferenceSession = InferenceSession(
+            str(folder / "layers.onnx"),
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=_FUSIONS,
+        )
+        self.tokenizer = Tokenizer.read(folder / "pieces.json")
+        self._words: NDArray[np.int8] = np.load(folder / "words.npy", mmap_mode="r")
+        with np.load(folder / "embeddings.npz") as arrays:
+            self._small: dict[str, NDArray[np.float32]] = {k: arrays[k] for k in arrays.files}
+        self.manifest = manifest
+
+    def tokens(self, text: str) -> tuple[int, ...] | None:
+        """Returns the token numbers of a text's sentence; None where it is too long."""
+        if len(text) > LONGEST_TEXT:
+            return None
+        return self.tokenizer.encode(fields_of(text).sentence)
+
+    def fits(self, a: Sequence[int], b: Sequence[int]) -> bool:
+        """Returns whether a pair is neither empty on a side nor too long."""
+        return bool(a) and bool(b) and len(a) + len(b) + 3 <= LONGEST
+
+    def logits(self, a: Sequence[int], b: Sequence[int]) -> tuple[float, float, float]:
+        """Returns the logits of a holds b, b holds a, and conflict, for token numbers that fit."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        tokens = [self.manifest.start, *a, self.manifest.end, *b, self.manifest.end]
+        first, second = len(a) + 1, len(a) + 2 + len(b)
+        sides = np.zeros(len(tokens), dtype=np.intp)
+        sides[1:first], sides[first + 1 : second] = 1, 2
+        of_a, of_b = (np.where(sides == side, 1.0, 0.0) for side in (1, 2))
+        in_a, in_b = set(a), set(b)
+        shared = np.zeros(len(tokens), dtype=np.intp)
+        shared[1:first] = [2 if piece in in_b else 1 for piece in a]
+        shared[first + 1 : second] = [2 if piece in in_a else 1 for piece in b]
+        small = self._small
+        states = self._words[tokens].astype(np.float32) * small["scales"][tokens][:, None]
+        states += small["position"][: len(tokens)] + small["side"][sides] + small["shared"][shared]
+        given: dict[str, Any] = {
+            "states": states[None],
+            "of_a": (of_a / of_a.sum()).astype(np.float32)[None, None],
+            "of_b": (of_b / of_b.sum()).astype(np.float32)[None, None],
+        }
+        (found,) = self._session.run(["logits"], given)
+        ab, ba, conflict = (float(value) for value in found[0])
+        return ab, ba, conflict

@@ -1,0 +1,177 @@
+"""Scores pairs of texts: each once, the same in either order, remembered between runs."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, NamedTuple
+
+from echoless.core.own_folders import cache_folder
+from echoless.matching.pair_model.network import PairNetwork
+from echoless.sealing import pair_key, text_print
+from echoless.tally import Tally
+from echoless.vectors.cache_file import BytesFile, checked, unchecked
+
+_FORM: Final = struct.Struct("<3f")
+_AT_ONCE: Final = 64
+"""Pairs scored between two signs of progress."""
+
+_STEP: Final = 1024
+"""Logits are rounded to whole parts of this: floats of another processor differ far below it."""
+
+Progress = Callable[[int, int], None]
+
+
+class Scores(NamedTuple):
+    """What the model says of two texts, as logits: 0 is even odds, above is yes.
+
+    Attributes:
+        a_holds_b: Whether a says all that b says.
+        b_holds_a: Whether b says all that a says.
+        conflict: Whether both cannot be true of one thing at one time.
+    """
+
+    a_holds_b: float
+    b_holds_a: float
+    conflict: float
+
+    @property
+    def turned(self) -> Scores:
+        """The same with the sides exchanged."""
+        return Scores(self.b_holds_a, self.a_holds_b, self.conflict)
+
+    @property
+    def probabilities(self) -> tuple[float, float, float]:
+        """The three as probabilities, 0 to 1."""
+        ab, ba, conflict = (1 / (1 + math.exp(-logit)) for logit in self)
+        return ab, ba, conflict
+
+
+class ScoreCache(BytesFile):
+    """Scores by key of the pair, in one file of the user's cache folder. It holds no text."""
+
+    schema = (
+        (
+            "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, used INTEGER NOT NULL, "
+            "scores BLOB NOT NULL) WITHOUT ROWID"
+        ),
+    )
+    name = "cache of pair scores"
+    instead = "pairs were scored anew"
+    table = "scores"
+    things = "pair scores"
+    column = "scores"
+    most = 128 * 2**20
+
+
+def open_scores() -> ScoreCache:
+    """Returns the user's cache of scores. Touches nothing yet."""
+    return ScoreCache(cache_folder() / "pair_scores.sqlite3")
+
+
+class PairScorer:
+    """Asks a network about pairs of texts, in one order of the two whichever way they come."""
+
+    def __init__(self, network: PairNetwork, cache: ScoreCache | None = None) -> None:
+        """Takes the network and, if scores are to be remembered, where they lie."""
+        self._network = network
+        self._cache = cache
+
+    @property
+    def basis(self) -> str:
+        """Names all that the scores hang on but the texts."""
+        return self._network.manifest.digest
+
+    def score(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        tally: Tally,
+        progress: Progress = lambda _done, _all: None,
+        *,
+        threads: int = 1,
+    ) -> list[Scores | None]:
+        """Returns the scores of each pair; None where there are none.
+
+        The result of a pair hangs on its two texts and the model only: not on the other pairs,
+        their order, the number of threads or the cache.
+
+        Args:
+            pairs: Of texts.
+            tally: Takes the reason where a pair has no scores, and what is wrong with the cache.
+            progress: Told (pairs done, pairs in all).
+            threads: Pairs scored at the same time.
+        """
+        ordered = [(a, b) if a <= b else (b, a) for a, b in pairs]
+        wanted = list(dict.fromkeys(ordered))
+        keys = dict(zip(wanted, self._keys(wanted), strict=True))
+        found: dict[tuple[str, str], Scores | None] = dict(self._recalled(wanted, keys, tally))
+        left = [pair for pair in wanted if pair not in found]
+        with ThreadPoolExecutor(max(1, threads)) as pool:
+            for start in range(0, len(left), _AT_ONCE):
+                progress(len(found), len(wanted))
+                some = left[start : start + _AT_ONCE]
+                made = list(pool.map(self._scored, some))
+                found.update(zip(some, made, strict=True))
+                self._keep(some, made, keys, tally)
+        progress(len(wanted), len(wanted))
+        return [
+            scores.turned if scores is not None and a > b else scores
+            for (a, b), scores in zip(pairs, (found[pair] for pair in ordered), strict=True)
+        ]
+
+    def remembered(self, pairs: Sequence[tuple[str, str]], tally: Tally) -> list[bool]:
+        """Returns for each pair whether its scores are kept from an earlier run."""
+        ordered = [(a, b) if a <= b else (b, a) for a, b in pairs]
+        wanted = list(dict.fromkeys(ordered))
+        keys = dict(zip(wanted, self._keys(wanted), strict=True))
+        known = {pair for pair, _ in self._recalled(wanted, keys, tally)}
+        return [pair in known for pair in ordered]
+
+    def _scored(self, pair: tuple[str, str]) -> Scores | None:
+        a, b = (self._network.tokens(text) for text in pair)
+        if a is None or b is None or not self._network.fits(a, b):
+            return None
+        logits = self._network.logits(a, b)
+        if not all(map(math.isfinite, logits)):
+            return None
+        return Scores(*(round(logit * _STEP) / _STEP for logit in logits))
+
+    def _keys(self, pairs: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+        prints = {text: text_print(text) for pair in pairs for text in pair}
+        return (pair_key(prints[a], prints[b], self.basis) for a, b in pairs)
+
+    def _recalled(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        keys: dict[tuple[str, str], bytes],
+        tally: Tally,
+    ) -> Iterator[tuple[tuple[str, str], Scores]]:
+        if self._cache is None:
+            return
+        known = self._cache.get([keys[pair] for pair in pairs], tally)
+        damaged = 0
+        for pair in pairs:
+            if keys[pair] in known:
+                body = unchecked(keys[pair], known[keys[pair]])
+                if body is None or len(body) != _FORM.size:
+                    damaged += 1
+                else:
+                    yield pair, Scores(*_FORM.unpack(body))
+        self._cache.damaged(damaged, tally)
+
+    def _keep(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        made: Sequence[Scores | None],
+        keys: dict[tuple[str, str], bytes],
+        tally: Tally,
+    ) -> None:
+        if self._cache is not None:
+            entries = {
+                keys[pair]: checked(keys[pair], _FORM.pack(*scores))
+                for pair, scores in zip(pairs, made, strict=True)
+                if scores is not None
+            }
+            self._cache.put(entries, tally)

@@ -1,0 +1,184 @@
+"""The judge of the road: what rules, fields and the pair model come to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from echoless.judge import FullJudge
+from echoless.matching import LEFT_OUT, opening
+from echoless.matching.judge import NO_SCORE, LearnedJudge
+from echoless.matching.opening import WITHOUT, open_learned
+from echoless.matching.pair_model import PairScorer, open_network
+from echoless.matching.pair_model.scoring import open_scores
+from echoless.model import Memory, Pair, Subsumes, Update, flipped, merges, verdict_name
+from echoless.tally import Tally
+
+
+def pair(a: str, b: str, *, at: tuple[str | None, str | None] = (None, None)) -> Pair:
+    return Pair(
+        Memory(id="a", content=a, created_at=at[0]),
+        Memory(id="b", content=b, created_at=at[1]),
+        {"lexical": 0.5},
+    )
+
+
+def learned(tally: Tally | None = None, **options: int) -> LearnedJudge:
+    return LearnedJudge(FullJudge(), PairScorer(open_network()), tally or Tally(), **options)
+
+
+@pytest.fixture(scope="module")
+def judge() -> LearnedJudge:
+    return learned()
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("\u2705 Added a queue adapter for exports", "Added a queue adapter for exports"),
+        ("- [x] **Fixed** the login redirect", "Fixed the login redirect"),
+        ("2025-03-02: The cache is warmed at start", "* The cache is warmed at start"),
+        ("The demo is at 2 pm.", "\u2022 The demo is at 14:00."),
+    ],
+)
+def test_marks_around_the_same_sentence_do_not_part_two_notes(
+    judge: LearnedJudge, a: str, b: str
+) -> None:
+    assert verdict_name(judge.judge(pair(a, b))) in {"duplicate", "subsumes"}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "newer"),
+    [
+        ("[ ] Write the migration guide", "[x] Write the migration guide", "b"),
+        ("\u2705 Rotate the keys", "\U0001f504 Rotate the keys", "a"),
+        ("TODO: rotate the keys", "DONE: rotate the keys", "b"),
+    ],
+)
+def test_the_same_with_another_status_is_an_update_and_the_later_status_is_newer(
+    judge: LearnedJudge, a: str, b: str, newer: str
+) -> None:
+    verdict = judge.judge(pair(a, b))
+    assert isinstance(verdict, Update)
+    assert verdict.newer == newer
+    assert verdict.evidence.rule == "status-changed"
+
+
+def test_times_tell_which_status_is_newer_where_there_are_some(judge: LearnedJudge) -> None:
+    days = ("2025-05-02T00:00:00Z", "2025-05-01T00:00:00Z")
+    verdict = judge.judge(pair("[ ] Rotate the keys", "[x] Rotate the keys", at=days))
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "a"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (
+            "The staging database listens on port 5432.",
+            "The staging database listens on port 5433.",
+        ),
+        ("The deadline is October 15th.", "The deadline is October 16th."),
+        ("We run Postgres 14.2 in production.", "In production we run Postgres 14.3."),
+        ("Logs go to /var/log/app.", "Logs go to /var/log/api."),
+        ("Die Sitzung beginnt um 9 Uhr.", "Die Sitzung beginnt um 10 Uhr."),
+        (
+            "\u4f1a\u8b70\u306f3\u6642\u304b\u3089\u3067\u3059\u3002",
+            "\u4f1a\u8b70\u306f4\u6642\u304b\u3089\u3067\u3059\u3002",
+        ),
+    ],
+)
+def test_another_value_is_never_merged(judge: LearnedJudge, a: str, b: str) -> None:
+    assert not merges(judge.judge(pair(a, b)))
+
+
+def test_the_text_that_says_more_is_the_superset(judge: LearnedJudge) -> None:
+    less, more = (
+        "The spare key hangs in the hallway.",
+        "The spare key hangs in the hallway, on a nail.",
+    )
+    for place, found in enumerate((judge.judge(pair(less, more)), judge.judge(pair(more, less)))):
+        assert isinstance(found, Subsumes)
+        assert found.superset == "ba"[place]
+
+
+TEXTS = st.sampled_from(
+    [
+        "Use pnpm, not npm.",
+        "Packages are installed with pnpm, never with npm.",
+        "Use npm, not pnpm.",
+        "[x] Use pnpm, not npm.",
+        "[ ] Use pnpm, not npm.",
+        "The user prefers tea.",
+        "The user drinks tea rather than coffee.",
+        "\u2705",
+        "-",
+        "Der Nutzer trinkt lieber Tee.",
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, TEXTS)
+def test_exchanging_the_sides_turns_the_verdict_and_changes_nothing_else(a: str, b: str) -> None:
+    forth, back = learned().judge(pair(a, b)), learned().judge(pair(b, a))
+    assert back == flipped(forth)
+
+
+def test_a_text_too_long_for_the_model_is_decided_by_rules_and_counted() -> None:
+    tally = Tally()
+    long = " ".join(f"word{n}" for n in range(3_000))
+    verdict = learned(tally).judge(pair(long + " end", long + " stop"))
+    assert not merges(verdict)
+    assert tally.skipped[NO_SCORE] == ("a", "b")
+
+
+REWORDED = [
+    ("Backups run every night.", "Every night there is a backup run."),
+    ("Ana leads the platform team.", "The platform team is led by Ana."),
+    ("Tests need Docker to be running.", "Docker must run for the tests to work."),
+]
+
+
+def test_pairs_beyond_the_budget_are_counted_and_asked_about_in_the_next_run() -> None:
+    pairs = [pair(a, b) for a, b in REWORDED]
+    whole = learned().judge_all(pairs)
+    cache = open_scores()
+    left = []
+    for _ in range(len(pairs) + 1):
+        tally = Tally()
+        scorer = PairScorer(open_network(), cache)
+        found = LearnedJudge(FullJudge(), scorer, tally, most=1).judge_all(pairs)
+        left.append(tally.counts.get(LEFT_OUT, 0))
+    assert left[0] > 0
+    assert left[-1] == 0
+    assert [verdict_name(v) for v in found] == [verdict_name(v) for v in whole]
+
+
+def test_the_order_of_pairs_does_not_matter_to_whom_is_asked_about() -> None:
+    pairs = [pair(a, b) for a, b in REWORDED]
+    forth = learned(most=1).judge_all(pairs)
+    back = learned(most=1).judge_all(pairs[::-1])[::-1]
+    assert [verdict_name(v) for v in forth] == [verdict_name(v) for v in back]
+
+
+def test_a_network_that_gives_no_number_leaves_the_rules_and_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(open_network()), "logits", lambda *_: (float("nan"),) * 3)
+    tally = Tally()
+    judged = learned(tally).judge(pair(*REWORDED[0]))
+    assert verdict_name(judged) == verdict_name(FullJudge().judge(pair(*REWORDED[0])))
+    assert tally.skipped[NO_SCORE] == ("a", "b")
+
+
+def test_without_the_library_rules_decide_and_the_report_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(opening, "available", lambda: False)
+    tally = Tally()
+    rules = FullJudge()
+    assert open_learned(rules, tally) is rules
+    assert tally.notes == (WITHOUT,)
+    assert "pip install 'echoless[use]'" in WITHOUT

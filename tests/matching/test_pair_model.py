@@ -1,0 +1,182 @@
+"""The pair model as it ships: the same scores whatever stands beside a pair, and clear failures."""
+
+import json
+import math
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Regex, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer as Library
+
+import echoless.matching.pair_model.network as network_module
+from echoless.errors import DamagedPackage, MissingExtra
+from echoless.matching.pair_model import PairScorer, Scores, open_network
+from echoless.matching.pair_model.network import LONGEST_TEXT, read_manifest
+from echoless.matching.pair_model.scoring import open_scores
+from echoless.tally import Tally
+
+WEIGHTS = network_module.WEIGHTS
+PAIRS = [
+    ("Use pnpm, not npm.", "Packages are installed with pnpm, never with npm."),
+    ("The backup runs at night.", "The backup runs at noon."),
+    ("Der Server steht in Berlin.", "In Berlin steht der Server."),
+    (
+        "\u4f1a\u8b70\u306f\u6708\u66dc\u3067\u3059\u3002",
+        "\u6bce\u9031\u6708\u66dc\u306b\u4f1a\u8b70\u304c\u3042\u308b\u3002",
+    ),
+    ("a", "b"),
+    ("\u2705", "\u274c"),
+    ("x " * 60, "y " * 60),
+]
+
+
+@pytest.fixture(scope="module")
+def scorer() -> PairScorer:
+    return PairScorer(open_network())
+
+
+def test_scores_are_turned_with_the_sides(scorer: PairScorer) -> None:
+    forth = scorer.score(PAIRS, Tally())
+    back = scorer.score([(b, a) for a, b in PAIRS], Tally())
+    assert [s and s.turned for s in back] == forth
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    order=st.permutations(range(len(PAIRS))),
+    size=st.integers(1, len(PAIRS)),
+    threads=st.integers(1, 3),
+)
+def test_a_pair_scores_the_same_in_any_batch_order_and_number_of_threads(
+    order: Sequence[int], size: int, threads: int
+) -> None:
+    scorer = PairScorer(open_network())
+    alone = [scorer.score([pair], Tally())[0] for pair in PAIRS]
+    for start in range(0, len(order), size):
+        some = order[start : start + size]
+        found = scorer.score([PAIRS[place] for place in some], Tally(), threads=threads)
+        assert found == [alone[place] for place in some]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_two_texts_have_finite_scores_or_none(a: str, b: str) -> None:
+    (found,) = PairScorer(open_network()).score([(a, b)], Tally())
+    assert found is None or all(map(math.isfinite, found))
+
+
+def test_equal_texts_hold_each_other(scorer: PairScorer) -> None:
+    text = "The nightly export goes to the archive bucket."
+    (found,) = scorer.score([(text, "- [x] " + text)], Tally())
+    assert found is not None
+    assert min(found.probabilities[:2]) > 0.9
+    assert found.probabilities[2] < 0.1
+
+
+def test_a_text_that_is_too_long_has_no_scores_and_costs_no_time(scorer: PairScorer) -> None:
+    long = "word " * 2_000_000
+    assert scorer.score([(long, "word"), (long, long + "x")], Tally()) == [None, None]
+    assert scorer.score([("w" * (LONGEST_TEXT + 1), "w")], Tally()) == [None]
+
+
+def test_scores_are_remembered_and_a_damaged_file_is_no_memory(scorer: PairScorer) -> None:
+    cache = open_scores()
+    first = PairScorer(open_network(), cache)
+    made = first.score(PAIRS, Tally())
+    assert first.remembered(PAIRS, Tally()) == [scores is not None for scores in made]
+    assert first.score(PAIRS, Tally()) == made
+    cache.path.write_bytes(b"no database")
+    tally = Tally()
+    assert PairScorer(open_network(), open_scores()).score(PAIRS, tally) == made
+    assert any("cache of pair scores" in note for note in tally.notes)
+
+
+def test_a_model_that_gives_no_number_gives_no_scores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = open_network()
+    monkeypatch.setattr(type(network), "logits", lambda *_: (float("nan"), 0.0, 0.0))
+    assert PairScorer(network).score([("one", "two")], Tally()) == [None]
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
+
+
+@pytest.mark.parametrize("name", ["layers.onnx", "words.npy", "embeddings.npz", "pieces.json"])
+def test_a_file_that_is_missing_cut_or_changed_is_refused(weights: Path, name: str) -> None:
+    file = weights / name
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DamagedPackage, match=name):
+        read_manifest(weights)
+    changed = bytearray(whole)
+    changed[len(whole) // 2] ^= 1
+    file.write_bytes(bytes(changed))
+    with pytest.raises(DamagedPackage, match="not as it was shipped"):
+        open_network.__wrapped__(weights)
+    file.unlink()
+    with pytest.raises(DamagedPackage, match="missing"):
+        read_manifest(weights)
+
+
+def test_a_foreign_model_with_matching_digests_is_told_as_unreadable(weights: Path) -> None:
+    import hashlib
+
+    (weights / "layers.onnx").write_bytes(b"some other model")
+    manifest = json.loads((weights / "manifest.json").read_text("utf-8"))
+    manifest["files"]["layers.onnx"] = hashlib.sha256(b"some other model").hexdigest()
+    (weights / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(DamagedPackage, match="cannot be read"):
+        open_network.__wrapped__(weights)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '{"files": 5, "start": 1, "end": 2, "name": "x"}']
+)
+def test_a_manifest_of_another_form_is_refused(weights: Path, text: str) -> None:
+    (weights / "manifest.json").write_text(text, "utf-8")
+    with pytest.raises(DamagedPackage, match=r"manifest\.json"):
+        read_manifest(weights)
+
+
+def test_without_the_library_the_line_to_install_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, weights: Path
+) -> None:
+    monkeypatch.setattr(network_module, "MODULES", ("a_module_nobody_has",))
+    with pytest.raises(MissingExtra, match=r"echoless\[use\]"):
+        open_network.__wrapped__(weights)
+
+
+def test_scores_turn_into_probabilities() -> None:
+    assert Scores(0.0, 100.0, -100.0).probabilities == pytest.approx((0.5, 1.0, 0.0))
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    """The same vocabulary in the library that is the model for ours."""
+    listed = [tuple(each) for each in json.loads((WEIGHTS / "pieces.json").read_text("utf-8"))]
+    made = Library(models.Unigram(listed, unk_id=3, byte_fallback=False))
+    made.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " ")]
+    )
+    made.pre_tokenizer = pre_tokenizers.Metaspace("\u2581", prepend_scheme="always")
+    return made
+
+
+WORDS = [word for pair in PAIRS for text in pair for word in text.split()]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(WORDS) | st.text("abc\u00e9\u4f1a\u308b\u0416-1. ", max_size=9)))
+def test_texts_are_cut_as_the_library_cuts_them(library: Library, words: list[str]) -> None:
+    text = " ".join(words)
+    assert (
+        list(open_network().tokenizer.encode(text))
+        == library.encode(text, add_special_tokens=False).ids
+    )
