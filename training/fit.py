@@ -18,7 +18,7 @@ import numpy as np
 
 from echoless.judge import FullJudge
 from echoless.matching.decision import features, rule_features, vetoed
-from echoless.matching.judge import bare
+from echoless.matching.judge import EQUAL, bare
 from echoless.matching.pair_model import PairScorer, Scores, open_network
 from echoless.model import Memory, Pair, Verdict
 from echoless.tally import Tally
@@ -30,7 +30,6 @@ RIDGE: Final = 3.0
 """Weight of the penalty on weights of standardised features."""
 KEPT: Final = 0.985
 """Share of the pairs that are the same or conflict that `ask` lets through."""
-EQUAL: Final = frozenset({"same-text", "same-text-after-normalising"})
 
 
 @dataclass(frozen=True, slots=True)

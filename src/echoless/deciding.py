@@ -41,12 +41,12 @@ def open_judge(
 
     Args:
         profile: Names the judge.
-        vectors: Has the encoder, for a judge that asks what words mean.
+        vectors: With an encoder the pair model is asked; without one values and wording decide.
         tally: Told what the judge has to do without.
         most: Pairs the pair model may be asked about in all; None for any number.
 
     Raises:
-        InputError: The user's calibration of the encoder cannot be read.
+        DamagedPackage: The weights of the pair model are not as they were shipped.
     """
     from echoless.judge import FullJudge, judge_named  # noqa: PLC0415 - brings in lexicons
     from echoless.matching.opening import open_learned  # noqa: PLC0415

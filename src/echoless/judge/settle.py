@@ -143,10 +143,11 @@ def _newer(case: Case, a: Facts, b: Facts) -> Side | None:
         return "a" if a.stage > b.stage else "b"
     if a.update != b.update:
         return "a" if a.update else "b"
-    return _later(case.a, case.b)
+    return later(case.a, case.b)
 
 
-def _later(a: Memory, b: Memory) -> Side | None:
+def later(a: Memory, b: Memory) -> Side | None:
+    """The side that was made later; None where the times do not tell."""
     one, other = instant(a.created_at), instant(b.created_at)
     if one is None or other is None or one == other:
         return None

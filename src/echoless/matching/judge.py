@@ -16,13 +16,13 @@ anything else ........................................... Sibling, Related or Di
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from echoless.compiled import workers
 from echoless.judge.decide import FullJudge
+from echoless.judge.settle import later
 from echoless.matching import LEFT_OUT
 from echoless.matching.decision import (
     Decision,
@@ -51,17 +51,17 @@ from echoless.model import (
     merges,
 )
 from echoless.tally import Tally
-from echoless.times import instant
 
 NO_SCORE: Final = "decided by rules: too long for the pair model, or it gave no number"
 
-_EQUAL: Final = frozenset({"same-text", "same-text-after-normalising"})
+EQUAL: Final = frozenset({"same-text", "same-text-after-normalising"})
+"""Rules that settle a pair before the model is asked."""
 _SIDES_APART: Final = 1.5
 """Difference of the two logits from which one side says more than the other."""
 _EVEN: Final = 0.0
 """Logit from which the model finds one text in the other; below it nothing else makes a merge."""
 _ALIKE: Final = 0.5
-"""Probability of the same from which a pair that a veto keeps apart is called a sibling."""
+"""Share of letters in common from which a pair that the rules call a sibling stays one."""
 _TOPIC: Final = 0.5
 """Share of words in common from which two texts are related rather than distinct."""
 _ORDER: Final = {Status.OPEN: 0, Status.FAILED: 1, Status.ACTIVE: 1, Status.DONE: 2}
@@ -125,10 +125,10 @@ class LearnedJudge:
         self.scorer = scorer
         self._tally = tally
         self.decision = decision or shipped_decision()
-        self._left = sys.maxsize if most is None else most
+        self._left = most
 
     def judge(self, pair: Pair) -> Verdict:
-        """Returns the verdict with its evidence."""
+        """Returns the verdict with its evidence; see `settle`."""
         return self.judge_all([pair])[0]
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
@@ -153,7 +153,7 @@ class LearnedJudge:
         settled = list(verdicts)
         open_: list[_Asked] = []
         for place, (pair, verdict) in enumerate(zip(pairs, verdicts, strict=True)):
-            if verdict.evidence.rule in _EQUAL:
+            if verdict.evidence.rule in EQUAL:
                 settled[place] = self._by_status(pair, verdict) or verdict
                 continue
             plain = rule_features(pair.a.content, pair.b.content, verdict)
@@ -186,6 +186,8 @@ class LearnedJudge:
 
     def _within_budget(self, pairs: Sequence[Pair], open_: Sequence[_Asked]) -> list[_Asked]:
         """Returns the pairs to ask about, and counts the others."""
+        if self._left is None:
+            return list(open_)
         known = self.scorer.remembered(
             [(pairs[o.place].a.content, pairs[o.place].b.content) for o in open_], self._tally
         )
@@ -252,10 +254,10 @@ class LearnedJudge:
         evidence = replace(
             verdict.evidence, rule="status-changed", differences=(difference, *others), veto=True
         )
-        later = _later(pair) or ("a" if _ORDER[a] > _ORDER[b] else "b")
-        if _ORDER[a] == _ORDER[b] and _later(pair) is None:
+        newer = later(pair.a, pair.b)
+        if newer is None and _ORDER[a] == _ORDER[b]:
             return Contradiction(evidence)
-        return Update(evidence, later)
+        return Update(evidence, newer or ("a" if _ORDER[a] > _ORDER[b] else "b"))
 
 
 def bare(pair: Pair) -> Pair:
@@ -304,10 +306,3 @@ def _in_one_slot(pair: Pair, verdict: Verdict) -> bool:
     return sum(len(word) for word in shared if not word.isascii()) >= _LETTERS or (
         len(shared) >= _SUBJECT
     )
-
-
-def _later(pair: Pair) -> Side | None:
-    one, other = instant(pair.a.created_at), instant(pair.b.created_at)
-    if one is None or other is None or one == other:
-        return None
-    return "a" if one > other else "b"

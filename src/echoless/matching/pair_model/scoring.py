@@ -92,14 +92,14 @@ class PairScorer:
         *,
         threads: int = 1,
     ) -> list[Scores | None]:
-        """Returns the scores of each pair; None where there are none.
+        """Returns the scores of each pair; None where it is too long, or a score is no number.
 
         The result of a pair hangs on its two texts and the model only: not on the other pairs,
         their order, the number of threads or the cache.
 
         Args:
             pairs: Of texts.
-            tally: Takes the reason where a pair has no scores, and what is wrong with the cache.
+            tally: Takes what is wrong with the cache.
             progress: Told (pairs done, pairs in all).
             threads: Pairs scored at the same time.
         """
