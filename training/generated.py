@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from training.arranged import Pair, arranged
 from training.examples import Example, Target
 
 Change = Callable[[str, random.Random, Sequence[str]], str | None]
@@ -241,6 +242,9 @@ def slip(text: str, draw: random.Random) -> str:
     return text[: at.start()] + word + text[at.end() :]
 
 
+ARRANGED: Final = 0.08
+"""Share of pairs whose meaning hangs on what stands where."""
+
 JOINTS: Final = (" ", " ", "; ", "\n- ", " Also: ", "\n")
 
 
@@ -248,6 +252,15 @@ def joined(draw: random.Random, *texts: str) -> str:
     """Returns several texts as one."""
     joint = draw.choice(JOINTS)
     return joint.join(texts)
+
+
+def combined(draw: random.Random, text: str, other: str, third: str) -> Pair:
+    """Returns two texts as one, with the first of them, or with it and a third."""
+    both = [text, other]
+    draw.shuffle(both)
+    if draw.random() < 0.6:
+        return joined(draw, *both), unchanged(text, draw, ()) or text, 1, 0, 0
+    return joined(draw, *both), joined(draw, text, third), 0, 0, 0
 
 
 def generated(groups: Sequence[tuple[str, Sequence[str]]], count: int, seed: int) -> list[Example]:
@@ -276,7 +289,9 @@ def generated(groups: Sequence[tuple[str, Sequence[str]]], count: int, seed: int
         language = draw.choices(languages, weights)[0]
         texts = by_language[language]
         text, kind = draw.choice(texts), draw.random()
-        if kind < 0.5:
+        if kind < ARRANGED:
+            add(*arranged(draw))
+        elif kind < 0.5:
             change = draw.choices(changes, shares)[0]
             new = change(text, draw, names[language])
             if new is not None and new != text:
@@ -289,11 +304,5 @@ def generated(groups: Sequence[tuple[str, Sequence[str]]], count: int, seed: int
         elif kind < 0.8:
             add(text, draw.choice(texts), 0, 0, 0)
         else:
-            other, third = draw.choice(texts), draw.choice(texts)
-            both = [text, other]
-            draw.shuffle(both)
-            if kind < 0.92:
-                add(joined(draw, *both), unchanged(text, draw, ()) or text, 1, 0, 0)
-            else:
-                add(joined(draw, *both), joined(draw, text, third), 0, 0, 0)
+            add(*combined(draw, text, draw.choice(texts), draw.choice(texts)))
     return out
