@@ -1,7 +1,8 @@
 """How many pairs a second the judge decides, on one core: `python -m benchmarks.judging`.
 
-Kinds of pairs, all from the bundled sample but the labelled ones (`benchmarks/pairs`). Facts and
-vectors are known (warm), as they are when a store is judged: each text stands in several pairs.
+Kinds of pairs, all from the bundled sample but the labelled ones (`benchmarks/pairs`). Texts are
+known (warm), as they are when a store is judged: each text stands in several pairs. The pair model
+is measured by `benchmarks.pair_model`.
 Beside them, in the same run, two plain similarities of texts that decide nothing:
 `rapidfuzz.fuzz.token_set_ratio` and `difflib.SequenceMatcher.ratio`.
 """
@@ -23,18 +24,15 @@ from typing import Final, TypeAlias
 from rapidfuzz import fuzz
 
 from benchmarks.measure import keep
-from echoless.judge import FullJudge
-from echoless.judge.facts import facts_of
-from echoless.judge.keeping import KeptVerdicts
-from echoless.judge.kept import VerdictCache
-from echoless.judge.meaning import Meaning
-from echoless.judge.packing import packed
-from echoless.judge.reading import reading_of
+from echoless.matching.batch.serialisation import packed
+from echoless.matching.batch.verdict_cache import KeptVerdicts, VerdictCache
+from echoless.matching.facts import facts_of
+from echoless.matching.rule_judge import RuleJudge
 from echoless.model import Memory, Pair
 from echoless.tally import Tally
 from echoless.vectors.cache import open_cache
-from echoless.vectors.calibration import calibration_of
 from echoless.vectors.registry import open_encoder
+from echoless.vectors.text_vectors import TextVectors
 
 Texts: TypeAlias = tuple[str, str]
 CANDIDATE: Final = 0.5
@@ -50,27 +48,25 @@ _NUMBER: Final = re.compile(r"\d+")
 def main() -> None:
     encoder = open_encoder("use")
     assert encoder is not None
-    calibration = calibration_of(encoder.model)
-    assert calibration is not None
-    meaning = Meaning(encoder, calibration, cache=open_cache())
+    vectors = TextVectors(encoder, open_cache())
     told = _sample()
     kinds: dict[str, list[Texts]] = {
         "same words in other dressing": list(_dressed(told)),
         "a number differs": list(_numbered(told)),
-        f"store candidates, cosine {CANDIDATE} or more": list(_candidates(told, meaning)),
+        f"store candidates, cosine {CANDIDATE} or more": list(_candidates(told, vectors)),
         "labelled pairs (hard)": list(_labelled()),
         "long texts (ten memories each)": list(_long(told)),
     }
-    rows = [_row(name, list(islice(pairs, MOST)), meaning) for name, pairs in kinds.items()]
+    rows = [_row(name, list(islice(pairs, MOST))) for name, pairs in kinds.items()]
     body = f"""
-| pairs | number | judge, pairs/s | nothing known of the texts | remembered | without encoder \
+| pairs | number | judge, pairs/s | nothing known of the texts | remembered \
 | token_set_ratio takes | difflib takes |
-|---|---|---|---|---|---|---|---|
+|---|---|---|---|---|---|---|
 {chr(10).join(rows)}
 
 Best of {ROUNDS} rounds, CPU time of the process. `Judge`: the texts are known, as where each stands
 in several pairs; `remembered`: verdicts taken over from an earlier run. The last two columns: time
-of a pair as a multiple of the time the judge with the encoder takes for it (2.0: twice as long).
+of a pair as a multiple of the time the judge takes for it (2.0: twice as long).
 
 First look at a text (facts, words): {_first_look(told):.2f} ms.
 """
@@ -100,9 +96,9 @@ def _numbered(told: dict[str, list[str]]) -> Iterator[Texts]:
                 yield text, _NUMBER.sub(lambda found: str(int(found.group()) + 3), text, count=1)
 
 
-def _candidates(told: dict[str, list[str]], meaning: Meaning) -> Iterator[Texts]:
+def _candidates(told: dict[str, list[str]], vectors: TextVectors) -> Iterator[Texts]:
     for texts in told.values():
-        rows = meaning.rows(texts)
+        rows = vectors.rows(texts)
         near = (rows @ rows.T >= CANDIDATE).nonzero()
         for i, j in zip(*(place.tolist() for place in near), strict=True):
             if i < j:
@@ -123,22 +119,20 @@ def _long(told: dict[str, list[str]]) -> Iterator[Texts]:
         yield from ((text, text.replace(" the ", " a ", 1)) for text in joined)
 
 
-def _row(name: str, texts: Sequence[Texts], meaning: Meaning) -> str:
+def _row(name: str, texts: Sequence[Texts]) -> str:
     pairs = [
         Pair(Memory(id="a", content=a), Memory(id="b", content=b), {"semantic": 0.6})
         for a, b in texts
     ]
-    with_meaning, blind = FullJudge(meaning), FullJudge()
-    judged = _seconds(lambda: with_meaning.judge_all(pairs)) / len(pairs)
-    first = _seconds(lambda: (_forget(), with_meaning.judge_all(pairs))) / len(pairs)
-    known = _remembered(with_meaning, pairs) / len(pairs)
-    plain = _seconds(lambda: blind.judge_all(pairs)) / len(pairs)
+    judge = RuleJudge()
+    judged = _seconds(lambda: judge.judge_all(pairs)) / len(pairs)
+    first = _seconds(lambda: (_forget(), judge.judge_all(pairs))) / len(pairs)
+    known = _remembered(judge, pairs) / len(pairs)
     sets = _seconds(lambda: [fuzz.token_set_ratio(a, b) for a, b in texts]) / len(pairs)
     some = texts[:DIFFLIB]
     loop = _seconds(lambda: [SequenceMatcher(None, a, b).ratio() for a, b in some]) / len(some)
     return (
         f"| {name} | {len(pairs):,} | {1 / judged:,.0f} | {1 / first:,.0f} | {1 / known:,.0f} "
-        f"| {1 / plain:,.0f} "
         f"| {sets / judged:.2f} | {loop / judged:.1f} |"
     )
 
@@ -150,22 +144,21 @@ def _first_look(told: dict[str, list[str]]) -> float:
     def look() -> None:
         _forget()
         for text in texts:
-            reading_of(text)
+            facts_of(text)
 
     return 1_000 * _seconds(look) / len(texts)
 
 
 def _forget() -> None:
     facts_of.forget()
-    reading_of.forget()
 
 
-def _remembered(judge: FullJudge, pairs: Sequence[Pair]) -> float:
+def _remembered(judge: RuleJudge, pairs: Sequence[Pair]) -> float:
     """Seconds for taking over the verdicts of an earlier run."""
     with tempfile.TemporaryDirectory() as folder:
         kept = KeptVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
         data = [packed(verdict) for verdict in judge.judge_all(pairs)]
-        kept.keep(pairs, data, judge.consulted(pairs))
+        kept.keep(pairs, data)
         return _seconds(lambda: kept.recall(pairs))
 
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from benchmarks.measure import keep
-from echoless.judge import FullJudge
-from echoless.judge.base import Judge
+from echoless.matching.base import Judge
 from echoless.matching.opening import open_learned
+from echoless.matching.rule_judge import RuleJudge
 from echoless.model import (
     Contradiction,
     Memory,
@@ -226,8 +226,8 @@ def main() -> None:
     parser.add_argument("--out", default="", help="name in benchmarks/results")
     asked = parser.parse_args()
     tally = Tally()
-    rules = FullJudge()
-    judges: dict[str, Judge] = {"pair model and rules": open_learned(rules, tally, cache=False)}
+    rules = RuleJudge()
+    judges: dict[str, Judge] = {"pair model and rules": open_learned(tally, cache=False)}
     if asked.rules:
         judges["rules alone"] = rules
     lines = list(page(sets(asked.data, asked.never), judges))

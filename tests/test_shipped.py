@@ -47,14 +47,14 @@ def explain(installed: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]
     )
 
 
-@pytest.mark.parametrize("name", ["weights.json", "lexicon/en.json", "lexicon/forms.json"])
+@pytest.mark.parametrize("name", ["lexicon/en.json", "lexicon/forms.json", "lexicon/units.json"])
 @pytest.mark.parametrize("change", ["a digit", "gone"])
 def test_a_changed_file_of_echoless_is_named_and_not_used(
     installed: Path, tmp_path: Path, name: str, change: str
 ) -> None:
     """Supply chain: another weight changed verdicts without a word."""
     assert explain(installed, tmp_path).returncode == 0
-    path = installed / "echoless" / "judge" / name
+    path = installed / "echoless" / "matching" / name
     if change == "gone":
         path.unlink()
     else:
@@ -79,4 +79,4 @@ def test_changed_weights_of_the_encoder_are_named_and_not_used(
 
 
 def test_a_working_copy_lists_no_digests_and_is_not_compared() -> None:
-    assert shipped.shipped_json("judge/weights.json")["same"]
+    assert shipped.shipped_json("matching/decision.json")["same"]

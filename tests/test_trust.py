@@ -39,7 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     lines = [
         {"id": "a", "content": "The build server is called Jupiter and stands in Bonn."},
-        {"id": "b", "content": "In Bonn stands the server for builds, and its name is Jupiter."},
+        {"id": "b", "content": "In Bonn stands the build server, and it is called Jupiter."},
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "agent.jsonl").write_text(text, "utf-8")

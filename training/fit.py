@@ -16,11 +16,11 @@ from typing import Final
 
 import numpy as np
 
-from echoless.judge import FullJudge
-from echoless.matching.decision import features, rule_features, vetoed
-from echoless.matching.judge import EQUAL, bare
+from echoless.matching.decision import features, rule_features
 from echoless.matching.pair_model import PairScorer, Scores, open_network
-from echoless.model import Memory, Pair, Verdict
+from echoless.matching.rule_judge import SETTLED, RuleJudge
+from echoless.matching.rules import forbidden
+from echoless.model import Memory, Pair, Verdict, merges
 from echoless.tally import Tally
 from training.corpora import development
 from training.examples import Example, read_pairs
@@ -43,6 +43,11 @@ class Row:
     scores: Scores | None
 
     @property
+    def barred(self) -> bool:
+        """Whether the rules forbid a merge."""
+        return not merges(self.verdict) and forbidden(self.verdict.evidence, self.plain["letters"])
+
+    @property
     def values(self) -> dict[str, float]:
         """All features; without scores those of the rules."""
         return self.plain if self.scores is None else features(self.plain, self.scores)
@@ -50,14 +55,14 @@ class Row:
 
 def rows_of(sets: dict[str, list[Example]], weights: Path) -> Iterator[Row]:
     """Yields each pair with the verdict of the rules and the scores of the model."""
-    judge = FullJudge()
-    scorer = PairScorer(open_network(weights))
+    judge = RuleJudge()
+    scorer = PairScorer(lambda: open_network(weights))
     for source, examples in sets.items():
         pairs = [
             Pair(Memory(id="a", content=e.a), Memory(id="b", content=e.b), {"lexical": 0.5})
             for e in examples
         ]
-        verdicts = judge.judge_all([bare(pair) for pair in pairs])
+        verdicts = judge.judge_all(pairs)
         scores = scorer.score([(e.a, e.b) for e in examples], Tally(), threads=2)
         for example, verdict, told in zip(examples, verdicts, scores, strict=True):
             plain = rule_features(example.a, example.b, verdict)
@@ -158,7 +163,7 @@ def report(rows: Sequence[Row]) -> None:
         train = [rows[place] for place in rest]
         model = model_of(train, np.array([float(r.example.mergeable) for r in train]))
         whole[places] = chances(model, [rows[place] for place in places])
-    veto = np.array([vetoed(row.verdict, row.plain["letters"]) for row in rows])
+    veto = np.array([row.barred for row in rows])
     for source, places in groups.items():
         some = [rows[place] for place in places]
         positive = np.array([r.example.mergeable for r in some])
@@ -184,7 +189,9 @@ def main() -> None:
     parser.add_argument("--more", type=Path, nargs="*", default=[], help="further labelled pairs")
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--merge", type=float, default=0.82)
+    parser.add_argument("--merge", type=float, default=0.87)
+    parser.add_argument("--merge-clear", type=float, default=0.84)
+    parser.add_argument("--clear", type=float, default=-2.0)
     parser.add_argument("--review", type=float, default=0.5)
     parser.add_argument("--alarm", type=float, default=0.7)
     chosen = parser.parse_args()
@@ -193,7 +200,7 @@ def main() -> None:
         sets["notes"] = list(read_pairs(chosen.notes, "notes"))
     sets |= {path.stem: list(read_pairs(path, path.stem)) for path in chosen.more}
     every = list(rows_of(sets, chosen.weights))
-    open_ = [r for r in every if r.verdict.evidence.rule not in EQUAL and r.scores is not None]
+    open_ = [r for r in every if r.verdict.evidence.rule not in SETTLED and r.scores is not None]
     print(f"{len(every)} pairs, {len(open_)} that the model is asked about")
     report(open_)
     same = np.array([float(r.example.mergeable) for r in open_])
@@ -218,6 +225,8 @@ def main() -> None:
     stored = {
         "ask": round(float(low), 4),
         "merge": chosen.merge,
+        "merge_clear": chosen.merge_clear,
+        "clear": chosen.clear,
         "review": chosen.review,
         "alarm": chosen.alarm,
         "prior": prior,

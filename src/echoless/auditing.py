@@ -25,6 +25,7 @@ from echoless.pages import (
     pages_of,
     told_pair,
 )
+from echoless.series import Series
 from echoless.tally import Tally
 from echoless.uncollected import uncollected
 
@@ -71,6 +72,12 @@ class Report:
         for pair in sorted(self.held, key=lambda pair: (-pair.similarity, pair.ids)):
             found.setdefault(pair.verdict, []).append(pair)
         return {kind: found[kind] for kind in HELD_KINDS if kind in found}
+
+    @cached_property
+    def series(self) -> Sequence[Series]:
+        """Sentences written again and again with other figures, largest first."""
+        found = (each for page in self.pages for each in page.series)
+        return sorted(found, key=lambda each: (-len(each.members), each.members))
 
     @cached_property
     def tally(self) -> Tally:
@@ -249,6 +256,7 @@ def report_json(report: Report) -> dict[str, Json]:
         "profile": report.profile,
         "groups": list(groups_json(report.groups, report.action)),
         "held": list(held_json(report.held)),
+        "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
         "counts": dict(report.counts),
         **_skipped_json(report.tally),
         "opinions": report.opinions,

@@ -1,8 +1,9 @@
 """Learn on a person's own memories what the cosines of a model mean: the door of `calibrate`.
 
 What a store tells by itself (`ground.py`) says where to begin; a few dozen answers of the person,
-about pairs only meaning can decide, say where the odds are even, and how sure that is. Nothing in
-the store is written; what is learned lies in the user's data folder (`vectors/own.py`).
+about pairs only meaning can decide, say where the odds are even, how sure that is, and whether the
+decision of the judge is too bold or too shy for these memories. Nothing in the store is written;
+what is learned lies in the user's data folder (`vectors/own.py`).
 """
 
 from __future__ import annotations
@@ -14,18 +15,27 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from echoless.candidates import eligible
 from echoless.ground import Ground, Undecided, is_short, text_keys, undecided, used_of
-from echoless.model import Json, Memory
-from echoless.settling import LEAST_EACH, QUESTIONS, looking_point, scale, unsettled
+from echoless.matching.judge import LearnedJudge
+from echoless.matching.opening import open_learned
+from echoless.model import Json, Memory, Pair
+from echoless.settling import (
+    LEAST_EACH,
+    QUESTIONS,
+    decision_shift,
+    looking_point,
+    unsettled,
+)
 from echoless.stores.base import Scope, Store, check_namespace
 from echoless.tally import Tally
 from echoless.teaching import Told, pairs_told
 from echoless.vectors.base import Encoder
 from echoless.vectors.cache import VectorCache
 from echoless.vectors.calibration import DEFAULT_OPERATING_POINT, known_point, shipped_point
+from echoless.vectors.operating_point import OperatingPoint
 from echoless.vectors.own import Answer, Own, read_own, write_own
-from echoless.vectors.scale import Calibration, OperatingPoint
 
 if TYPE_CHECKING:
+    from echoless.matching.base import Judge
     from echoless.vectors.odds import Odds, Sample
 
 __all__ = ["QUESTIONS", "Asked", "Calibrated", "Reply", "Told", "calibrate"]
@@ -70,8 +80,10 @@ class Calibrated:
         new: How many of them are new.
         unused: Told pairs that teach nothing, as the words decide them or they are too long.
         odds: Even odds and their interval; None with too few answers of either kind.
-        calibration: What the judge may use; None if the answers do not settle it.
-        point: Where the detector begins looking; None as above, but for derived pairs alone.
+        usable: Whether the answers settle where the detector begins looking.
+        shift: By how much the decision is shifted, in log odds; above 0 merges more. None with too
+            few answers of either kind about pairs that the pair model was asked about.
+        point: Where the detector begins looking; of derived pairs alone it is a guess.
         problem: Why it is not settled; empty if it is.
         more: How many more answers will probably settle it.
         before: Where the detector began looking before.
@@ -90,7 +102,8 @@ class Calibrated:
     new: int
     unused: int
     odds: Odds | None
-    calibration: Calibration | None
+    usable: bool
+    shift: float | None
     point: OperatingPoint | None
     problem: str
     more: int
@@ -102,7 +115,7 @@ class Calibrated:
     def to_json(self) -> dict[str, Json]:
         """As in `calibrate --json`; see `docs/cli.md`."""
         same = sum(answer.same for answer in self.answers)
-        made, odds = self.calibration, self.odds
+        odds = self.odds
         return {
             "model": self.model,
             "memories": self.memories,
@@ -118,11 +131,10 @@ class Calibrated:
             },
             "even": None if odds is None else round(odds.even, 4),
             "interval": None if odds is None else [round(odds.low, 4), round(odds.high, 4)],
-            "usable": made is not None,
+            "usable": self.usable,
+            "shift": self.shift,
             "problem": self.problem,
             "more": self.more,
-            "anchors": None if made is None else [list(anchor) for anchor in made.anchors],
-            "stretch": None if made is None else made.stretch,
             "point": {
                 "before": self.before.cosine,
                 "now": None if self.point is None else self.point.cosine,
@@ -168,8 +180,10 @@ def calibrate(
     own = read_own(encoder.model) or Own(encoder.model)
     check_namespace(store, namespace)
     found = {memory.id: memory for memory in store.scan(Scope(namespace))}
-    fit = eligible(found, {}, Tally() if tally is None else tally)
-    session = _Session(Ground(fit, encoder, cache), own, save=save)
+    told_of = Tally() if tally is None else tally
+    fit = eligible(found, {}, told_of)
+    judge = open_learned(told_of, cache=cache is not None)
+    session = _Session(Ground(fit, encoder, cache), own, judge, save=save)
     session.take(pairs_told(told, found))
     session.interview(ask, questions)
     return session.outcome()
@@ -178,10 +192,11 @@ def calibrate(
 class _Session:
     """Answers as they come, and what they say so far."""
 
-    def __init__(self, ground: Ground, own: Own, *, save: bool) -> None:
+    def __init__(self, ground: Ground, own: Own, judge: Judge, *, save: bool) -> None:
         from echoless.vectors.odds import sample  # noqa: PLC0415 - loads numpy
 
         self._ground = ground
+        self._judge = judge if isinstance(judge, LearnedJudge) else None
         self._own = own
         self._save = save
         self._answers = {answer.texts: answer for answer in own.answers}
@@ -227,14 +242,16 @@ class _Session:
 
     def outcome(self) -> Calibrated:
         """What all answers say; saved unless that was not wanted."""
-        made, point, odds, problem, more = self._concluded()
+        usable, point, odds, problem, more = self._concluded()
         before = known_point(self._own.model) or OperatingPoint(
             DEFAULT_OPERATING_POINT, "the default"
         )
         upcoming = tuple(self._upcoming())
         new = len(self._answers) - self._earlier
-        if made is not None or new or self._own.calibration is None:
-            self._own = replace(self._own, calibration=made, point=point)
+        asked = [(e.logit, e.same) for e in self._all() if e.logit is not None]
+        shift = decision_shift(asked)
+        if usable or new or self._own.point is None:
+            self._own = replace(self._own, point=point, shift=shift)
         saved = self._write()
         now = point or before
         return Calibrated(
@@ -248,7 +265,8 @@ class _Session:
             new=new,
             unused=self._unused,
             odds=odds,
-            calibration=made,
+            usable=usable,
+            shift=shift,
             point=point,
             problem=problem,
             more=more,
@@ -262,7 +280,10 @@ class _Session:
 
     def _keep(self, pair: Undecided, same: bool) -> None:
         keys = text_keys(pair.a, pair.b)
-        self._answers[keys] = Answer(pair.a.id, pair.b.id, keys, pair.cosine, same)
+        logit = None
+        if self._judge is not None:
+            logit = self._judge.same_logit(Pair(pair.a, pair.b, {"semantic": pair.cosine}))
+        self._answers[keys] = Answer(pair.a.id, pair.b.id, keys, pair.cosine, same, logit)
 
     def _write(self) -> Path | None:
         """Each answer is on the disk before the next question: an interruption costs nothing."""
@@ -320,19 +341,21 @@ class _Session:
 
     def _concluded(
         self,
-    ) -> tuple[Calibration | None, OperatingPoint | None, Odds | None, str, int]:
-        """Calibration, point, odds, what is wrong, and how many more answers would help."""
+    ) -> tuple[bool, OperatingPoint | None, Odds | None, str, int]:
+        """Whether it is settled, point, odds, what is wrong, and how many more answers help."""
         from echoless.vectors.odds import RESAMPLES  # noqa: PLC0415
 
         odds = self._odds(resamples=RESAMPLES)
         many, same = len(self._answers), sum(each.same for each in self._answers.values())
-        made = scale(self._ground.stranger, odds, many, self._ground.languages)
         enough = min(same, many - same) >= LEAST_EACH
         low = odds.low if enough else 1.0
-        point = looking_point(made, low, many, sum(self._derived))
-        problem, more = unsettled(made, odds, same, many)
+        stranger = self._ground.stranger
+        source = f"calibrated by its user: {many} answers, {sum(self._derived)} derived pairs"
+        point = looking_point(stranger, odds, low, source)
+        read = bool(self._ground.languages)
+        problem, more = unsettled(odds, stranger, same, many, read)
         if not problem:
-            return made, point, odds, "", 0
+            return True, point, odds, "", 0
         # What is shipped rests on more than a guess; a model without a figure gets the guess.
         guess = None if shipped_point(self._own.model) else point
-        return None, guess, odds if enough else None, problem, more
+        return False, guess, odds if enough else None, problem, more

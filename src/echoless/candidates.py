@@ -203,11 +203,11 @@ def _telling_days(texts: Iterable[str], readings: Readings) -> Mapping[str, bool
     """Which texts tell a day from where their writer stands (`tomorrow`)."""
 
     def read(text: str) -> bool:
-        from echoless.judge.facts import facts_of  # noqa: PLC0415 - brings in the lexicons
+        from echoless.matching.facts import facts_of  # noqa: PLC0415 - brings in the lexicons
 
         return facts_of(text).relative
 
-    found = readings.of(f"days {digest_of('judge', 'text.py')}", texts, read)
+    found = readings.of(f"days {digest_of('matching', 'text.py')}", texts, read)
     return {text: bool(told) for text, told in found.items()}
 
 

@@ -126,7 +126,7 @@ def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dic
         told = cleanliness(text, policy).carried
         return [int(told.grade), list(told.found), told.length]
 
-    made = digest_of("cleanliness.py", "peeling.py", "junk.py", "judge", "text.py")
+    made = digest_of("cleanliness.py", "peeling.py", "junk.py", "matching", "text.py")
     found = readings.of(f"carried {made} {policy!r}", texts, read)
     return {
         text: _carried(told) or cleanliness(text, policy).carried for text, told in found.items()
@@ -164,9 +164,9 @@ def _unframed(body: str) -> str | None:
 
     Without it a frame that only the judge knows would count as content and could win.
     """
-    from echoless.judge.frames import unframe  # noqa: PLC0415 - brings in lexicons
-    from echoless.judge.language import language_of, lexicon  # noqa: PLC0415
-    from echoless.judge.scan import LINE  # noqa: PLC0415
+    from echoless.matching.languages import language_of, lexicon  # noqa: PLC0415
+    from echoless.matching.note_wrappers import unframe  # noqa: PLC0415 - brings in lexicons
+    from echoless.matching.values.tokens import LINE  # noqa: PLC0415
     from echoless.text import normalise, undress  # noqa: PLC0415
 
     flat = normalise(undress(body).replace("\n", f" {LINE} "))
@@ -232,7 +232,7 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
         less: The other.
         policy: What counts as junk.
     """
-    from echoless.judge.facts import facts_of  # noqa: PLC0415 - brings in lexicons
+    from echoless.matching.facts import facts_of  # noqa: PLC0415 - brings in lexicons
 
     if len(more) > MAX_LENGTH or len(less) > MAX_LENGTH:
         return ()

@@ -17,13 +17,13 @@ from echoless.tally import Tally
 from echoless.text import content_key
 
 if TYPE_CHECKING:
-    from echoless.judge import Judge
-    from echoless.judge.keeping import KeptVerdicts
+    from echoless.matching.base import Judge
+    from echoless.matching.batch.verdict_cache import KeptVerdicts
     from echoless.opinions.consultation import Consultation
     from echoless.vectors.vectorise import MemoryVectoriser
 
 JUDGED_AT_ONCE: Final = 2_000
-"""Pairs judged between two signs of progress; their vectors are made in one go."""
+"""Pairs judged between two signs of progress."""
 
 
 KEPT_FROM: Final = 1_000
@@ -48,12 +48,17 @@ def open_judge(
     Raises:
         DamagedPackage: The weights of the pair model are not as they were shipped.
     """
-    from echoless.judge import FullJudge, judge_named  # noqa: PLC0415 - brings in lexicons
-    from echoless.matching.opening import open_learned  # noqa: PLC0415
+    from echoless.matching.opening import (  # noqa: PLC0415 - brings in lexicons
+        judge_named,
+        open_learned,
+    )
 
     if profile.judge != "full" or vectors is None or vectors.encoder is None:
         return judge_named(profile.judge)
-    return open_learned(FullJudge(), tally, cache=vectors.cache is not None, most=most)
+    from echoless.vectors.calibration import decision_shift  # noqa: PLC0415 - as above
+
+    shift = decision_shift(vectors.encoder.model)
+    return open_learned(tally, cache=vectors.cache is not None, most=most, shift=shift)
 
 
 def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | None:
@@ -64,14 +69,16 @@ def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | No
         tally: Told if they cannot be read or kept.
         enabled: Whether caches are to be used.
     """
-    from echoless.judge.base import Repeatable  # noqa: PLC0415 - as in `open_judge`
+    from echoless.matching.base import Repeatable  # noqa: PLC0415 - as in `open_judge`
     from echoless.matching.judge import LearnedJudge  # noqa: PLC0415
 
     judge = judge.rules if isinstance(judge, LearnedJudge) else judge
     if not enabled or not isinstance(judge, Repeatable):
         return None
-    from echoless.judge.keeping import KeptVerdicts  # noqa: PLC0415
-    from echoless.judge.kept import open_verdicts  # noqa: PLC0415
+    from echoless.matching.batch.verdict_cache import (  # noqa: PLC0415
+        KeptVerdicts,
+        open_verdicts,
+    )
 
     cache = open_verdicts()
     return None if cache is None else KeptVerdicts(judge, cache, tally)
@@ -103,18 +110,14 @@ def judge_all(
     wanted = [pair for pair, _ in found]
     kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
 
-    from echoless.matching.judge import LearnedJudge, bare  # noqa: PLC0415 - as in `open_judge`
+    from echoless.matching.judge import LearnedJudge  # noqa: PLC0415 - as in `open_judge`
 
     learned = judge if isinstance(judge, LearnedJudge) else None
     rules = judge if learned is None else learned.rules
 
-    def whole_pairs_at(places: Sequence[int]) -> list[Pair]:
+    def pairs_at(places: Sequence[int]) -> list[Pair]:
         some = (found[at] for at in places)
         return [Pair(memories[a], memories[b], told) for (a, b), told in some]
-
-    def pairs_at(places: Sequence[int]) -> list[Pair]:
-        pairs = whole_pairs_at(places)
-        return pairs if learned is None else [bare(pair) for pair in pairs]
 
     told: list[Verdict | None] = [None] * len(wanted)
     for places in _batches(range(len(wanted))):
@@ -122,7 +125,7 @@ def judge_all(
             told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
     left = _together(wanted, [at for at, verdict in enumerate(told) if verdict is None])
     done = len(wanted) - len(left)
-    from echoless.judge.bulk import rulings  # noqa: PLC0415 - as in `open_judge`
+    from echoless.matching.batch.batches import rulings  # noqa: PLC0415 - as in `open_judge`
 
     waiting = map(pairs_at, _batches(left))
     ruling = rulings(rules, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
@@ -130,7 +133,7 @@ def judge_all(
         tell("judging", done, len(wanted))
         for places, ruled in zip(_batches(left), ruling, strict=True):
             if kept is not None:
-                kept.keep(pairs_at(places), ruled.data, ruled.consulted)
+                kept.keep(pairs_at(places), ruled.data)
             for at, verdict in zip(places, ruled.verdicts, strict=True):
                 told[at] = verdict
             done += len(places)
@@ -138,7 +141,7 @@ def judge_all(
     verdicts = [verdict for verdict in told if verdict is not None]
     if learned is not None:
         verdicts = learned.settle(
-            whole_pairs_at(range(len(wanted))),
+            pairs_at(range(len(wanted))),
             verdicts,
             lambda done, whole: tell("asking the pair model", done, whole),
         )

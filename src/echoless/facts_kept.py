@@ -19,10 +19,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import Final
 
-from echoless.judge.facts import Facts, facts_of, remembered
-from echoless.judge.guards import negations, numbers
-from echoless.judge.language import Lexicon, fold
-from echoless.judge.scan import Kind, Token
+from echoless.matching.facts import Facts, facts_of, remembered
+from echoless.matching.guards import negations, numbers
+from echoless.matching.languages import Lexicon, fold
+from echoless.matching.values.tokens import Kind, Token
 
 FILE_NAME: Final = re.compile(r"[\w./-]+\.[A-Za-z][A-Za-z0-9]{0,5}")
 _PATH: Final = re.compile(r"(?<![\w/])/?(?:[\w.-]+/)+[\w.-]+")

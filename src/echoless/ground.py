@@ -12,17 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rapidfuzz import fuzz
+
 from echoless.errors import InputError
-from echoless.judge.compare import compare
-from echoless.judge.facts import facts_of
-from echoless.judge.meaning import Meaning
-from echoless.judge.weighing import weigh
-from echoless.model import Memory
+from echoless.matching.facts import facts_of
+from echoless.matching.rule_judge import RuleJudge
+from echoless.matching.rules import forbidden
+from echoless.model import Memory, Pair, merges
 from echoless.text import content_key
 from echoless.vectors.base import Encoder
 from echoless.vectors.cache import VectorCache
 from echoless.vectors.parts import split_parts
-from echoless.vectors.scale import Calibration
+from echoless.vectors.text_vectors import TextVectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +52,6 @@ _ASKED_OF_ONE: Final = 2
 """Questions about one memory: more would teach about it, not about the model."""
 
 _DECIMALS: Final = 6
-_PLAIN: Final = Calibration(((0.0, 0.0), (1.0, 1.0)), None, "cosines as they are")
 _LIST: Final = re.compile(r"\b(\w{3,}), (\w{3,}),? (and|or|und|oder) (\w{3,})\b")
 
 
@@ -89,7 +89,7 @@ class Ground:
             InputError: There are too few to learn from.
             EncoderError: The encoder failed.
         """
-        self._meaning = Meaning(encoder, _PLAIN, cache=cache)
+        self._vectors = TextVectors(encoder, cache)
         self.memories = _sampled(memories)
         if len(self.memories) < LEAST:
             raise InputError(
@@ -125,11 +125,10 @@ class Ground:
         """Cosines of pairs of texts."""
         import numpy as np  # noqa: PLC0415
 
-        self._meaning.prepare({text for pair in texts for text in pair})
         if not texts:
             return []
-        left = self._meaning.rows([one for one, _ in texts])
-        right = self._meaning.rows([other for _, other in texts])
+        left = self._vectors.rows([one for one, _ in texts])
+        right = self._vectors.rows([other for _, other in texts])
         made: list[float] = np.einsum("ij,ij->i", left, right).round(_DECIMALS).tolist()
         return made
 
@@ -218,7 +217,7 @@ class Ground:
         """Pairs within a namespace, and their cosines."""
         import numpy as np  # noqa: PLC0415
 
-        rows = self._meaning.rows([memory.content for memory in self.memories])
+        rows = self._vectors.rows([memory.content for memory in self.memories])
         places: dict[str, list[int]] = {}
         for place, memory in enumerate(self.memories):
             places.setdefault(memory.namespace, []).append(place)
@@ -267,11 +266,10 @@ def undecided(text_a: str, text_b: str) -> bool:
     a, b = facts_of(first), facts_of(second)
     if a.normal == b.normal or a.capped or b.capped or not a.tokens or not b.tokens:
         return False
-    plainly = compare(a, b)
-    left_over = plainly.only_a or plainly.only_b
-    if not plainly.two_sided and (plainly.superset is not None or not left_over):
-        return False
-    return not weigh(first, second, plainly, None).against
+    pair = Pair(Memory(id="a", content=first), Memory(id="b", content=second), {"lexical": 0.0})
+    verdict = RuleJudge().judge(pair)
+    letters = fuzz.ratio(first, second) / 100
+    return not merges(verdict) and not forbidden(verdict.evidence, letters)
 
 
 def restated(text: str) -> Iterator[str]:

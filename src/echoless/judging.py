@@ -33,7 +33,7 @@ from echoless.settings import Choices, Settings, resolve
 from echoless.tally import Tally
 
 if TYPE_CHECKING:
-    from echoless.judge import Judge
+    from echoless.matching.base import Judge
     from echoless.opinions.consultation import Consultation
     from echoless.vectors.vectorise import MemoryVectoriser
 

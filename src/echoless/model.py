@@ -292,7 +292,7 @@ class Evidence:
         veto: Whether a named difference, or what kept the texts from being compared, stands against
             merging so firmly that no opinion of a model may overrule it. Such a pair is never asked
             about.
-        chance: Probability that both state the same, 0 to 1, where the scorecard was asked.
+        chance: Probability that both state the same, 0 to 1, where the decision was asked.
     """
 
     rule: str

@@ -8,6 +8,7 @@ from dataclasses import astuple, fields
 from typing import Any
 
 from echoless.pages import Page, Share, ToldGroup, ToldMember, ToldPair
+from echoless.series import Series
 
 
 def packed(page: Page) -> bytes:
@@ -21,6 +22,7 @@ def packed(page: Page) -> bytes:
     told["held"] = [
         [p.a, p.b, p.verdict, p.difference, p.similarity, p.evidence] for p in page.held
     ]
+    told["series"] = [[s.members, s.newest] for s in page.series]
     return zlib.compress(json.dumps(told, separators=(",", ":")).encode("ascii"), 1)
 
 
@@ -36,6 +38,7 @@ def unpacked(data: bytes) -> Page | None:
             ]
         )
         told["held"] = tuple([ToldPair(*pair) for pair in told["held"]])
+        told["series"] = tuple([Series(tuple(ids), newest) for ids, newest in told["series"]])
         told["skipped"] = {reason: tuple(ids) for reason, ids in told["skipped"].items()}
         told["notes"], told["general"] = tuple(told["notes"]), tuple(told["general"])
         return Page(**told)

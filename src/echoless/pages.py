@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 from echoless.findings import Findings, Part, held, measure, spared_note
 from echoless.groups import Group, Membership
 from echoless.model import Judged, Memory, Update, flipped, verdict_name
+from echoless.series import Series, outside, series_of
 from echoless.text import token_estimate
 
 HELD_KINDS: Final = ("contradiction", "update", "sibling", "unsure")
@@ -110,7 +111,8 @@ class Page:
         wasted_tokens: Estimated tokens of redundant copies.
         months: Share of each month of creation.
         groups: Largest first.
-        held: By ids.
+        held: By ids; those within a series are left out.
+        series: Sentences written again and again with other figures, largest first.
         verdicts: How many candidate pairs got which verdict.
         left_out: Pairs beyond the budget, not judged.
         spared: Pairs not judged because one of them stood behind another one already.
@@ -127,6 +129,7 @@ class Page:
     months: Mapping[str, Share]
     groups: tuple[ToldGroup, ...]
     held: tuple[ToldPair, ...]
+    series: tuple[Series, ...]
     verdicts: Mapping[str, int]
     left_out: int
     spared: int
@@ -157,6 +160,8 @@ def pages_of(findings: Findings) -> Iterator[Page]:
         found = groups.get(name, [])
         copies = {member.id for group in found for member in group.members}
         pairs = judged.get(name, [])
+        apart = [pair for pair in pairs if held(pair.verdict)]
+        series = series_of(apart, home)
         yield Page(
             namespace=name,
             total=len(there),
@@ -165,7 +170,8 @@ def pages_of(findings: Findings) -> Iterator[Page]:
             wasted_tokens=sum(token_estimate(m.content) for m in visible if m.id in copies),
             months=_months(visible, copies),
             groups=tuple(tell(group) for group in found),
-            held=tuple(told_pair(pair) for pair in pairs if held(pair.verdict)),
+            held=tuple(map(told_pair, outside(apart, series))),
+            series=tuple(series),
             verdicts=Counter(verdict_name(pair.verdict) for pair in pairs),
             left_out=part.left_out,
             spared=part.spared,

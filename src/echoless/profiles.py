@@ -43,7 +43,7 @@ class Profile:
         name: The word for `--profile`.
         summary: One line on what it is for.
         detectors: What looks for candidates.
-        judge: `full`, `guards` (similarity decides unless a number or a negation differs),
+        judge: `full`, `guards` (similarity decides unless a number, a negation or a value differs),
             `guards+containment` (and unless one text holds the other whole), `bare`.
         grouping: How pairs become groups.
         survivor: Order of survivors, see `survivor.py`.
@@ -125,7 +125,7 @@ SAFE: Final = Profile(
 
 WT_MEMORY: Final = Profile(
     name="wt-memory",
-    summary="Sequence ratio above 0.75 with number and negation guards, clusters by transitivity.",
+    summary="Sequence ratio above 0.75 with guards, clusters by transitivity.",
     detectors=(DetectorUse("exact"), DetectorUse("sequence", 0.75, inclusive=False)),
     judge="guards",
     grouping="transitive",
@@ -149,8 +149,7 @@ RECALL: Final = Profile(
 
 LLM_MEMORY: Final = Profile(
     name="llm-memory",
-    summary="Cosine of the stored vectors from 0.95 with number and negation guards, the newest "
-    "stays.",
+    summary="Cosine of the stored vectors from 0.95 with guards, the newest stays.",
     detectors=(DetectorUse("semantic", 0.95, settings={"lsh": True, "lsh_bits": 8}),),
     judge="guards",
     survivor="newest",
@@ -161,7 +160,7 @@ LLM_MEMORY: Final = Profile(
 
 EGO: Final = Profile(
     name="ego",
-    summary="Stored vectors closer than a cosine distance of 0.10, number and negation guards; "
+    summary="Stored vectors closer than a cosine distance of 0.10, with guards; "
     "private and public apart.",
     detectors=(DetectorUse("exact"), DetectorUse("semantic", 0.90, inclusive=False)),
     judge="guards",
@@ -170,8 +169,7 @@ EGO: Final = Profile(
 
 SLIDING_CONTEXT: Final = Profile(
     name="sliding-context",
-    summary="Cosine of the stored vectors above 0.85 with number and negation guards; the most "
-    "recent stays.",
+    summary="Cosine of the stored vectors above 0.85 with guards; the most recent stays.",
     detectors=(DetectorUse("semantic", 0.85, inclusive=False),),
     judge="guards",
     survivor="newest",

@@ -1,11 +1,12 @@
-"""From even odds to what is used: a scale for the judge, a place to begin looking, or a refusal."""
+"""From answers to what is used: where to begin looking, and a shift of the decision."""
 
 from __future__ import annotations
 
-from math import ceil
+from collections.abc import Sequence
+from math import ceil, exp
 from typing import TYPE_CHECKING, Final
 
-from echoless.vectors.scale import Calibration, OperatingPoint
+from echoless.vectors.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from echoless.vectors.odds import Odds
@@ -13,65 +14,56 @@ if TYPE_CHECKING:
 QUESTIONS: Final = 30
 """Asked in one session."""
 
-EVEN: Final = 0.57
-"""Cosine of even odds on the reference scale, measured as here: all 1,777 undecided pairs of the
-development store, with the labels for answers; 90 % interval .56 to .59."""
+LOOK: Final = 0.85
+"""Share of the way from strangers to even odds at which the detector begins looking: that of the
+built-in encoder (strangers .09, even odds .57, operating point .50)."""
 
-STRANGER: Final = 0.09
-"""The median of its pairs, on the reference scale."""
-
-LOOK: Final = 0.50
-"""The operating point on the reference scale."""
-
-WIDE: Final = 0.15
-"""Width of the 90 % interval, on the reference scale, beyond which a calibration is not used. Half
-of it moves the judge's score by about 0.4 in log odds."""
+WIDE: Final = 0.17
+"""Width of the 90 % interval of even odds, as a share of the way from strangers to equal texts,
+beyond which no point is learned."""
 
 LEAST_EACH: Final = 5
-"""Answers of either kind below which no interval is believed."""
+"""Answers of either kind below which nothing is believed."""
 
 LEAST_RISE: Final = 8.0
 """Log odds between strangers and equal texts below which a model does not tell one from the other.
 See `vectors/odds.py` for what models have."""
 
+SPREAD: Final = 1.0
+"""Standard deviation of the shift that is expected before any answer, in log odds."""
+
 _STEP: Final = 10
 _MOST_MORE: Final = 100
+_STEPS: Final = 50
+_SURE: Final = 1e-9
 
 
-def scale(stranger: float, odds: Odds, answers: int, languages: frozenset[str]) -> Calibration:
-    """Strangers, even odds and equal texts on the reference scale.
-
-    Words are never matched: of four models measured only the reference gains from it, and a
-    threshold for words takes hundreds of answers (`benchmarks/results/calibrations.md`).
-    """
-    middle = min(0.999, max(stranger + 0.001, odds.even))
-    return Calibration(
-        ((round(stranger, 4), STRANGER), (round(middle, 4), EVEN), (1.0, 1.0)),
-        None,
-        f"calibrated by its user: {answers} answers",
-        stretch=round((EVEN - STRANGER) / (middle - stranger), 3),
-        languages=languages,
-    )
-
-
-def looking_point(made: Calibration, low: float, answers: int, derived: int) -> OperatingPoint:
-    """Where the reference begins looking, or the lower end of even odds if that is less."""
-    source = f"calibrated by its user: {answers} answers, {derived} derived pairs"
-    return OperatingPoint(max(0.01, round(min(made.cosine(LOOK), low), 3)), source)
-
-
-def unsettled(made: Calibration, odds: Odds, same: int, answers: int) -> tuple[str, int]:
-    """Why the answers do not settle it, and how many more would help; empty and 0 if they do.
+def looking_point(stranger: float, odds: Odds, low: float, source: str) -> OperatingPoint:
+    """Returns where the detector begins looking: below even odds, or their lower end if less.
 
     Args:
-        made: What they would give.
+        stranger: Cosine of texts that have nothing to do with each other.
+        odds: Of the answers.
+        low: Lower end of even odds; 1 where it is not known.
+        source: Where the figure comes from.
+    """
+    point = min(stranger + LOOK * (odds.even - stranger), low)
+    return OperatingPoint(max(0.01, round(point, 3)), source)
+
+
+def unsettled(odds: Odds, stranger: float, same: int, answers: int, read: bool) -> tuple[str, int]:
+    """Returns why the answers settle no point, and how many more would help; empty, 0 if they do.
+
+    Args:
         odds: Fitted on them.
+        stranger: Cosine of texts that have nothing to do with each other.
         same: How many answers say the same.
         answers: How many there are.
+        read: Whether there is a language the model reads.
     """
     if not answers:
         return "no answers yet", QUESTIONS
-    if not made.languages:
+    if not read:
         return "there are too few memories of a language the model reads", 0
     other = answers - same
     if min(same, other) < LEAST_EACH:
@@ -80,7 +72,7 @@ def unsettled(made: Calibration, odds: Odds, same: int, answers: int) -> tuple[s
         return few, max(_STEP, QUESTIONS - answers)
     if odds.rise < LEAST_RISE:
         return "the model hardly tells pairs that say the same from others", 0
-    width = made.reference(odds.high) - made.reference(odds.low)
+    width = (odds.high - odds.low) / (1.0 - stranger)
     return ("too wide", _more(answers, width)) if width > WIDE else ("", 0)
 
 
@@ -88,3 +80,30 @@ def _more(answers: int, width: float) -> int:
     """Answers that would narrow the interval enough: it shrinks with the root of their number."""
     wanted = answers * ((width / WIDE) ** 2 - 1.0)
     return min(_MOST_MORE, max(_STEP, _STEP * ceil(wanted / _STEP)))
+
+
+def decision_shift(answers: Sequence[tuple[float, bool]]) -> float | None:
+    """Returns the shift of the decision that answers speak for, in log odds.
+
+    The maximum a posteriori of one number added to all log odds, under a normal prior around 0
+    (Platt, Probabilistic outputs for support vector machines, 1999, with the slope left at 1).
+
+    Args:
+        answers: Log odds of the same as the decision ships, and whether they are the same.
+
+    Returns:
+        None with fewer than `LEAST_EACH` answers of either kind.
+    """
+    same = sum(told for _, told in answers)
+    if min(same, len(answers) - same) < LEAST_EACH:
+        return None
+    shift = 0.0
+    for _ in range(_STEPS):
+        chances = [1 / (1 + exp(-max(-40.0, min(40.0, logit + shift)))) for logit, _ in answers]
+        slope = sum(told - chance for (_, told), chance in zip(answers, chances, strict=True))
+        slope -= shift / SPREAD**2
+        curve = sum(chance * (1 - chance) for chance in chances) + 1 / SPREAD**2
+        shift += slope / curve
+        if abs(slope / curve) < _SURE:
+            break
+    return round(shift, 4)

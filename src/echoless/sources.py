@@ -16,8 +16,8 @@ def digest_of(*names: str) -> str:
     """32 hexadecimal digits over source, word lists, weights, and what Python knows of letters.
 
     Args:
-        names: Files and folders of this package, such as `text.py` or `judge`, which stands for all
-            in it and its folders.
+        names: Files and folders of this package, such as `text.py` or `matching`; a folder stands
+            for all in it and its folders.
     """
     told = sha256(repr((platform.python_version(), unicodedata.unidata_version)).encode())
     home = files("echoless")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, apply, check, find, plan, search
-from echoless.judge import judge_named
+from echoless.matching.opening import judge_named
 from echoless.model import Judged, Pair
 from echoless.stores import Store
 from echoless.testing.strategies import worlds

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from echoless.judge import FullJudge
 from echoless.matching import LEFT_OUT, opening
 from echoless.matching.judge import NO_SCORE, LearnedJudge
 from echoless.matching.opening import WITHOUT, open_learned
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.scoring import open_scores
+from echoless.matching.rule_judge import RuleJudge
 from echoless.model import Memory, Pair, Subsumes, Update, flipped, merges, verdict_name
 from echoless.tally import Tally
+from tests.matching.rule_pairs import LEFT_TO_THE_MODEL
 
 
 def pair(a: str, b: str, *, at: tuple[str | None, str | None] = (None, None)) -> Pair:
@@ -25,7 +26,7 @@ def pair(a: str, b: str, *, at: tuple[str | None, str | None] = (None, None)) ->
 
 
 def learned(tally: Tally | None = None, **options: int) -> LearnedJudge:
-    return LearnedJudge(FullJudge(), PairScorer(open_network()), tally or Tally(), **options)
+    return LearnedJudge(RuleJudge(), PairScorer(open_network), tally or Tally(), **options)
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +149,8 @@ def test_pairs_beyond_the_budget_are_counted_and_asked_about_in_the_next_run() -
     left = []
     for _ in range(len(pairs) + 1):
         tally = Tally()
-        scorer = PairScorer(open_network(), cache)
-        found = LearnedJudge(FullJudge(), scorer, tally, most=1).judge_all(pairs)
+        scorer = PairScorer(open_network, cache)
+        found = LearnedJudge(RuleJudge(), scorer, tally, most=1).judge_all(pairs)
         left.append(tally.counts.get(LEFT_OUT, 0))
     assert left[0] > 0
     assert left[-1] == 0
@@ -169,7 +170,7 @@ def test_a_network_that_gives_no_number_leaves_the_rules_and_is_counted(
     monkeypatch.setattr(type(open_network()), "logits", lambda *_: (float("nan"),) * 3)
     tally = Tally()
     judged = learned(tally).judge(pair(*REWORDED[0]))
-    assert verdict_name(judged) == verdict_name(FullJudge().judge(pair(*REWORDED[0])))
+    assert verdict_name(judged) == verdict_name(RuleJudge().judge(pair(*REWORDED[0])))
     assert tally.skipped[NO_SCORE] == ("a", "b")
 
 
@@ -178,7 +179,12 @@ def test_without_the_library_rules_decide_and_the_report_says_so(
 ) -> None:
     monkeypatch.setattr(opening, "available", lambda: False)
     tally = Tally()
-    rules = FullJudge()
-    assert open_learned(rules, tally) is rules
+    assert isinstance(open_learned(tally), RuleJudge)
     assert tally.notes == (WITHOUT,)
     assert "pip install 'echoless[use]'" in WITHOUT
+
+
+@pytest.mark.parametrize(("a", "b"), LEFT_TO_THE_MODEL.values(), ids=LEFT_TO_THE_MODEL.keys())
+def test_the_pair_model_finds_what_rules_leave(judge: LearnedJudge, a: str, b: str) -> None:
+    assert not merges(judge.rules.judge(pair(a, b)))
+    assert merges(judge.judge(pair(a, b)))

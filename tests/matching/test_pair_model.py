@@ -36,7 +36,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def scorer() -> PairScorer:
-    return PairScorer(open_network())
+    return PairScorer(open_network)
 
 
 def test_scores_are_turned_with_the_sides(scorer: PairScorer) -> None:
@@ -54,7 +54,7 @@ def test_scores_are_turned_with_the_sides(scorer: PairScorer) -> None:
 def test_a_pair_scores_the_same_in_any_batch_order_and_number_of_threads(
     order: Sequence[int], size: int, threads: int
 ) -> None:
-    scorer = PairScorer(open_network())
+    scorer = PairScorer(open_network)
     alone = [scorer.score([pair], Tally())[0] for pair in PAIRS]
     for start in range(0, len(order), size):
         some = order[start : start + size]
@@ -65,7 +65,7 @@ def test_a_pair_scores_the_same_in_any_batch_order_and_number_of_threads(
 @settings(max_examples=30, deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_two_texts_have_finite_scores_or_none(a: str, b: str) -> None:
-    (found,) = PairScorer(open_network()).score([(a, b)], Tally())
+    (found,) = PairScorer(open_network).score([(a, b)], Tally())
     assert found is None or all(map(math.isfinite, found))
 
 
@@ -85,13 +85,13 @@ def test_a_text_that_is_too_long_has_no_scores_and_costs_no_time(scorer: PairSco
 
 def test_scores_are_remembered_and_a_damaged_file_is_no_memory(scorer: PairScorer) -> None:
     cache = open_scores()
-    first = PairScorer(open_network(), cache)
+    first = PairScorer(open_network, cache)
     made = first.score(PAIRS, Tally())
     assert first.remembered(PAIRS, Tally()) == [scores is not None for scores in made]
     assert first.score(PAIRS, Tally()) == made
     cache.path.write_bytes(b"no database")
     tally = Tally()
-    assert PairScorer(open_network(), open_scores()).score(PAIRS, tally) == made
+    assert PairScorer(open_network, open_scores()).score(PAIRS, tally) == made
     assert any("cache of pair scores" in note for note in tally.notes)
 
 
@@ -100,7 +100,7 @@ def test_a_model_that_gives_no_number_gives_no_scores(
 ) -> None:
     network = open_network()
     monkeypatch.setattr(type(network), "logits", lambda *_: (float("nan"), 0.0, 0.0))
-    assert PairScorer(network).score([("one", "two")], Tally()) == [None]
+    assert PairScorer(lambda: network).score([("one", "two")], Tally()) == [None]
 
 
 @pytest.fixture

@@ -241,7 +241,7 @@ def test_a_text_that_does_not_stand_for_a_source_is_refused_though_no_figure_is_
 
 def test_where_the_judge_is_unsure_the_word_of_the_model_counts() -> None:
     source = "The payment API keys live in Vault (secret/payments), rotated every 90 days."
-    text = "API keys for payments are kept in Vault at secret/payments and rotated every 90 days."
+    text = "Rotated every 90 days, the payment API keys live in Vault (secret/payments)."
     memories = [Memory(id="m-0", content=source), Memory(id="m-1", content=source[:-1])]
     (ruling,) = judge_pairs(
         [Question("q", memories[0], replace(memories[0], content=text))], encoder="none"

@@ -35,9 +35,9 @@ from echoless.detect.exact import ExactDetector
 from echoless.detect.lexical import LexicalDetector
 from echoless.detect.normalised import NormalisedDetector
 from echoless.detect.semantic import SemanticDetector
-from echoless.judge import FullJudge
-from echoless.judge.facts import facts_of
-from echoless.judge.texts import ByText
+from echoless.matching.facts import facts_of
+from echoless.matching.rule_judge import RuleJudge
+from echoless.matching.text_cache import ByText
 from echoless.model import Pair, Vector, Verdict
 from echoless.settings import Choices, Settings, resolve
 from echoless.stores.base import Store
@@ -79,13 +79,13 @@ class Asked:
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    asked, judge_all = Asked(), FullJudge.judge_all
+    asked, judge_all = Asked(), RuleJudge.judge_all
 
-    def counting(self: FullJudge, pairs: Sequence[Pair]) -> list[Verdict]:
+    def counting(self: RuleJudge, pairs: Sequence[Pair]) -> list[Verdict]:
         asked.pairs += len(pairs)
         return judge_all(self, pairs)
 
-    monkeypatch.setattr(FullJudge, "judge_all", counting)
+    monkeypatch.setattr(RuleJudge, "judge_all", counting)
     return asked
 
 
@@ -522,8 +522,8 @@ def test_each_text_is_read_once_however_its_pairs_lie(
     read = facts_of._read
     room = sum(map(len, TEXTS)) + 200
     counted = ByText(lambda text: (reads.append(text), read(text))[1], most=room)
-    for name in ("facts", "case", "decide", "reading", "align"):
-        monkeypatch.setattr(f"echoless.judge.{name}.facts_of", counted, raising=False)
+    for name in ("facts", "rule_judge"):
+        monkeypatch.setattr(f"echoless.matching.{name}.facts_of", counted)
     monkeypatch.setattr(deciding, "JUDGED_AT_ONCE", 40)
     find(store, safe())
     assert len(reads) == len(set(reads)) == 2 * len(TEXTS)

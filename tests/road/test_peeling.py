@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.cleanliness import cleanliness
-from echoless.judge.language import language_of
 from echoless.junk import Junk, JunkPolicy
+from echoless.matching.languages import language_of
 from echoless.peeling import TAILS, peeled, sentences
 
 JUNK = [

@@ -10,7 +10,7 @@ import pytest
 from echoless import Memory, find, open_store, plan
 from echoless.demo import SAMPLE
 from echoless.errors import UsageError
-from echoless.judge.facts import facts_of
+from echoless.matching.facts import facts_of
 from echoless.settings import Choices, resolve
 
 

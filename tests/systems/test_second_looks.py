@@ -35,10 +35,20 @@ def test_llm_memory_tells_it_in_its_answer(tmp_path: Path) -> None:
     path = tmp_path / "llm_memory.db"
     fill(f"llm-memory:///{path}", told("llm-memory", 384, namespace="proj"))
     words = ["llm-memory", "deduplicate", "--namespace", "proj", "--db-path", str(path)]
+    words = [*words, "--no-guards"]
     answer = json.loads(CliRunner().invoke(main, [*words, "--second-look"]).stdout)
     assert answer["total_duplicates"] == 1
     assert (answer["second_look"]["merges"], answer["second_look"]["held"]) == (1, 1)
     assert "second_look" not in json.loads(CliRunner().invoke(main, words).stdout)
+
+
+def test_what_the_rules_call_another_value_is_held_as_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "llm_memory.db"
+    fill(f"llm-memory:///{path}", told("llm-memory", 384, namespace="proj"))
+    words = ["llm-memory", "deduplicate", "--namespace", "proj", "--db-path", str(path)]
+    assert json.loads(CliRunner().invoke(main, words).stdout)["total_duplicates"] == 0
+    original = json.loads(CliRunner().invoke(main, [*words, "--no-guards"]).stdout)
+    assert original["total_duplicates"] == 1
 
 
 def test_ego_mcp_tells_it_beside_its_candidates(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -85,8 +86,8 @@ def calibrate_command(
 
     Shows pairs that only meaning can decide, closest to even odds first, and asks whether they
     state the same. What is learned, and every answer, is kept in your data folder for this model:
-    the detector then begins looking where it should, and the judge compares by meaning. A second
-    call goes on where the first one stopped. Nothing in STORE is written.
+    the detector then begins looking where it should, and the judge merges more or less readily, as
+    you do. A second call goes on where the first one stopped. Nothing in STORE is written.
     """
     told = () if answers is None else _read(answers)
     ask = _ask if answers is None and questions else None
@@ -168,11 +169,7 @@ def _blocks(found: Calibrated, store: str, encoder: str) -> Iterator[Block]:
     yield Heading(f"Calibration of {found.model}")
     yield from _seen(found)
     yield say(strong(_sure(found)))
-    if found.calibration is not None:
-        line = ", ".join(
-            f"{mine:.3f} is {theirs:.2f}" for mine, theirs in found.calibration.anchors
-        )
-        yield say(f"On the judge's scale: {line}. Words are not matched by meaning.")
+    yield from _shift(found)
     yield from _point(found)
     yield from _next(found, store, encoder)
 
@@ -205,7 +202,7 @@ def _seen(found: Calibrated) -> Iterator[Block]:
 
 def _sure(found: Calibrated) -> str:
     if not found.answers:
-        return "No answers yet: where the odds are even is not known; the judge's scale stays."
+        return "No answers yet: where the odds are even is not known; the decision stays."
     answers = count(len(found.answers), "answer")
     more = f": answer {found.more} more" if found.more else ""
     if found.odds is None:
@@ -214,9 +211,20 @@ def _sure(found: Calibrated) -> str:
     said = (
         f"{answers}: even odds at {odds.even:.3f}, 90 % interval {odds.low:.3f} to {odds.high:.3f}"
     )
-    if found.calibration is not None:
+    if found.usable:
         return f"{said}: good enough to use."
     return f"{said}, but {found.problem}{more}."
+
+
+def _shift(found: Calibrated) -> Iterator[Block]:
+    """By how much the decision moves, in words a person can check."""
+    if found.shift is None:
+        return
+    even = 1 / (1 + math.exp(-found.shift))
+    yield say(
+        f"The decision is shifted by {found.shift:+.2f}: what it called even odds counts as "
+        f"{even:.2f} from now on."
+    )
 
 
 def _point(found: Calibrated) -> Iterator[Block]:
@@ -236,9 +244,9 @@ def _next(found: Calibrated, store: str, encoder: str) -> Iterator[Block]:
         yield say("Nothing was kept.")
     else:
         yield say(f"Kept in {found.saved}.")
-    if found.calibration is None and found.more:
+    if not found.usable and found.more:
         line = command_line("calibrate", store, "--encoder", encoder)
         yield say(f"`{line}` goes on from here." if found.saved else f"Next: {line}")
-    if found.calibration is None and found.ask:
+    if not found.usable and found.ask:
         pairs = (f"{pair.a.id} / {pair.b.id}" for pair in found.ask)
         yield say(dim(f"Worth an answer: {names(pairs)}."))

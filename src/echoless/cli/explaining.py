@@ -11,15 +11,15 @@ from echoless.cli.document import Block, Gap, Heading, count, dim, flat, quoted,
 from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
 from echoless.errors import InputError
 from echoless.explaining import Explanation, explain_memories, explanation_json
-from echoless.judge.explaining import Reading
 from echoless.masked import learn
+from echoless.matching.explanation import Reading
 from echoless.model import Memory, Subsumes, Update, merges, verdict_name
 from echoless.settings import Choices, layered, resolve
 from echoless.stores import open_store
 from echoless.tally import Tally
 
 _MOST = 6
-"""Features shown; `--json` has all."""
+"""Words shown; `--json` has all."""
 
 
 @click.command(
@@ -40,8 +40,8 @@ def explain_command(
 ) -> None:
     """Explain what two texts are to each other. Reads only.
 
-    Shows the alignment, the differences, what forbids a merge, the score and what it is made of,
-    and what would change the verdict. A and B are texts; with --store they are ids.
+    Shows what both say, the values compared, what forbids a merge, what the pair model says, which
+    words matter, and what would change the verdict. A and B are texts; with --store they are ids.
     """
     settings = resolve(layered(Choices(encoder=encoder, cache=cache)))
     tally = Tally()
@@ -76,8 +76,8 @@ def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
     yield say("a: ", flat(pair[0].content, 400), level=1)
     yield say("b: ", flat(pair[1].content, 400), level=1)
     yield Gap()
-    yield Heading("Alignment")
-    yield from _alignment(told)
+    yield Heading("Compared")
+    yield from _compared(told)
     yield Gap()
     if told.against:
         yield Heading("What forbids a merge")
@@ -87,13 +87,6 @@ def _blocks(pair: tuple[Memory, Memory], told: Explanation) -> Iterator[Block]:
         yield Gap()
     if told.reading is not None:
         yield from _model(told.reading)
-    elif told.score is not None:
-        cosine = f"cosine {told.similarity or 0.0:.2f}, merged from {told.cosine:.2f}"
-        yield Heading(f"Score {told.score:.2f}, merged from {told.merge:.2f}; {cosine}")
-        for weight in told.weights[:_MOST]:
-            name = f"{weight.feature} {weight.value:.2f}"
-            yield say(f"{weight.points:+.2f}  {name}", level=1)
-        yield Gap()
     yield Heading("What would change it")
     for sentence in told.would_change:
         yield say(quoted(sentence), level=1)
@@ -110,16 +103,16 @@ def _model(reading: Reading) -> Iterator[Block]:
     yield Gap()
 
 
-def _alignment(told: Explanation) -> Iterator[Block]:
-    plain = [m for m in told.matched if m.a == m.b]
-    same = f"{count(len(plain), 'word')} the same: {' '.join(m.a for m in plain) or '-'}"
+def _compared(told: Explanation) -> Iterator[Block]:
+    """What both say, what one of them says, and how the values of each kind stand."""
+    same = f"{count(len(told.shared), 'word')} the same: {' '.join(told.shared) or '-'}"
     yield say(quoted(same), level=1)
-    for match in told.matched:
-        if match.a != match.b:
-            how = "" if match.similarity is None else f"  (meaning, {match.similarity:.2f})"
-            yield say(quoted(f"{match.a} = {match.b}{how}"), level=1)
     yield say(quoted(f"only in a: {' '.join(told.only_a) or '-'}"), level=1)
     yield say(quoted(f"only in b: {' '.join(told.only_b) or '-'}"), level=1)
+    for values in told.values:
+        left, right = " ".join(values.a) or "-", " ".join(values.b) or "-"
+        line = f"{values.kind.value} {values.relation.value}: {left} | {right}"
+        yield say(quoted(line), level=1)
 
 
 def _side(told: Explanation) -> str:

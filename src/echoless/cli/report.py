@@ -15,6 +15,7 @@ from echoless.cli.document import (
     Heading,
     Table,
     count,
+    flat,
     number,
     percent,
     quoted,
@@ -66,6 +67,7 @@ def audit_blocks(
         *_summary(report),
         *_largest(report, memories, top, members, rules, options=options),
         *_apart(report, memories, pairs, options=options),
+        *_series(report, memories, pairs, options=options),
         *_parts("By namespace", "namespace", report.by_namespace),
         *_parts("Growth by month of creation", "month", report.by_month),
         *skipped_blocks(report.tally),
@@ -76,7 +78,8 @@ def _shown_ids(report: Report, top: int, pairs: int) -> set[str]:
     """Memories whose texts are shown, and all members of the groups: what survivors take over."""
     groups = {id_ for g in report.groups[:top] for id_ in (g.survivor, *(m.id for m in g.members))}
     held = (pair for some in report.held_by_kind.values() for pair in some[:pairs])
-    return groups.union(*(pair.ids for pair in held))
+    series = (id_ for each in report.series[:pairs] for id_ in (each.newest, each.members[0]))
+    return groups.union(series, *(pair.ids for pair in held)) - {""}
 
 
 def second_look_blocks(second: SecondLook | None) -> Iterator[Block]:
@@ -176,6 +179,26 @@ def _apart(
         if len(held) > pairs:
             yield more(len(held) - pairs, "--pairs" if options else "")
         yield Gap()
+
+
+def _series(
+    report: Report, memories: Mapping[str, Memory], pairs: int, *, options: bool
+) -> Iterator[Block]:
+    """One line for each sentence that was written again and again with other figures."""
+    if not report.series:
+        return
+    yield Heading(f"Series: {number(len(report.series))}")
+    yield say("Not duplicates: one sentence with other figures, written again and again.")
+    for each in report.series[:pairs]:
+        shown = each.newest or each.members[0]
+        learn((memories.get(shown),))
+        how = "keep the newest, " if each.newest else "such as "
+        yield say(f"{count(len(each.members), 'memory', 'memories')}; {how}", strong(shown))
+        if shown in memories:
+            yield say(flat(memories[shown].content), level=1)
+    if len(report.series) > pairs:
+        yield more(len(report.series) - pairs, "--pairs" if options else "")
+    yield Gap()
 
 
 def _pair(pair: ToldPair, memories: Mapping[str, Memory]) -> Iterator[Block]:

@@ -34,7 +34,8 @@ _TELLING: Final = 6
 """Characters of a part with letters and digits that is hidden in any text."""
 _QUOTING: Final = frozenset(
     {
-        *("evidence", "difference", "differences", "matched", "only_a", "only_b", "against"),
+        *("evidence", "difference", "differences", "shared", "only_a", "only_b", "against"),
+        *("values", "words"),
         *("would_change", "why", "reason", "changed", "conflicts", "held", "note", "notes"),
         *("says", "advice", "would_hold", "second_look"),
     }

@@ -39,7 +39,7 @@ def insist_as_shipped(package: str, *, suffixes: tuple[str, ...]) -> None:
 
 
 def shipped_json(name: str) -> Any:
-    """Reads a JSON file of echoless itself, such as `judge/weights.json`.
+    """Reads a JSON file of echoless itself, such as `matching/decision.json`.
 
     Raises:
         DamagedPackage: It is missing, is another one now, or is no JSON.

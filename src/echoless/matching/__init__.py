@@ -1,8 +1,9 @@
 """Matching: what two memories are to each other.
 
-`fields.py` reads the marks around a note, `pair_model/` scores two texts, `decision.py` weighs
-scores and rules, `judge.py` gives the verdict, `explanation.py` says why. The rules themselves are
-still in `echoless.judge`.
+`values/` cuts a text into typed values and words, `facts.py` keeps what one text says,
+`comparison.py` lays two texts side by side, `rules.py` names what they differ in, `rule_judge.py`
+decides by that alone. `pair_model/` scores two texts, `decision.py` weighs scores and rules,
+`judge.py` gives the verdict of the road, `explanation.py` says why. `batch/` judges many pairs.
 """
 
 from typing import Final

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -18,31 +18,9 @@ from rapidfuzz import fuzz
 from echoless.core.shipped import shipped_json
 from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.scoring import Scores
-from echoless.model import DifferenceKind, Unsure, Verdict, merges, verdict_name
+from echoless.matching.rules import HOLDING
+from echoless.model import Subsumes, Verdict
 
-VALUES: Final = frozenset(
-    {
-        DifferenceKind.NUMBER,
-        DifferenceKind.DATE,
-        DifferenceKind.VERSION,
-        DifferenceKind.IDENTIFIER,
-        DifferenceKind.PATH,
-        DifferenceKind.UNIT,
-    }
-)
-"""Kinds of difference that a small model does not read: they veto."""
-
-_DENIALS: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
-_FORMS: Final = frozenset(
-    {
-        DifferenceKind.MODALITY,
-        DifferenceKind.ORDER,
-        DifferenceKind.SCOPE,
-        DifferenceKind.QUANTIFIER,
-    }
-)
-_ONE_WORDING: Final = 0.85
-"""Share of letters in common from which two texts are nearly one wording."""
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _FAR: Final = 8.0
 """Logits beyond this, on either side, count as this."""
@@ -60,10 +38,13 @@ class Logistic:
     weights: Mapping[str, float]
     bias: float
 
+    def logit(self, values: Mapping[str, float]) -> float:
+        """Returns the log odds. A feature without a weight counts for nothing."""
+        return self.bias + sum(self.weights.get(name, 0.0) * x for name, x in values.items())
+
     def probability(self, values: Mapping[str, float]) -> float:
-        """Returns the probability, 0 to 1. A feature without a weight counts for nothing."""
-        logit = self.bias + sum(self.weights.get(name, 0.0) * x for name, x in values.items())
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+        """Returns the probability, 0 to 1."""
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.logit(values)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +58,8 @@ class Decision:
         conflict: Whether the two tell another value or state of one thing.
         ask: Probability of `prior` from which the pair model is asked.
         merge: Probability of `same` from which two memories are merged.
+        merge_clear: The same where the pair model sees no conflict.
+        clear: Logit of the model's conflict below which it sees none, exclusive.
         review: Probability of `same` from which a person is asked.
         alarm: Probability of `conflict` from which a conflict is reported.
     """
@@ -86,8 +69,22 @@ class Decision:
     conflict: Logistic
     ask: float
     merge: float
+    merge_clear: float
+    clear: float
     review: float
     alarm: float
+
+    def merges_from(self, conflict: float) -> float:
+        """Returns the probability of `same` from which a pair is merged.
+
+        Args:
+            conflict: Logit of the pair model.
+        """
+        return self.merge_clear if conflict < self.clear else self.merge
+
+    def shifted(self, by: float) -> Decision:
+        """Returns the decision with so many log odds added to every `same`."""
+        return self if not by else replace(self, same=replace(self.same, bias=self.same.bias + by))
 
 
 @cache
@@ -102,28 +99,8 @@ def shipped_decision() -> Decision:
         Logistic(stored[name]["weights"], stored[name]["bias"])
         for name in ("prior", "same", "conflict")
     )
-    ask, merge, review, alarm = (
-        float(stored[name]) for name in ("ask", "merge", "review", "alarm")
-    )
-    return Decision(prior, same, conflict, ask, merge, review, alarm)
-
-
-def vetoed(verdict: Verdict, letters: float) -> bool:
-    """Returns whether what the rules found forbids a merge, whatever the model says.
-
-    Args:
-        verdict: Of the rules.
-        letters: Share of letters in common, 0 to 1. In nearly one wording, another order, a denial
-            or an opposite is the whole difference; in two wordings it may be the wording.
-    """
-    evidence = verdict.evidence
-    if merges(verdict):
-        return False
-    if evidence.veto and (evidence.difference is None or evidence.difference in VALUES):
-        return True
-    if evidence.veto and letters >= _ONE_WORDING and evidence.difference in _DENIALS | _FORMS:
-        return True
-    return any(d.kind in VALUES and d.a and d.b for d in evidence.differences)
+    names = ("ask", "merge", "merge_clear", "clear", "review", "alarm")
+    return Decision(prior, same, conflict, *(float(stored[name]) for name in names))
 
 
 def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
@@ -132,46 +109,45 @@ def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
     Args:
         a: One text.
         b: The other.
-        verdict: What the rules say.
+        verdict: What the rules say; its evidence names all differences.
     """
     one, other = sorted((fields_of(a).sentence, fields_of(b).sentence))
     lengths = sorted((len(one), len(other)))
     numbers = set(_NUMBER.findall(one)), set(_NUMBER.findall(other))
     more = [bool(numbers[0] - numbers[1]), bool(numbers[1] - numbers[0])]
     evidence = verdict.evidence
-    kind = evidence.difference if evidence.veto else None
-    rule = "merge" if merges(verdict) else verdict_name(verdict)
-    if isinstance(verdict, Unsure) and evidence.veto:
-        rule = "unsure_veto"
-    return {
+    held = evidence.rule in HOLDING
+    differences = () if held else evidence.differences
+    left = sorted((sum(len(d.a) for d in differences), sum(len(d.b) for d in differences)))
+    found = {
         "letters": fuzz.ratio(one, other) / 100,
         "words": fuzz.token_set_ratio(one, other) / 100,
         "length": math.log(lengths[1] / max(1, lengths[0])),
         "size": math.log1p(lengths[1]),
         "numbers_both": float(all(more)),
         "numbers_one": float(more[0] != more[1]),
-        "chance": evidence.chance if evidence.chance is not None else 0.0,
-        f"rule_{rule}": 1.0,
-        "veto_value": float(kind in VALUES),
-        "veto_name": float(kind is DifferenceKind.NAME),
-        "veto_denial": float(kind in _DENIALS),
-        "veto_form": float(kind in _FORMS),
-        "veto_detail": float(kind is DifferenceKind.DETAIL),
-        "differs_value": float(any(d.kind in VALUES and d.a and d.b for d in evidence.differences)),
-        "differs_name": float(any(d.kind is DifferenceKind.NAME for d in evidence.differences)),
+        "left_least": float(min(left[0], 6)),
+        "left_most": float(min(left[1], 12)),
+        "left_none": float(left[1] == 0),
+        "left_one_side": float(left[0] == 0 < left[1]),
+        "superset": float(isinstance(verdict, Subsumes)),
+        "held": float(held),
+        "order": float(evidence.rule == "order-differs"),
     }
+    for difference in differences:
+        sides = "both" if difference.a and difference.b else "one"
+        found[f"{difference.kind.value}_{sides}"] = 1.0
+    return found
 
 
 def features(plain: Mapping[str, float], scores: Scores) -> dict[str, float]:
     """Returns all features of a pair: those of `rule_features`, and what the pair model says."""
     low, high = sorted(max(-_FAR, min(_FAR, logit)) for logit in scores[:2])
     conflict = max(-_FAR, min(_FAR, scores.conflict))
-    told = next(name for name in plain if name.startswith("rule_"))
     return {
         **plain,
         "both": low,
         "either": high,
         "conflict": conflict,
         "both_and_conflict": low * conflict / _FAR,
-        f"{told}_either": high / _FAR,
     }

@@ -1,15 +1,20 @@
-"""Says what the pair model made of two texts, and which of their words mattered."""
+"""Says why a verdict fell as it did, and what would change it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from echoless.judge.explaining import LeftOut, Reading
-from echoless.matching.decision import features, rule_features, vetoed
-from echoless.matching.judge import LearnedJudge, bare
-from echoless.model import Pair, Verdict
+from echoless.matching.base import Judge
+from echoless.matching.comparison import Comparison, Relation
+from echoless.matching.decision import features, rule_features
+from echoless.matching.judge import LearnedJudge
+from echoless.matching.rule_judge import RuleJudge, compared
+from echoless.matching.rules import Finding, Force, findings, forbidden
+from echoless.matching.values.tokens import Kind
+from echoless.model import Difference, DifferenceKind, Evidence, Pair, Verdict, merges
 from echoless.tally import Tally
 
 MOST_WORDS: Final = 40
@@ -17,41 +22,171 @@ MOST_WORDS: Final = 40
 _TOLD: Final = 0.02
 """Change of the probability from which a word is told."""
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'./_][^\W_]+)*")
+_VALUES: Final = (
+    Kind.NUMBER,
+    Kind.UNIT,
+    Kind.DATE,
+    Kind.VERSION,
+    Kind.IDENTIFIER,
+    Kind.PATH,
+    Kind.NAME,
+    Kind.NEGATION,
+)
 
 
-def read_pair(judge: LearnedJudge, pair: Pair) -> tuple[Verdict, Reading | None]:
-    """Returns the verdict on a pair, and what the model says; None where it was not asked.
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The values of one kind in two texts.
+
+    Attributes:
+        kind: What they are.
+        relation: How they stand to each other.
+        a: Those of a, as written.
+        b: Those of b.
+    """
+
+    kind: Kind
+    relation: Relation
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What the probability of the same becomes without one word.
+
+    Attributes:
+        side: `a` or `b`.
+        word: The word that was left out.
+        same: Probability without it, 0 to 1.
+    """
+
+    side: str
+    word: str
+    same: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the pair model says of two texts, and what the decision makes of it.
+
+    Attributes:
+        a_holds_b: Probability that a says all that b says, 0 to 1.
+        b_holds_a: Probability that b says all that a says.
+        conflict: Probability that they tell another value or state of one thing.
+        same: Probability of the decision, over model and rules.
+        merge: Probability of `same` from which two memories are merged, inclusive.
+        alarm: Probability from which a conflict is reported, inclusive.
+        words: Words that matter, most telling first.
+    """
+
+    a_holds_b: float
+    b_holds_a: float
+    conflict: float
+    same: float
+    merge: float
+    alarm: float
+    words: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A verdict with all it rests on.
+
+    Attributes:
+        verdict: As the judge gives it.
+        shared: Words and values of a with a counterpart in b, in order.
+        only_a: Words and values of a without a counterpart.
+        only_b: Words and values of b without a counterpart.
+        values: Values of each kind that one of the texts has, and how they stand to each other.
+        against: Rule and difference of what forbids a merge, the most telling first.
+        would_change: What would change the verdict, as sentences.
+        reading: What the pair model says; None where it was not asked.
+    """
+
+    verdict: Verdict
+    shared: tuple[str, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    values: tuple[Compared, ...]
+    against: tuple[tuple[str, Difference], ...]
+    would_change: tuple[str, ...]
+    reading: Reading | None
+
+
+def explain(judge: Judge, pair: Pair) -> Explanation:
+    """Explains the verdict on two memories.
 
     Args:
-        judge: The judge with its model.
+        judge: The judge of the road, with the pair model or without.
         pair: Both memories.
     """
-    verdict = judge.judge(pair)
-    rules = judge.rules.judge(bare(pair))
+    verdict, rules = judge.judge(pair), RuleJudge().judge(pair)
+    found = compared(pair.a, pair.b)
+    told = findings(found)
     plain = rule_features(pair.a.content, pair.b.content, rules)
+    against = tuple(
+        (each.rule.name, each.difference)
+        for each in told
+        if not merges(rules) and _forbids(rules.evidence, each, plain["letters"], judge)
+    )
+    reading = _read(judge, pair, plain) if isinstance(judge, LearnedJudge) else None
+    left = {id(token) for token in found.only_a}
+    return Explanation(
+        verdict=verdict,
+        shared=tuple(token.text for token in found.a.tokens if id(token) not in left),
+        only_a=tuple(token.text for token in found.only_a),
+        only_b=tuple(token.text for token in found.only_b),
+        values=tuple(_values(found)),
+        against=against,
+        would_change=tuple(_would_change(verdict, against, reading)),
+        reading=reading,
+    )
+
+
+def _forbids(evidence: Evidence, found: Finding, letters: float, judge: Judge) -> bool:
+    """Whether a difference forbids the merge: without a model all but a change of words does."""
+    force, difference = found.rule.force, found.difference
+    if isinstance(judge, LearnedJudge):
+        rule = evidence.rule if evidence.rule == found.rule.name else ""
+        return forbidden(Evidence(rule, "", 0.0, (difference,)), letters)
+    both = bool(difference.a and difference.b)
+    return force >= Force.HOLDS and (force < Force.VETOES or both)
+
+
+def _values(found: Comparison) -> Iterator[Compared]:
+    for kind in _VALUES:
+        a, b = (
+            tuple(token.text for token in facts.tokens if token.kind is kind)
+            for facts in (found.a, found.b)
+        )
+        if a or b:
+            yield Compared(kind, found.relation(kind), a, b)
+
+
+def _read(judge: LearnedJudge, pair: Pair, plain: dict[str, float]) -> Reading | None:
+    """Returns what the model says of a pair, and of the pair without each of its words."""
     without = list(_without_words(pair))
-    texts = [(pair.a.content, pair.b.content), *((a, b) for _, _, a, b in without)]
-    scores = judge.scorer.score(texts, Tally())
-    if scores[0] is None:
-        return verdict, None
+    whole = judge.scorer.score([(pair.a.content, pair.b.content)], Tally())[0]
+    if whole is None:
+        return None
+    parts = judge.scorer.score([(a, b) for _, _, a, b in without], Tally(), keep=False)
     decision = judge.decision
-    same = decision.same.probability(features(plain, scores[0]))
+    same = decision.same.probability(features(plain, whole))
     words = [
         LeftOut(side, word, decision.same.probability(features(plain, told)))
-        for (side, word, _, _), told in zip(without, scores[1:], strict=True)
+        for (side, word, _, _), told in zip(without, parts, strict=True)
         if told is not None
     ]
     words.sort(key=lambda left: (-abs(left.same - same), left.side, left.word))
-    ab, ba, _ = scores[0].probabilities
-    return verdict, Reading(
+    ab, ba, _ = whole.probabilities
+    return Reading(
         a_holds_b=ab,
         b_holds_a=ba,
-        conflict=decision.conflict.probability(features(plain, scores[0])),
+        conflict=decision.conflict.probability(features(plain, whole)),
         same=same,
-        merge=decision.merge,
+        merge=decision.merges_from(whole.conflict),
         alarm=decision.alarm,
-        values=tuple((d.kind, d.a, d.b) for d in rules.evidence.differences),
-        vetoed=vetoed(rules, plain["letters"]),
         words=tuple(left for left in words if abs(left.same - same) >= _TOLD),
     )
 
@@ -68,3 +203,43 @@ def _without_words(pair: Pair) -> Iterator[tuple[str, str, str, str]]:
 
 def _words(text: str) -> Sequence[re.Match[str]]:
     return list(_WORD.finditer(text))[: MOST_WORDS // 2]
+
+
+def _would_change(
+    verdict: Verdict, against: Sequence[tuple[str, Difference]], reading: Reading | None
+) -> Iterator[str]:
+    """Yields what would have to be otherwise for the other outcome."""
+    if merges(verdict):
+        yield "Another number, date, version or path on one side would keep them apart."
+        for left in reading.words[:1] if reading else ():
+            if left.same < (reading.merge if reading else 1.0):
+                yield f"So would {left.side} without `{left.word}`."
+        return
+    for rule, difference in against:
+        yield f"They are kept apart as long as {_told(rule, difference)}."
+    if reading is None:
+        if not against:
+            yield f"The rule `{verdict.evidence.rule}` decides; a person may judge otherwise."
+        return
+    if against:
+        if reading.same >= reading.merge:
+            yield "Without that they would be merged."
+        return
+    joining = [left for left in reading.words if left.same >= reading.merge]
+    if joining:
+        yield f"They would be merged if {joining[0].side} did not say `{joining[0].word}`."
+    else:
+        yield (
+            f"The probability of the same is {reading.same:.2f}; memories are merged from "
+            f"{reading.merge:.2f} on. No single word makes the difference."
+        )
+
+
+def _told(rule: str, difference: Difference) -> str:
+    one, other = (
+        " ".join(f"`{word}`" for word in side[:4]) or "nothing"
+        for side in (difference.a, difference.b)
+    )
+    if difference.kind is DifferenceKind.ORDER:
+        return f"the order differs ({rule})"
+    return f"{one} stands against {other} ({rule})"

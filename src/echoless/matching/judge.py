@@ -6,7 +6,8 @@ too unlike for any model to merge ....................... Related or Distinct, n
 beyond the pairs a run may ask about .................... merged if the rules do, no alarm; counted
 another value, unit, date, version, identifier, path .... never merged
 same, with other status marks ........................... Update
-same at or above `merge`, the model or the rules agree .. Duplicate or Subsumes
+same at or above `merge`, or at or above `merge_clear`
+  where the model sees no conflict; both sides agree .... Duplicate or Subsumes
 conflict at or above `alarm` ............................ Update or Contradiction
 same at or above `review` ............................... Unsure
 anything else ........................................... Sibling, Related or Distinct
@@ -15,28 +16,19 @@ anything else ........................................... Sibling, Related or Di
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from echoless.compiled import workers
-from echoless.judge.decide import FullJudge
-from echoless.judge.settle import later
 from echoless.matching import LEFT_OUT
-from echoless.matching.decision import (
-    Decision,
-    features,
-    rule_features,
-    shipped_decision,
-    vetoed,
-)
-from echoless.matching.fields import Status, fields_of
+from echoless.matching.decision import Decision, features, rule_features, shipped_decision
+from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.scoring import PairScorer, Scores
+from echoless.matching.rule_judge import SETTLED, TOPIC, RuleJudge, in_one_slot, with_status
+from echoless.matching.rules import forbidden
 from echoless.model import (
     Contradiction,
-    Difference,
-    DifferenceKind,
     Distinct,
     Duplicate,
     Evidence,
@@ -54,39 +46,12 @@ from echoless.tally import Tally
 
 NO_SCORE: Final = "decided by rules: too long for the pair model, or it gave no number"
 
-EQUAL: Final = frozenset({"same-text", "same-text-after-normalising"})
-"""Rules that settle a pair before the model is asked."""
 _SIDES_APART: Final = 1.5
 """Difference of the two logits from which one side says more than the other."""
 _EVEN: Final = 0.0
 """Logit from which the model finds one text in the other; below it nothing else makes a merge."""
 _ALIKE: Final = 0.5
 """Share of letters in common from which a pair that the rules call a sibling stays one."""
-_TOPIC: Final = 0.5
-"""Share of words in common from which two texts are related rather than distinct."""
-_ORDER: Final = {Status.OPEN: 0, Status.FAILED: 1, Status.ACTIVE: 1, Status.DONE: 2}
-
-_SURE: Final = 0.93
-"""Probability of a conflict from which it is told whatever differs."""
-_SUBJECT: Final = 3
-"""Words in common from which two texts have a subject beside a label and its value."""
-_LETTERS: Final = 6
-"""The same in letters, for scripts that do not part words."""
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
-_VALUES_OF_ONE: Final = frozenset(
-    {
-        DifferenceKind.NUMBER,
-        DifferenceKind.DATE,
-        DifferenceKind.VERSION,
-        DifferenceKind.UNIT,
-        DifferenceKind.NEGATION,
-        DifferenceKind.POLARITY,
-        DifferenceKind.MODALITY,
-        DifferenceKind.QUANTIFIER,
-    }
-)
-"""Kinds of difference that one thing can have at two times."""
-
 Progress = Callable[[int, int], None]
 
 
@@ -104,7 +69,7 @@ class LearnedJudge:
 
     def __init__(
         self,
-        rules: FullJudge,
+        rules: RuleJudge,
         scorer: PairScorer,
         tally: Tally,
         decision: Decision | None = None,
@@ -131,9 +96,23 @@ class LearnedJudge:
         """Returns the verdict with its evidence; see `settle`."""
         return self.judge_all([pair])[0]
 
+    def same_logit(self, pair: Pair) -> float | None:
+        """Returns the log odds that two memories say the same; None where the model gives none.
+
+        What no model is asked about, equal texts and the like, has none either.
+        """
+        verdict = self.rules.judge(pair)
+        if verdict.evidence.rule in SETTLED:
+            return None
+        told = self.scorer.score([(pair.a.content, pair.b.content)], self._tally)[0]
+        if told is None:
+            return None
+        plain = rule_features(pair.a.content, pair.b.content, verdict)
+        return self.decision.same.logit(features(plain, told))
+
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """Returns the verdicts on many pairs, in their order."""
-        return self.settle(pairs, self.rules.judge_all([bare(pair) for pair in pairs]))
+        return self.settle(pairs, self.rules.judge_all(pairs))
 
     def settle(
         self,
@@ -153,8 +132,7 @@ class LearnedJudge:
         settled = list(verdicts)
         open_: list[_Asked] = []
         for place, (pair, verdict) in enumerate(zip(pairs, verdicts, strict=True)):
-            if verdict.evidence.rule in EQUAL:
-                settled[place] = self._by_status(pair, verdict) or verdict
+            if verdict.evidence.rule in SETTLED:
                 continue
             plain = rule_features(pair.a.content, pair.b.content, verdict)
             prior = self.decision.prior.probability(plain)
@@ -218,13 +196,13 @@ class LearnedJudge:
         same = self.decision.same.probability(values)
         conflict = self.decision.conflict.probability(values)
         evidence = replace(verdict.evidence, chance=same)
-        barred = vetoed(verdict, plain["letters"])
+        barred = not merges(verdict) and forbidden(verdict.evidence, plain["letters"])
         found = merges(verdict) or max(scores.a_holds_b, scores.b_holds_a) >= _EVEN
-        if same >= self.decision.merge and found and not barred:
-            made = _merged(verdict, evidence, scores)
-            return self._by_status(pair, made) or made
+        enough = same >= self.decision.merges_from(scores.conflict)
+        if enough and found and not barred:
+            return with_status(pair, _merged(verdict, evidence, scores))
         if conflict >= self.decision.alarm and conflict > same:
-            if _in_one_slot(pair, verdict) or conflict >= _SURE:
+            if _in_one_slot(pair, verdict):
                 return _conflict(verdict, evidence)
             return Sibling(replace(evidence, veto=True))
         if same >= self.decision.review:
@@ -240,30 +218,9 @@ class LearnedJudge:
             return verdict
         if isinstance(verdict, Sibling) and plain["letters"] >= _ALIKE:
             return replace(verdict, evidence=replace(evidence, chance=evidence.chance or 0.0))
-        if plain["words"] >= _TOPIC:
+        if plain["words"] >= TOPIC:
             return Related(replace(evidence, rule="same-topic"))
         return Distinct(replace(evidence, rule="little-in-common"))
-
-    def _by_status(self, pair: Pair, verdict: Verdict) -> Verdict | None:
-        """Returns an update where two texts say the same and tell another status."""
-        a, b = fields_of(pair.a.content).status, fields_of(pair.b.content).status
-        if a is None or b is None or a is b:
-            return None
-        difference = Difference(DifferenceKind.MODALITY, (a.value,), (b.value,))
-        others = verdict.evidence.differences
-        evidence = replace(
-            verdict.evidence, rule="status-changed", differences=(difference, *others), veto=True
-        )
-        newer = later(pair.a, pair.b)
-        if newer is None and _ORDER[a] == _ORDER[b]:
-            return Contradiction(evidence)
-        return Update(evidence, newer or ("a" if _ORDER[a] > _ORDER[b] else "b"))
-
-
-def bare(pair: Pair) -> Pair:
-    """Returns the pair as the rules read it: without list marks, status marks and markup."""
-    a, b = (replace(memory, content=fields_of(memory.content).dated) for memory in (pair.a, pair.b))
-    return Pair(a, b, pair.signals)
 
 
 def _texts(pair: Pair) -> tuple[str, str]:
@@ -292,17 +249,6 @@ def _conflict(verdict: Verdict, evidence: Evidence) -> Verdict:
 
 
 def _in_one_slot(pair: Pair, verdict: Verdict) -> bool:
-    """Returns whether the texts tell of one subject, and another value of it.
-
-    `Blocked by: T1` and `Blocked by: T3` tell of two things, which stand elsewhere: what is shared
-    is a label only. Another identifier, path or name is another thing, not another value.
-    """
-    if verdict.evidence.difference not in _VALUES_OF_ONE:
-        return False
-    one, other = (
-        {*_WORD.findall(fields_of(m.content).sentence.casefold())} for m in (pair.a, pair.b)
-    )
-    shared = one & other
-    return sum(len(word) for word in shared if not word.isascii()) >= _LETTERS or (
-        len(shared) >= _SUBJECT
-    )
+    """Returns whether both tell of one subject, see `in_one_slot`."""
+    one, other = (fields_of(memory.content).sentence for memory in (pair.a, pair.b))
+    return in_one_slot(one, other, verdict.evidence.differences)

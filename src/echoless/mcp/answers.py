@@ -95,6 +95,13 @@ class HeldShown(TypedDict):
     evidence: str
 
 
+class SeriesShown(TypedDict):
+    """One sentence that was written again and again with other figures."""
+
+    members: Annotated[list[str], Field(description="Ids, oldest first.")]
+    newest: Annotated[str, Field(description="Empty where times do not tell.")]
+
+
 class AuditAnswer(TypedDict):
     """Answer of memory_audit."""
 
@@ -109,16 +116,9 @@ class AuditAnswer(TypedDict):
     by_month: dict[str, Share]
     groups: Annotated[list[GroupShown], Field(description="The largest ones.")]
     held: Annotated[list[HeldShown], Field(description="The closest ones.")]
+    series: Annotated[list[SeriesShown], Field(description="The largest ones.")]
     skipped: dict[str, int]
     notes: list[str]
-
-
-class Matched(TypedDict):
-    """Words of the two texts that mean the same."""
-
-    a: str
-    b: str
-    similarity: float | None
 
 
 class Against(TypedDict):
@@ -130,18 +130,11 @@ class Against(TypedDict):
     b: list[str]
 
 
-class Weight(TypedDict):
-    """What a feature adds to the score."""
-
-    feature: str
-    value: float
-    points: float
-
-
 class Compared(TypedDict):
-    """Values that the rules compared."""
+    """Values of one kind in both texts."""
 
     kind: str
+    relation: Annotated[str, Field(description="equal, different, one-sided or incomparable.")]
     a: list[str]
     b: list[str]
 
@@ -163,8 +156,6 @@ class PairReading(TypedDict):
     same: float
     merge_from: float
     conflict_from: float
-    values: list[Compared]
-    vetoed: bool
     words: list[LeftOutWord]
 
 
@@ -174,15 +165,11 @@ class ExplainAnswer(TypedDict):
     verdict: str
     merge: Annotated[bool, Field(description="Whether the verdict would let the two be merged.")]
     evidence: str
-    similarity: float | None
-    matched: list[Matched]
+    shared: list[str]
     only_a: list[str]
     only_b: list[str]
+    values: list[Compared]
     against: list[Against]
-    score: float | None
-    merge_from: float | None
-    cosine_from: float | None
-    weights: list[Weight]
     model: PairReading | None
     would_change: list[str]
     notes: list[str]

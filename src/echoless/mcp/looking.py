@@ -304,7 +304,8 @@ def _closest(told: dict[str, Json], top: int, pairs: int) -> dict[str, Json]:
     """A report with its largest groups and closest pairs only."""
     groups, held = cast("list[Json]", told["groups"]), cast("list[Json]", told["held"])
     closest = sorted(held, key=lambda pair: -cast("dict[str, float]", pair)["similarity"])
-    return {**told, "groups": groups[:top], "held": closest[:pairs]}
+    series = cast("list[Json]", told["series"])
+    return {**told, "groups": groups[:top], "held": closest[:pairs], "series": series[:top]}
 
 
 def _hit(hit: Found) -> Hit:

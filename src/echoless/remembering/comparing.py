@@ -15,7 +15,7 @@ from echoless.stores.base import Store
 from echoless.tally import Tally
 
 if TYPE_CHECKING:
-    from echoless.judge import Judge
+    from echoless.matching.base import Judge
     from echoless.vectors.base import Matrix
 
 _TAKEN_OVER: Final = frozenset({"update", "contradiction"})

@@ -1,11 +1,10 @@
-"""What belongs to a model: from which cosine on a pair is worth a look, and what a cosine means.
+"""What belongs to a model: from which cosine on a pair is worth a look.
 
 A detector serves recall, so a point is set low: what it lets through costs the judge a look, what
 it keeps out is never seen again. Points do not carry over from one model to another (law 11).
 
-How they were found, with tables: `docs/adr/0002-default-encoder.md` (points) and
-`benchmarks/results/calibrations.md` (scales). What a person calibrated comes before what is
-shipped.
+How they were found, with tables: `docs/adr/0002-default-encoder.md`. What a person calibrated
+comes before what is shipped.
 """
 
 from __future__ import annotations
@@ -14,19 +13,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from echoless.vectors.operating_point import OperatingPoint
 from echoless.vectors.own import read_own
-from echoless.vectors.scale import Calibration, OperatingPoint
 
 __all__ = [
-    "CALIBRATIONS",
     "DEFAULT_OPERATING_POINT",
     "OPERATING_POINTS",
-    "Calibration",
     "OperatingPoint",
-    "calibration_of",
+    "decision_shift",
     "known_point",
     "operating_point",
-    "shipped_calibration",
     "shipped_point",
 ]
 
@@ -67,62 +63,6 @@ _SAME_WEIGHTS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-_FITTED: Final = (
-    "quantiles of 2,935 labelled and as many random pairs against those of the reference, "
-    "November 2026; {languages}"
-)
-
-CALIBRATIONS: Final[Mapping[str, Calibration]] = MappingProxyType(
-    {
-        "use-multilingual-v3": Calibration(
-            ((0.0, 0.0), (1.0, 1.0)), 0.80, "the reference: the judge's weights are fitted on it"
-        ),
-        "all-minilm-l6-v2": Calibration(
-            (
-                (-0.025, -0.031),
-                (0.105, 0.076),
-                (0.454, 0.375),
-                (0.774, 0.691),
-                (0.940, 0.892),
-                (1.0, 1.0),
-            ),
-            None,
-            _FITTED.format(languages="English and German"),
-            stretch=0.84,
-            languages=frozenset({"en", "de"}),
-        ),
-        "multilingual-e5-small": Calibration(
-            (
-                (0.753, -0.029),
-                (0.806, 0.079),
-                (0.868, 0.378),
-                (0.936, 0.695),
-                (0.980, 0.894),
-                (1.0, 1.0),
-            ),
-            None,
-            _FITTED.format(languages="English, German and Japanese")
-            + ' (prefix "passage: ", 4-bit weights)',
-            stretch=4.1,
-        ),
-        "potion-base-8m": Calibration(
-            (
-                (-0.044, -0.033),
-                (0.090, 0.074),
-                (0.410, 0.382),
-                (0.735, 0.702),
-                (0.938, 0.899),
-                (1.0, 1.0),
-            ),
-            None,
-            _FITTED.format(languages="English"),
-            stretch=0.56,
-            languages=frozenset({"en"}),
-        ),
-    }
-)
-"""By model name as above; `python -m benchmarks.calibrations` prints the lines."""
-
 
 def known_point(model: str) -> OperatingPoint | None:
     """The operating point of a model: the user's own, else the shipped one, else None.
@@ -155,21 +95,14 @@ def operating_point(model: str) -> float | None:
     return None if point is None else point.cosine
 
 
-def calibration_of(model: str) -> Calibration | None:
-    """The scale of a model: the user's own, else the shipped one, else None; as `known_point`.
+def decision_shift(model: str) -> float:
+    """Returns by how much the user's answers shift the decision, in log odds; 0 without answers.
 
     Raises:
         InputError: There is a calibration of the user's that cannot be read.
     """
     own = read_own(model)
-    if own is not None and own.calibration is not None:
-        return own.calibration
-    return shipped_calibration(model)
-
-
-def shipped_calibration(model: str) -> Calibration | None:
-    """The shipped scale of a model by its name, whatever its user calibrated; or None."""
-    return CALIBRATIONS.get(_name(model))
+    return own.shift if own is not None and own.shift is not None else 0.0
 
 
 def _name(model: str) -> str:

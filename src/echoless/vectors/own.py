@@ -22,12 +22,14 @@ from typing import Final, cast
 from echoless.core.own_folders import user_folder
 from echoless.errors import InputError, StoreReadOnly
 from echoless.model import Json
-from echoless.vectors.scale import Calibration, OperatingPoint
+from echoless.vectors.operating_point import OperatingPoint
 
 FOLDER: Final = "ECHOLESS_DATA_DIR"
 
 _KIND: Final = "echoless calibration"
-_VERSION: Final = 1
+_VERSION: Final = 2
+_READ: Final = frozenset({1, 2})
+"""Versions that can be read; the first knew no shift."""
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_LENGTH: Final = 60
 _DIGEST: Final = 10
@@ -43,6 +45,8 @@ class Answer:
         texts: Keys of the two contents (`text.content_key`), in the order of the ids.
         cosine: Of the two texts, by the model asked about.
         same: Whether they state the same.
+        logit: Log odds of the same by the decision as it ships; None where the pair model was not
+            asked.
     """
 
     a: str
@@ -50,6 +54,7 @@ class Answer:
     texts: tuple[str, str]
     cosine: float
     same: bool
+    logit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +64,14 @@ class Own:
     Attributes:
         model: Identity of the model, in full.
         answers: All answers given so far.
-        calibration: None as long as the answers do not settle it.
-        point: None as above.
+        point: Where the detector begins looking; None as long as the answers do not settle it.
+        shift: By how much the decision is shifted, in log odds; None as above.
     """
 
     model: str
     answers: tuple[Answer, ...] = ()
-    calibration: Calibration | None = None
     point: OperatingPoint | None = None
+    shift: float | None = None
 
 
 def data_folder() -> Path:
@@ -152,23 +157,22 @@ def write_own(own: Own) -> Path:
 
 
 def _to_json(own: Own) -> dict[str, Json]:
-    made, point = own.calibration, own.point
+    point = own.point
     return {
         "kind": _KIND,
         "version": _VERSION,
         "model": own.model,
         "point": None if point is None else {"cosine": point.cosine, "source": point.source},
-        "calibration": None
-        if made is None
-        else {
-            "anchors": [[one, other] for one, other in made.anchors],
-            "word": made.word,
-            "stretch": made.stretch,
-            "languages": None if made.languages is None else sorted(made.languages),
-            "source": made.source,
-        },
+        "shift": own.shift,
         "answers": [
-            {"a": e.a, "b": e.b, "texts": list(e.texts), "cosine": e.cosine, "same": e.same}
+            {
+                "a": e.a,
+                "b": e.b,
+                "texts": list(e.texts),
+                "cosine": e.cosine,
+                "same": e.same,
+                "logit": e.logit,
+            }
             for e in own.answers
         ],
     }
@@ -178,28 +182,16 @@ def _from_json(raw: object, model: str) -> Own:
     record = _record(raw)
     if record.get("kind") != _KIND:
         raise ValueError("it is no calibration of echoless")
-    if record.get("version") != _VERSION:
+    if record.get("version") not in _READ:
         raise ValueError(f"it was written by another version ({record.get('version')!r})")
     if record.get("model") != model:
         raise ValueError(f"it is about the model {record.get('model')!r}, not {model!r}")
-    made, point = record["calibration"], record["point"]
+    point, shift = record["point"], record.get("shift")
     return Own(
         model,
         tuple(_answer(_record(each)) for each in _list(record["answers"])),
-        None if made is None else _calibration(_record(made)),
         None if point is None else _point(_record(point)),
-    )
-
-
-def _calibration(raw: Mapping[str, object]) -> Calibration:
-    anchors = [_list(each) for each in _list(raw["anchors"])]
-    word, languages = raw["word"], raw["languages"]
-    return Calibration(
-        tuple((_number(x), _number(y)) for x, y in anchors),
-        None if word is None else _number(word),
-        str(raw["source"]),
-        _number(raw["stretch"]),
-        None if languages is None else frozenset(str(each) for each in _list(languages)),
+        None if shift is None else _number(shift),
     )
 
 
@@ -214,7 +206,15 @@ def _answer(raw: Mapping[str, object]) -> Answer:
     one, other = (str(each) for each in _list(raw["texts"]))
     if not isinstance(raw["same"], bool):
         raise TypeError("an answer is neither true nor false")
-    return Answer(str(raw["a"]), str(raw["b"]), (one, other), _number(raw["cosine"]), raw["same"])
+    logit = raw.get("logit")
+    return Answer(
+        str(raw["a"]),
+        str(raw["b"]),
+        (one, other),
+        _number(raw["cosine"]),
+        raw["same"],
+        None if logit is None else _number(logit),
+    )
 
 
 def _record(raw: object) -> Mapping[str, object]:

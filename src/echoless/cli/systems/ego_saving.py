@@ -92,7 +92,10 @@ class Wishes(TypedDict):
 )
 @click.option("--force", is_flag=True, help="Save it even if a near-identical memory is there.")
 @click.option(
-    "--no-guards", is_flag=True, help="Block even where numbers or negations tell two apart."
+    "--no-guards",
+    is_flag=True,
+    help="Block even where numbers, negations, names or other values tell two apart, as the "
+    "original does.",
 )
 @json_option
 @ending(SYSTEM)

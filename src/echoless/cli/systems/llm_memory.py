@@ -148,7 +148,8 @@ def similar_command(
     "--guards/--no-guards",
     default=True,
     show_default=True,
-    help="Keep apart texts that differ in a number or a negation.",
+    help="Keep apart texts that differ in a number, a negation, a name or another value; or trust "
+    "the cosine alone, as the original does.",
 )
 @click.option(
     "--second-look",

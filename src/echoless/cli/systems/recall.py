@@ -101,8 +101,8 @@ def _edge(command: Callable[..., int | None]) -> Callable[..., int]:
 @click.option(
     "--no-guards",
     is_flag=True,
-    help="Also act on similar texts whose numbers or negations differ, or of which one contains "
-    "the other.",
+    help="Also act on similar texts whose numbers, negations, names or other values differ, or of "
+    "which one contains the other, as the original does.",
 )
 @click.option(
     "--revert",

@@ -93,8 +93,8 @@ _SHARED: Final = (
     click.option(
         "--guards/--no-guards",
         default=True,
-        help="Hold notes apart whose numbers or negations differ (the default), or trust the "
-        "ratio alone.",
+        help="Hold notes apart whose numbers, negations, names or other values differ (the "
+        "default), or trust the ratio alone, as the original does.",
     ),
     click.option(
         "--timeout",

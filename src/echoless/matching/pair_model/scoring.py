@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from echoless.core.own_folders import cache_folder
@@ -74,10 +75,20 @@ def open_scores() -> ScoreCache:
 class PairScorer:
     """Asks a network about pairs of texts, in one order of the two whichever way they come."""
 
-    def __init__(self, network: PairNetwork, cache: ScoreCache | None = None) -> None:
-        """Takes the network and, if scores are to be remembered, where they lie."""
-        self._network = network
+    def __init__(
+        self, open_network: Callable[[], PairNetwork], cache: ScoreCache | None = None
+    ) -> None:
+        """Takes how the network is opened and, if scores are to be remembered, where they lie.
+
+        The network is opened when the first pair asks for it: a text that is known to the letter
+        need not wait for its weights.
+        """
+        self._open = open_network
         self._cache = cache
+
+    @cached_property
+    def _network(self) -> PairNetwork:
+        return self._open()
 
     @property
     def basis(self) -> str:
@@ -91,6 +102,7 @@ class PairScorer:
         progress: Progress = lambda _done, _all: None,
         *,
         threads: int = 1,
+        keep: bool = True,
     ) -> list[Scores | None]:
         """Returns the scores of each pair; None where it is too long, or a score is no number.
 
@@ -102,7 +114,13 @@ class PairScorer:
             tally: Takes what is wrong with the cache.
             progress: Told (pairs done, pairs in all).
             threads: Pairs scored at the same time.
+            keep: Whether the scores are remembered, where there is a cache.
+
+        Raises:
+            DamagedPackage: The weights are not as they were shipped.
         """
+        if not pairs:
+            return []
         ordered = [(a, b) if a <= b else (b, a) for a, b in pairs]
         wanted = list(dict.fromkeys(ordered))
         keys = dict(zip(wanted, self._keys(wanted), strict=True))
@@ -114,7 +132,8 @@ class PairScorer:
                 some = left[start : start + _AT_ONCE]
                 made = list(pool.map(self._scored, some))
                 found.update(zip(some, made, strict=True))
-                self._keep(some, made, keys, tally)
+                if keep:
+                    self._keep(some, made, keys, tally)
         progress(len(wanted), len(wanted))
         return [
             scores.turned if scores is not None and a > b else scores

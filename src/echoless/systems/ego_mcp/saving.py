@@ -17,8 +17,8 @@ from typing import Final, TypeAlias, overload
 from echoless.adding import add_with
 from echoless.errors import EncoderError, ForeignStore, UsageError
 from echoless.following import Change
-from echoless.judge.guards import GuardJudge
 from echoless.masked import learn
+from echoless.matching.guards import GuardJudge
 from echoless.model import Duplicate, Json, JsonObject, Link, Memory, Pair
 from echoless.stores.base import Store, writing_within
 from echoless.stores.chroma.store import ChromaStore

@@ -44,8 +44,8 @@ class Wish:
         project: Only this one, or None.
         threshold: As typed.
         semantic: Whether to compare vectors.
-        guards: Whether to hold pairs whose numbers or negations differ or of which one contains
-            the other.
+        guards: Whether to hold pairs whose numbers, negations or values differ, or of which one
+            contains the other.
     """
 
     execute: bool = False

@@ -44,7 +44,7 @@ class Options:
             including, 1. Higher means stricter matching.
         limit: Only the N most recently created notes; None for all.
         linkage: `transitive` joins chains, `star` only what matches the survivor itself.
-        guards: Hold pairs whose numbers or negations differ.
+        guards: Hold pairs whose numbers, negations or other values differ.
         timeout: Seconds planning may take; None for any.
     """
 

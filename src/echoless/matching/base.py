@@ -1,0 +1,41 @@
+"""What a judge is. The judge decides what is the same; a candidate only asks the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from echoless.model import Pair, Verdict
+
+
+class Judge(Protocol):
+    """Decides about one pair.
+
+    A judge is pure: the verdict depends on the two memories and the signals, not on other pairs,
+    on the order of calls or on which of the two is called a (exchanging them gives the flipped
+    verdict). Duplicate and Subsumes depend on the contents alone, so a verdict on one of several
+    byte-identical memories holds for all of them. It never raises on any text.
+    """
+
+    def judge(self, pair: Pair) -> Verdict:
+        """Give the verdict with its evidence."""
+        ...
+
+    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """The verdicts on many pairs, in their order: the same as one by one, only sooner."""
+        ...
+
+
+@runtime_checkable
+class Repeatable(Judge, Protocol):
+    """A judge whose verdicts may be kept from one run to the next.
+
+    A verdict of it is a function of the two texts in their order, the instants at which they were
+    made, and `basis`; of nothing else. What the detectors measured stands in its evidence and
+    changes nothing.
+    """
+
+    @property
+    def basis(self) -> str:
+        """Names all that its verdicts hang on but the pair: its rules, words, weights, model."""
+        ...

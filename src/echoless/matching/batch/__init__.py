@@ -1,0 +1,1 @@
+"""Judging many pairs: in batches, in several processes, with verdicts kept between runs."""

@@ -1,0 +1,117 @@
+"""Judging many pairs: batch after batch, in one process or several, with the same verdicts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple, TypeGuard
+
+from echoless.compiled import workers
+from echoless.matching.base import Judge, Repeatable
+from echoless.matching.batch.serialisation import packed
+from echoless.matching.rule_judge import RuleJudge
+from echoless.model import Pair, Verdict
+from echoless.tally import Tally
+
+PROCESSES_FROM: Final = 10_000
+"""Pairs from which other processes help. Each needs half a second to start."""
+
+_LOAD_OF: Final = 60.0
+"""Seconds of which the load of the machine is told."""
+
+_SINCE: Final = time.perf_counter()
+
+_LOAD: Final = Path("/proc/loadavg")
+
+_LOOKS: Final = 9
+"""Looks at what is running, of which the middle one counts."""
+
+_APART: Final = 0.005
+"""Seconds between two of them. Together they outlast threads of BLAS that wait for work by
+spinning, which a single look took for another program."""
+
+
+class Ruled(NamedTuple):
+    """What the judge says of one batch.
+
+    Attributes:
+        verdicts: In the order of the pairs.
+        data: The verdicts as bytes, see `serialisation.py`; empty where nobody asked.
+    """
+
+    verdicts: list[Verdict]
+    data: Sequence[bytes] = ()
+
+
+def rulings(
+    judge: Judge, batches: Iterable[Sequence[Pair]], *, pairs: int, keeping: bool, tally: Tally
+) -> Generator[Ruled, None, None]:
+    """The verdicts on each batch, in order.
+
+    Args:
+        judge: Decides.
+        batches: Asked for only as they are needed.
+        pairs: How many there are in all: decides whether other processes are worth their start.
+        keeping: Whether the bytes of the verdicts will be asked for.
+        tally: Told if a process failed.
+    """
+    if pairs >= PROCESSES_FROM and (count := _free()) > 1 and _divisible(judge):
+        from echoless.matching.batch.process_pool import rulings_of  # noqa: PLC0415 - only where it pays
+
+        yield from rulings_of(judge, batches, count, keeping=keeping, tally=tally)
+        return
+    for batch in batches:
+        yield ruled(judge, batch, keeping=keeping)
+
+
+def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
+    """What a judge of this process says of one batch.
+
+    Args:
+        judge: Decides.
+        pairs: The batch.
+        keeping: Whether their bytes are asked for.
+    """
+    verdicts = judge.judge_all(pairs)
+    if not keeping or not isinstance(judge, Repeatable):
+        return Ruled(verdicts)
+    return Ruled(verdicts, [packed(verdict) for verdict in verdicts])
+
+
+def _free() -> int:
+    """Processes that would find a core with nothing else to do, this one's own among them."""
+    busy = _others()
+    return max(1, min(workers(), round((os.cpu_count() or 1) - busy)))
+
+
+def _others() -> float:
+    """Cores others use: now, where the system tells, or on average over the last minute."""
+    counted = [_running()]
+    while counted[-1] is not None and len(counted) < _LOOKS:
+        time.sleep(_APART)
+        counted.append(_running())
+    known = [each for each in counted if each is not None]
+    if known:
+        return median(known) - 1
+    if not hasattr(os, "getloadavg"):
+        return 0.0
+    age = max(time.perf_counter() - _SINCE, _LOAD_OF)
+    return max(0.0, os.getloadavg()[0] - time.process_time() / age)
+
+
+def _running() -> int | None:
+    """Threads of all programs that are running at this moment, this one among them; Linux tells."""
+    try:
+        return max(1, int(_LOAD.read_text("ascii").split()[3].partition("/")[0]))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _divisible(judge: Judge) -> TypeGuard[RuleJudge]:
+    """Whether another process can build this judge, and this Python start another."""
+    program = bool(sys.executable) and not getattr(sys, "frozen", False)
+    return program and isinstance(judge, RuleJudge)

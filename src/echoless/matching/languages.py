@@ -1,0 +1,285 @@
+"""Languages as data: what the judge knows about the words of one language.
+
+Each language is one JSON file in `lexicon/`. A word that stands in none of the lists is a content
+word. Adding a language means adding a file and a line to `LANGUAGES`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from echoless.core.shipped import shipped_json
+
+LANGUAGES: Final = ("en", "de", "ja")
+_KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_UMLAUTS: Final = frozenset("äöüßÄÖÜ")
+_DETECT_WORDS: Final = 400
+
+_VOICING: Final = frozenset("\u3099\u309a")
+"""Voicing marks of kana: there they make another syllable."""
+
+_KEEP: Final = frozenset(
+    (
+        *("news", "less", "this", "thus", "always", "during", "need", "speed", "hundred", "thing"),
+        *("something", "anything", "everything", "nothing", "morning", "evening", "ceiling"),
+        *("clothing", "wedding"),
+    )
+)
+"""Words that end like a form of another word and are none."""
+
+_ENDINGS_DE: Final = ("innen", "ern", "en", "er", "em", "es", "e", "n", "s")
+_LEAST: Final = {"en": 4, "de": 4, "ja": 2}
+"""Letters a word needs before a negating prefix: `un` + `it` is no opposite of `it`."""
+
+Groups: TypeAlias = Mapping[str, str]
+Opposites: TypeAlias = Mapping[str, frozenset[str]]
+
+
+def fold(word: str, language: str) -> str:
+    """One spelling of a word: case folded, diacritics taken off, German umlauts written out."""
+    word = word.casefold()
+    if word.isascii():
+        return word
+    if language == "de":
+        word = word.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
+    flat = unicodedata.normalize("NFD", word)
+    marks = {c for c in set(flat) if unicodedata.combining(c)} - _VOICING
+    kept = flat.translate(dict.fromkeys(map(ord, marks))) if marks else flat
+    return unicodedata.normalize("NFC", kept).replace("ı", "i").replace("ł", "l").replace("ø", "o")
+
+
+@cache
+def stem(word: str, language: str) -> str:
+    """A light stem: plural, participle and case endings off. Too little rather than too much."""
+    if len(word) < 4 or word in _KEEP or not word.isalpha():
+        return word
+    return _stem_de(word) if language == "de" else _stem_en(word)
+
+
+def _stem_de(word: str) -> str:
+    for ending in _ENDINGS_DE:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def _stem_en(word: str) -> str:
+    if word.endswith(("ies", "ied")) and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("ing") and not word.endswith("eing"):
+        return _undouble(word, word[:-3])
+    if word.endswith("ed") and not word.endswith("eed"):
+        return _undouble(word, word[:-2])
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+def _undouble(word: str, base: str) -> str:
+    if len(base) < 3 or not re.search("[aeiouy]", base):
+        return word
+    if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "aeiouls":
+        return base[:-1]
+    return base[:-1] if base.endswith("e") and len(base) > 3 else base
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of measure as a multiple of its base unit."""
+
+    base: str
+    factor: Fraction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexicon:
+    """The words of one language, folded.
+
+    Attributes:
+        language: `en`, `de` or `ja`.
+        sets: Word lists by name (`function`, `bland`, `qualifiers`, …).
+        negation: Class by word or phrase.
+        quantifiers: As above.
+        modality: As above.
+        stage: 0 planned, 1 under way, 2 done, by word.
+        antonyms: The opposites of a word, as written.
+        prefixes: What turns a word into its opposite (`un`, `non`).
+        persons: Class of a pronoun by its form in small letters: first, second, third person.
+        synonyms: The representative of a word's group.
+        numbers: Value by number word.
+        multipliers: Value by word or suffix (`million`, `k`).
+        ordinals: Value by word.
+        months: 1 to 12 by word.
+        weekdays: 1 to 7 by word.
+        times: Clock time by word.
+        phrases: All entries of more than one word, longest first.
+    """
+
+    language: str
+    sets: Mapping[str, frozenset[str]]
+    negation: Groups
+    quantifiers: Groups
+    modality: Groups
+    stage: Mapping[str, int]
+    antonyms: Opposites
+    prefixes: tuple[str, ...]
+    persons: Groups
+    synonyms: Groups
+    numbers: Mapping[str, int]
+    multipliers: Mapping[str, int]
+    ordinals: Mapping[str, int]
+    months: Mapping[str, int]
+    weekdays: Mapping[str, int]
+    times: Groups
+    phrases: tuple[str, ...]
+
+    def has(self, name: str, word: str) -> bool:
+        """Whether the folded word stands in the list of that name."""
+        return word in self.sets[name]
+
+    def opposed(self, one: str, other: str) -> bool:
+        """Whether two folded words are opposites, as written, by their stems or by a prefix.
+
+        `allows` and `denied` are, and `assigned` and `unassigned`.
+        """
+        if other in self.antonyms.get(one, ()):
+            return True
+        short, long = sorted((one, other), key=len)
+        if len(short) >= _LEAST[self.language] and long.removesuffix(short) in self.prefixes:
+            return True
+        stems = _opposite_stems(self.language)
+        return stem(other, self.language) in stems.get(stem(one, self.language), ())
+
+
+_SETS: Final = (
+    "markers",
+    "articles",
+    "prepositions",
+    "conjunctions",
+    "function",
+    "bland",
+    "qualifiers",
+    "update",
+    "significant",
+    "weak",
+    "relative_days",
+    "scopes",
+    "boilerplate",
+    "frame_weak",
+    "reversers",
+    "hard_qualifiers",
+    "stative",
+)
+_AS_WRITTEN: Final = ("retracting",)
+
+
+@cache
+def _raw(language: str) -> dict[str, Any]:
+    raw: dict[str, Any] = shipped_json(f"matching/lexicon/{language}.json")
+    return raw
+
+
+def _folded(groups: Sequence[Sequence[str]], language: str) -> list[list[str]]:
+    """Groups of words, folded in one go: a call for each word would take most of the time."""
+    text = "\n".join("\t".join(group) for group in groups)
+    return [line.split("\t") for line in fold(text, language).split("\n")] if groups else []
+
+
+@cache
+def lexicon(language: str) -> Lexicon:
+    """The lexicon of a language, read once."""
+    raw = _raw(language)
+
+    def each(words: Iterable[str]) -> list[str]:
+        return [fold(word, language) for word in words]
+
+    def grouped(name: str) -> dict[str, str]:
+        return {word: key for key, words in raw[name].items() for word in each(words)}
+
+    def valued(name: str) -> dict[str, int]:
+        return {fold(word, language): int(value) for word, value in raw[name].items()}
+
+    sets = {name: frozenset(each(raw[name])) for name in _SETS}
+    sets |= {name: frozenset(raw[name]) for name in _AS_WRITTEN}
+    negation, quantifiers, modality = (grouped(n) for n in ("negation", "quantifiers", "modality"))
+    synonyms = {word: group[0] for group in _folded(raw["synonyms"], language) for word in group}
+    known = [*negation, *quantifiers, *modality, *synonyms]
+    known += [w for name in ("update", "qualifiers", "prepositions") for w in sets[name]]
+    phrases = {word for word in known if re.search(r"\W", word)} if language != "ja" else set()
+    return Lexicon(
+        language=language,
+        sets=sets,
+        negation=negation,
+        quantifiers=quantifiers,
+        modality=modality,
+        stage={w: i for i, group in enumerate(raw["stages"]) for w in each(group)},
+        antonyms=_both_ways(_folded(raw["antonyms"], language)),
+        prefixes=tuple(raw["prefixes"]),
+        persons={word: key for key, words in raw["persons"].items() for word in words},
+        synonyms=synonyms,
+        numbers=valued("numbers"),
+        multipliers=valued("multipliers"),
+        ordinals=valued("ordinals"),
+        months=valued("months"),
+        weekdays=valued("weekdays"),
+        times={fold(word, language): value for word, value in raw["times"].items()},
+        phrases=tuple(sorted(phrases, key=lambda phrase: (-len(phrase), phrase))),
+    )
+
+
+@cache
+def _opposite_stems(language: str) -> Opposites:
+    """The stems of the opposites of a stem. Made when first asked for: few texts need it."""
+    pairs = _folded(_raw(language)["antonyms"], language)
+    return _both_ways([stem(one, language), stem(other, language)] for one, other in pairs)
+
+
+def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for one, other in pairs:
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@cache
+def units() -> Mapping[str, Unit]:
+    """Unit by spelling, lower case."""
+    raw = shipped_json("matching/lexicon/units.json")
+    return {
+        word.casefold(): Unit(base, Fraction(factor))
+        for base, factors in raw.items()
+        for factor, words in factors.items()
+        for word in words
+    }
+
+
+def language_of(text: str) -> str:
+    """Which lexicon fits a text: kana means Japanese, else the language with more of its markers.
+
+    Returns:
+        `en`, `de` or `ja`. English also stands for everything unknown: its capitals mean names.
+    """
+    head = text[:4_000]
+    if not head.isascii() and _KANA.search(head):
+        letters = sum(map(str.isalpha, head))
+        if 5 * (len(_KANA.findall(head)) + len(_HAN.findall(head))) >= letters:
+            return "ja"
+    if head.isascii():  # as below, in half of the time
+        words = _WORDS.findall(head.lower())[:_DETECT_WORDS]
+    else:
+        words = [word.casefold() for word in _WORDS.findall(head)[:_DETECT_WORDS]]
+    german = sum(map(lexicon("de").sets["markers"].__contains__, words))
+    english = sum(map(lexicon("en").sets["markers"].__contains__, words))
+    umlauts = not _UMLAUTS.isdisjoint(head)
+    return "de" if german > english or (umlauts and german == english) else "en"

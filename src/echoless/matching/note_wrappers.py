@@ -1,0 +1,230 @@
+"""What a note-taking program wraps around a memory: labels, running numbers, capture times, tags.
+
+Only a frame whose every word is a word about notes is taken off; `Ticket 37:` says something,
+`note 37:` does not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from echoless.matching.languages import Lexicon, fold
+from echoless.matching.values.patterns import LINE
+
+_TAG: Final = re.compile(r"^<(\w{1,20})(?:\s[^<>]{0,200})?>\s*(.+?)\s*</\1>$", re.DOTALL)
+_BRACKET: Final = re.compile(
+    r"^(?:\[([^\[\]]{1,80})\]|\(([^()]{1,80})\)|【([^【】]{1,80})】)\s*[:,-]?\s*"
+)
+_LABEL: Final = re.compile(
+    r"^((?:[^.!?;|⏎]|(?<=\d)\.(?=\d)|(?<=no)\.|(?<=No)\.|(?<=Nr)\.){1,100}?)"
+    r"(?:: | \| |\s[-–—]\s+|\s⏎\s)"
+)
+_RULED: Final = re.compile(r"^(?:={3,}|-{3,})([^=⏎-]{1,60})(?:={3,}|-{3,})\s*")
+_FIELD: Final = re.compile(
+    r"^(?:agent|bot|author|session|date|time|topic|source|channel|saved|recorded|captured|created)"
+    r"(?:[ _]at)?\s?[:=]\s?[^⏎:=]{1,60}(?::\d\d[^⏎:=]{0,20}){0,2}\s⏎\s",
+    re.IGNORECASE,
+)
+_LOG: Final = re.compile(
+    r"^(?P<at>\S{10,40}(?:\s\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?Z?)?)"
+    r"(?:\s(?:[\w-]{0,30}(?:bot|agent|assistant)|\[?(?:INFO|DEBUG|NOTICE|NOTE)\]?|"
+    r"(?:agent|bot|source|session|level|id|user_agent)=\S{1,40}))+"
+    r"\s(?:saved|stored|noted|memory|note|remember(?:ed)?|fact|learned)\s?[:=]\s?(?P<body>.+)$"
+)
+_ATTRIBUTED: Final = re.compile(
+    r"^(?:the )?(?:assistant|agent|bot|ai) (?:has )?"
+    r"(?:noted|recorded|remembered|logged|learned|observed|saved|stored)"
+    r"(?: for (?:future|later)(?: (?:sessions?|reference|use))?)?,? that (?:one should )?",
+    re.IGNORECASE,
+)
+_TAIL_BRACKET: Final = re.compile(r"\s*(?:\(([^()]{1,80})\)|\[([^\[\]]{1,80})\])$")
+_TAIL_RULE: Final = re.compile(r"\s*(?:-{3,}|={3,})([^-=]{0,60})(?:-{3,}|={3,})$")
+_HASHTAGS: Final = re.compile(r"(\S*)((?:\s+#[^\W\d][\w-]*)+)$")
+_FIRST_TAG: Final = re.compile(r"^#([^\W\d][\w-]*)\s+")
+_TAIL_SENTENCE: Final = re.compile(r"(?<=[.!?。])\s+([^.!?:]{1,30}:[^.!?]{1,40})[.]?$")
+_STAMP: Final = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ,]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
+    r"\s?(?:Z|UTC|[+-]\d\d:?\d\d)?"
+    r"|\d{1,2}\.\d{1,2}\.\d{4}(?:[ ,]+\d{1,2}:\d{2})?"
+    r"|(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Mo|Di|Mi|Do|Fr|Sa|So)[.,]?\s)?"
+    r"\d{1,2}\.?\s(?:Jan|Feb|Mar|Mär|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez)[a-z]{0,6}\.?"
+    r"(?:,?\s\d{4})?(?:[ ,]+\d{1,2}:\d{2}(?::\d{2})?)?"
+)
+_RECORD: Final = re.compile(r"^(?:mem|memory|note|fact|obs|entry|record)[_-]\d+$")
+_SESSION: Final = re.compile(
+    r"\b(session|sitzung|turn|chat|conversation|thread)"
+    r"[ :=#-]{1,3}[0-9a-f-]{0,36}\d[0-9a-f-]{0,36}\b"
+    r"|\b(session|sitzung)[ :=#]{1,3}[0-9a-f]{2,8}\b",
+    re.IGNORECASE,
+)
+_AGENT: Final = re.compile(r"\(?\b[\w]{1,30}-(?:bot|agent|assistant)\b\)?", re.IGNORECASE)
+_NUMBERED: Final = re.compile(
+    r"^((?:[^\W\d_]+[ -]){0,2}(?:note|memo|memory|notiz|merkzettel))"
+    r"\s?(?:no\.?|nr\.?|number)?\s?#?\d+\b",
+    re.IGNORECASE,
+)
+_DOCUMENTS: Final = re.compile(
+    r"\b(?:delivery|credit|debit|release|sick|promissory|consignment|bank|dispatch|liefer)\b",
+    re.IGNORECASE,
+)
+"""Notes that are papers of their own: `Delivery note 123` is about that paper."""
+
+_COUNTER: Final = re.compile(r"#?\d+(?:[/.]\d+)*%?")
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_NUMBER_SIGN: Final = frozenset({"no", "nr", "number"})
+_BODY_KEYS: Final = frozenset(
+    {"memory", "note", "fact", "content", "text", "insight", "observation", "summary"}
+)
+_META_KEYS: Final = frozenset(
+    {
+        "id", "created", "created_at", "timestamp", "time", "date", "agent", "source", "tags",
+        "type", "importance", "confidence", "score", "session", "session_id", "saved_at",
+    }
+)  # fmt: skip
+_MIN_BODY: Final = 12
+
+
+def unframe(text: str, lexicon: Lexicon) -> tuple[str, tuple[str, ...], bool]:
+    """Take the frame off.
+
+    Args:
+        text: Normalised text, line breaks as `LINE`.
+        lexicon: Its language.
+
+    Returns:
+        The body, the capture times that stood in the frame, and whether there was a frame.
+    """
+    stamps: list[str] = []
+    body = text
+    for _ in range(8):
+        shorter = _once(body, lexicon, stamps)
+        if shorter == body or len(shorter) < _MIN_BODY:
+            break
+        body = shorter
+    return body, tuple(stamps), body != text
+
+
+def _once(text: str, lexicon: Lexicon, stamps: list[str]) -> str:
+    text = text.strip(f" {LINE}")
+    if text[:1] == "{" and text[-1:] == "}":
+        return _wrapped(text)
+    tag = _TAG.match(text) if text[:1] == "<" else None
+    if tag and tag[1].casefold() in {"memory", "fact", "note", "entry", "observation"}:
+        return tag[2]
+    return _before(text, lexicon, stamps) or _behind(text, lexicon, stamps) or text
+
+
+def _wrapped(text: str) -> str:
+    """The value of `{"memory": "…"}`."""
+    try:
+        fields = json.loads(text.replace(LINE, " "))
+    except (ValueError, RecursionError):
+        return text
+    body = [key for key in fields if key.casefold() in _BODY_KEYS]
+    known = len(body) == 1 and isinstance(fields[body[0]], str)
+    others = {key.casefold() for key in fields} - {key.casefold() for key in body}
+    return fields[body[0]] if known and others <= _META_KEYS else text
+
+
+_OPENINGS: Final = (
+    (_RULED, ("===", "---")),
+    (_BRACKET, ("[", "(", "【")),
+    (_LABEL, (": ", " | ", " - ", " – ", " — ", f" {LINE} ")),
+)
+_ENDINGS: Final = (
+    (_TAIL_BRACKET, (")", "]")),
+    (_TAIL_RULE, ("---", "===")),
+    (_TAIL_SENTENCE, (":",)),
+)
+"""Signs without which a pattern need not be tried."""
+
+
+def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
+    """The text without what stands before it, or None."""
+    log = _LOG.match(text) if text[:1].isdigit() or text[:1] == "[" else None
+    if log and _STAMP.match(log["at"].strip("[]")):
+        stamps.append(log["at"].strip("[]"))
+        return log["body"].strip("\" '")
+    said = _ATTRIBUTED.match(text)
+    if said and len(text) - said.end() >= _MIN_BODY:
+        return text[said.end() :]
+    head = text[:112]
+    for pattern, signs in _OPENINGS:
+        found = pattern.match(text) if any(sign in head for sign in signs) else None
+        inner = next((g for g in found.groups() if g), "") if found else ""
+        if found and len(text) - found.end() >= _MIN_BODY and _is_frame(inner, lexicon, stamps):
+            return (
+                _without_fields(text[found.end() :], stamps)
+                if pattern is _RULED
+                else (text[found.end() :])
+            )
+    first = _FIRST_TAG.match(text)
+    if first and lexicon.has("boilerplate", fold(first[1], lexicon.language)):
+        return text[first.end() :]
+    return None
+
+
+def _without_fields(text: str, stamps: list[str]) -> str:
+    """A hand-over sheet without the lines that say who wrote it when."""
+    text = text.lstrip(f" {LINE}")
+    for _ in range(8):
+        field = _FIELD.match(text)
+        if not field or len(text) - field.end() < _MIN_BODY:
+            break
+        stamps.extend(_STAMP.findall(field.group()))
+        text = text[field.end() :].lstrip(f" {LINE}")
+    return text
+
+
+def _behind(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
+    """The text without what stands behind it, or None."""
+    offset, tail = max(0, len(text) - 200), text[-200:]
+    for pattern, signs in _ENDINGS:
+        found = pattern.search(tail) if any(sign in tail for sign in signs) else None
+        inner = next((g for g in found.groups() if g), "") if found else ""
+        if found and _is_frame(inner, lexicon, stamps):
+            return text[: offset + found.start()]
+    tags = _HASHTAGS.search(tail) if "#" in tail else None
+    if tags and not _leads_on(tags[1], lexicon):
+        return text[: offset + tags.start(2)]
+    return None
+
+
+def _leads_on(word: str, lexicon: Lexicon) -> bool:
+    """`in #ops` speaks of a channel: the tag belongs to the sentence."""
+    folded = fold(word, lexicon.language)
+    closed = ("prepositions", "articles", "conjunctions", "significant", "function")
+    names = {"channel", "kanal", "tag", "label", "room", "hashtag"}
+    return folded in names or any(lexicon.has(name, folded) for name in closed)
+
+
+def _is_frame(inner: str, lexicon: Lexicon, stamps: list[str]) -> bool:
+    """Whether all words are about notes; a lone number or an empty label is no frame."""
+    if _RECORD.match(inner) or inner.strip().casefold() in {"end", "ende", "eof"}:
+        return True
+    found = _STAMP.findall(inner)
+    rest = _SESSION.sub(r" \1\2 ", _AGENT.sub(" ", _STAMP.sub(" ", inner)))
+    numbered = _NUMBERED.match(rest)
+    if numbered and not _DOCUMENTS.search(numbered[1]):
+        rest = f"note {rest[numbered.end() :]}"
+    if not _all_about_notes(_COUNTER.sub(" ", rest), lexicon, stamped=bool(found)):
+        return False
+    stamps.extend(found)
+    return True
+
+
+def _all_about_notes(rest: str, lexicon: Lexicon, *, stamped: bool) -> bool:
+    words = [fold(word, lexicon.language) for word in _WORDS.findall(rest)]
+    boilerplate = [lexicon.has("boilerplate", word) or word in {"note", "memory"} for word in words]
+    closed = ("articles", "function", "prepositions")
+    fits = all(
+        known or word in _NUMBER_SIGN or any(lexicon.has(name, word) for name in closed)
+        for word, known in zip(words, boilerplate, strict=True)
+    )
+    strong = any(
+        known and not lexicon.has("frame_weak", word)
+        for word, known in zip(words, boilerplate, strict=True)
+    )
+    return fits and (strong or (stamped and not words) or (stamped and any(boilerplate)))

@@ -1,0 +1,263 @@
+"""The judge by rules: equality, values and wording decide; no model is asked.
+
+```
+equal texts, equal normal forms ........................ Duplicate
+too long, nothing to compare ........................... Unsure
+the same tokens in one order, no rule holds ............ Duplicate, or Subsumes (a more exact value)
+one text states all of the other and adds to it ........ Subsumes
+the same tokens, and a rule holds ...................... Unsure
+another value or state of one thing, in like words ..... Update or Contradiction
+another thing, in like words ........................... Sibling
+anything else .......................................... Related or Distinct
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+import rapidfuzz
+from rapidfuzz import fuzz
+
+from echoless.matching.comparison import Comparison, compare
+from echoless.matching.facts import Facts, anchored, day_of, facts_of
+from echoless.matching.fields import Status, fields_of
+from echoless.matching.rules import VALUES, Finding, Force, findings
+from echoless.model import (
+    Contradiction,
+    Difference,
+    DifferenceKind,
+    Distinct,
+    Duplicate,
+    Evidence,
+    Memory,
+    Pair,
+    Related,
+    Sibling,
+    Side,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    flipped,
+    merges,
+)
+from echoless.sources import digest_of
+from echoless.times import instant
+
+SETTLED: Final = frozenset(
+    {"same-text", "same-text-after-normalising", "status-changed", "status-told-once"}
+)
+"""Rules that settle a pair: equal texts, or the same words with another status."""
+ALIKE: Final = 0.6
+"""Share of letters in common from which another value is another value of one thing, inclusive."""
+TOPIC: Final = 0.5
+"""Share of words in common (`rapidfuzz.fuzz.token_set_ratio`) from which two texts are related."""
+_SUBJECT: Final = 3
+"""Words in common from which two texts have a subject beside a label and its value."""
+_LETTERS: Final = 6
+"""The same in letters, for scripts that do not part words."""
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+VALUES_OF_ONE: Final = frozenset(
+    {
+        DifferenceKind.NUMBER,
+        DifferenceKind.DATE,
+        DifferenceKind.VERSION,
+        DifferenceKind.UNIT,
+        DifferenceKind.NEGATION,
+        DifferenceKind.POLARITY,
+        DifferenceKind.MODALITY,
+        DifferenceKind.QUANTIFIER,
+    }
+)
+"""Kinds of difference that one thing can have at two times."""
+_THINGS: Final = frozenset({DifferenceKind.NAME, DifferenceKind.IDENTIFIER, DifferenceKind.PATH})
+"""Kinds of difference that make another thing of it."""
+_COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})
+_STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
+"""Kinds that need no more of a subject than what the texts share anyway."""
+
+
+@cache
+def edition() -> str:
+    """Returns a digest of source, lexicons and the library that compares letters.
+
+    Another edition may give another verdict, so none is taken over from it.
+    """
+    return f"{digest_of('matching', 'text.py', 'times.py', 'model.py')} {rapidfuzz.__version__}"
+
+
+class RuleJudge:
+    """Decides by equality, values and wording. It merges only what leaves nothing unexplained."""
+
+    @property
+    def basis(self) -> str:
+        """Names all that a verdict hangs on but the pair, see `Repeatable`."""
+        return f"rules {edition()}"
+
+    def judge(self, pair: Pair) -> Verdict:
+        """Returns the verdict with its evidence."""
+        if (pair.b.content, pair.b.created_at or "") < (pair.a.content, pair.a.created_at or ""):
+            return with_status(pair, flipped(_judged(Pair(pair.b, pair.a, pair.signals))))
+        return with_status(pair, _judged(pair))
+
+    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """Returns the verdicts on many pairs, in their order."""
+        return [self.judge(pair) for pair in pairs]
+
+
+def compared(a: Memory, b: Memory) -> Comparison:
+    """Returns the comparison of two memories, relative days counted from when each was written."""
+    return compare(*_facts(a, b))
+
+
+def _facts(one: Memory, other: Memory) -> tuple[Facts, Facts]:
+    a, b = (facts_of(fields_of(memory.content).dated) for memory in (one, other))
+    if not (a.relative or b.relative):
+        return a, b
+    days = day_of(one.created_at), day_of(other.created_at)
+    if a.relative and b.relative and (None in days or days[0] == days[1]):
+        return a, b
+    return anchored(a, one.created_at, beside=b), anchored(b, other.created_at, beside=a)
+
+
+def _judged(pair: Pair) -> Verdict:
+    a, b = _facts(pair.a, pair.b)
+    settled = _without_comparison(pair, a, b)
+    if settled is not None:
+        return settled
+    found = compare(a, b)
+    told = findings(found)
+    differences = [each.difference for each in told]
+    if not found.only_a and not found.only_b:
+        held = next((each for each in told if each.rule.force >= Force.HOLDS), None)
+        if held is not None:
+            return Unsure(_evidence(pair, held.rule.name, *differences))
+        if found.superset is not None:
+            return Subsumes(_evidence(pair, "more-exact"), found.superset)
+        return Duplicate(_evidence(pair, "same-facts"))
+    if found.superset is not None:
+        rule = "narrows" if found.narrows else "adds-only"
+        return Subsumes(_evidence(pair, rule, *differences), found.superset, found.narrows)
+    return _apart(pair, found, told)
+
+
+def _evidence(pair: Pair, rule: str, *differences: Difference, veto: bool = False) -> Evidence:
+    return Evidence(rule, *pair.best, differences, veto=veto)
+
+
+def _without_comparison(pair: Pair, a: Facts, b: Facts) -> Verdict | None:
+    """Returns the verdict on equal texts, and on texts that cannot be compared."""
+    if a.counts == b.counts:
+        if pair.a.content == pair.b.content:
+            return Duplicate(_evidence(pair, "same-text"))
+        if a.normal == b.normal and a.normal and a.hidden == b.hidden:
+            return Duplicate(_evidence(pair, "same-text-after-normalising"))
+    if a.capped or b.capped:
+        return Unsure(_evidence(pair, "too-long-to-compare", veto=True))
+    if not a.tokens or not b.tokens:
+        return Unsure(_evidence(pair, "nothing-to-compare", veto=True))
+    return None
+
+
+def _apart(pair: Pair, found: Comparison, told: Sequence[Finding]) -> Verdict:
+    """Returns what two texts are to each other that do not say the same."""
+    evidence = _evidence(pair, told[0].rule.name, *(each.difference for each in told))
+    one, other = (fields_of(memory.content).sentence for memory in (pair.a, pair.b))
+    kind, opposed = told[0].rule.kind, _opposed(found, told[0])
+    if (opposed or kind is DifferenceKind.NAME) and fuzz.ratio(one, other) >= 100 * ALIKE:
+        vetoing = replace(evidence, veto=kind in VALUES or opposed)
+        if in_one_slot(one, other, evidence.differences):
+            newer = _newer(pair, found.a, found.b)
+            return Contradiction(vetoing) if newer is None else Update(vetoing, newer)
+        return Sibling(vetoing)
+    if fuzz.token_set_ratio(one, other) >= 100 * TOPIC:
+        return Related(replace(evidence, rule="same-topic"))
+    return Distinct(replace(evidence, rule="little-in-common"))
+
+
+def _opposed(found: Comparison, first: Finding) -> bool:
+    """Whether the deciding difference is another value or state, not another wording."""
+    kind, difference = first.rule.kind, first.difference
+    if first.rule.force < Force.IN_ONE_WORDING:
+        return False
+    if kind in VALUES and found.a.update != found.b.update:
+        return True  # `now 5433 instead of 5432`: the old value stands on both sides
+    return bool(difference.a and difference.b) or kind is DifferenceKind.NEGATION
+
+
+def in_one_slot(one: str, other: str, differences: Sequence[Difference]) -> bool:
+    """Returns whether two sentences tell of one subject, and another value of it.
+
+    `Blocked by: T1` and `Blocked by: T3` tell of two things, which stand elsewhere: what is shared
+    is a label only. Another identifier, path or name is another thing, not another value.
+
+    Args:
+        one: A sentence.
+        other: The other.
+        differences: Of the two, the deciding one first.
+    """
+    kind = differences[0].kind if differences else None
+    if kind not in VALUES_OF_ONE:
+        return False
+    if any(d.kind in _THINGS and d.a and d.b for d in differences):
+        return False
+    if kind in _STATES:
+        return True
+    if max(sum(len(side) for side in sides) for sides in _figures(differences)) > 1:
+        return False  # `server 1 in rack 7`, `server 2 in rack 14`: two places differ
+    shared = {*_WORD.findall(one.casefold())} & {*_WORD.findall(other.casefold())}
+    return sum(len(word) for word in shared if not word.isascii()) >= _LETTERS or (
+        len(shared) >= _SUBJECT
+    )
+
+
+def _figures(
+    differences: Sequence[Difference],
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """What stands on either side of differences of numbers, units and versions."""
+    told = [d for d in differences if d.kind in _COUNTED]
+    return [d.a for d in told], [d.b for d in told]
+
+
+_ORDER: Final = {Status.OPEN: 0, Status.FAILED: 1, Status.ACTIVE: 1, Status.DONE: 2}
+
+
+def with_status(pair: Pair, verdict: Verdict) -> Verdict:
+    """Returns an update where two texts say the same and their marks tell another status."""
+    a, b = (fields_of(memory.content).status for memory in (pair.a, pair.b))
+    if a is b or not merges(verdict):
+        return verdict
+    if a is None or b is None:
+        failed = Status.FAILED in (a, b)
+        return Unsure(replace(verdict.evidence, rule="status-told-once")) if failed else verdict
+    difference = Difference(DifferenceKind.MODALITY, (a.value,), (b.value,))
+    others = verdict.evidence.differences
+    evidence = replace(
+        verdict.evidence, rule="status-changed", differences=(difference, *others), veto=True
+    )
+    newer = later(pair.a, pair.b)
+    if newer is None and _ORDER[a] == _ORDER[b]:
+        return Contradiction(evidence)
+    return Update(evidence, newer or ("a" if _ORDER[a] > _ORDER[b] else "b"))
+
+
+def _newer(pair: Pair, a: Facts, b: Facts) -> Side | None:
+    """Returns the side that replaces the other, if the texts or their times say so."""
+    if a.stage is not None and b.stage is not None and a.stage != b.stage:
+        return "a" if a.stage > b.stage else "b"
+    if a.update != b.update:
+        return "a" if a.update else "b"
+    return later(pair.a, pair.b)
+
+
+def later(a: Memory, b: Memory) -> Side | None:
+    """Returns the side that was made later; None where the times do not tell."""
+    one, other = instant(a.created_at), instant(b.created_at)
+    if one is None or other is None or one == other:
+        return None
+    return "a" if one > other else "b"

@@ -1,0 +1,289 @@
+"""The rules: what two texts may differ in, in one table.
+
+A rule looks at one comparison and returns a difference or None. Its force says what the difference
+forbids. To add a rule: write a function, add a row to `RULES`, add a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from echoless.matching.comparison import Comparison, past, small_words
+from echoless.matching.surface import capitals, has_case, signs, words
+from echoless.matching.values.tokens import Kind, Token
+from echoless.model import Difference, DifferenceKind, Evidence
+
+
+class Force(IntEnum):
+    """What a difference forbids, from nothing to everything."""
+
+    NAMES = 0
+    """Nothing: it says what differs."""
+    HOLDS = 1
+    """A merge by rules alone; the pair model may know better."""
+    IN_ONE_WORDING = 2
+    """A merge of two texts in nearly one wording: there it is the whole difference."""
+    VETOES = 3
+    """Every merge, whatever the pair model says."""
+
+
+class Rule(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        name: As evidence tells it.
+        kind: What the difference is.
+        force: What the difference forbids.
+        find: Returns the difference, or None where there is none.
+    """
+
+    name: str
+    kind: DifferenceKind
+    force: Force
+    find: Callable[[Comparison], Difference | None]
+
+
+class Finding(NamedTuple):
+    """A difference with the rule that found it."""
+
+    rule: Rule
+    difference: Difference
+
+
+KINDS: Final[Mapping[Kind, DifferenceKind]] = MappingProxyType(
+    {
+        Kind.IDENTIFIER: DifferenceKind.IDENTIFIER,
+        Kind.PATH: DifferenceKind.PATH,
+        Kind.VERSION: DifferenceKind.VERSION,
+        Kind.DATE: DifferenceKind.DATE,
+        Kind.NUMBER: DifferenceKind.NUMBER,
+        Kind.UNIT: DifferenceKind.UNIT,
+        Kind.NEGATION: DifferenceKind.NEGATION,
+        Kind.QUANTIFIER: DifferenceKind.QUANTIFIER,
+        Kind.MODALITY: DifferenceKind.MODALITY,
+        Kind.SCOPE: DifferenceKind.SCOPE,
+        Kind.NAME: DifferenceKind.NAME,
+        Kind.RELATION: DifferenceKind.DETAIL,
+        Kind.WORD: DifferenceKind.DETAIL,
+    }
+)
+"""The kind of difference that a token without a counterpart makes."""
+
+_NAMED_BY_NUMBER: Final = re.compile(r"\d{3,}(?!00)\d\d|\d{4}\.\d{4,5}")
+_SHORT: Final = 3
+"""Letters up to which every change of case may tell another word."""
+_VERSION: Final = re.compile(r"\d{1,2}\.\d{1,2}")
+
+
+def kind_of(token: Token) -> DifferenceKind:
+    """Returns the kind of difference a token makes.
+
+    `1.29` is a version rather than an amount, and `77120` in `Order 77120` its name.
+    """
+    if token.key[:2] != "n:":
+        return KINDS[token.kind]
+    if _NAMED_BY_NUMBER.fullmatch(token.text):
+        return DifferenceKind.IDENTIFIER
+    if token.kind is Kind.NUMBER and _VERSION.fullmatch(token.text):
+        return DifferenceKind.VERSION
+    return KINDS[token.kind]
+
+
+def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
+    return tuple(token.text for token in tokens)
+
+
+def _left_over(kind: DifferenceKind) -> Callable[[Comparison], Difference | None]:
+    """Returns a rule that tells what of one kind stands on one side only."""
+
+    def find(found: Comparison) -> Difference | None:
+        a = tuple(token.text for token in found.only_a if kind_of(token) is kind)
+        b = tuple(token.text for token in found.only_b if kind_of(token) is kind)
+        return Difference(kind, a, b) if a or b else None
+
+    return find
+
+
+def _opposites(found: Comparison) -> Difference | None:
+    """`open` against `closed`."""
+    if not found.opposites:
+        return None
+    left, right = zip(*found.opposites, strict=True)
+    return Difference(DifferenceKind.POLARITY, left, right)
+
+
+def _equal_tokens(found: Comparison) -> bool:
+    return not found.only_a and not found.only_b
+
+
+def _order(found: Comparison) -> Difference | None:
+    """`from S3 to Postgres` against `from Postgres to S3`."""
+    if not _equal_tokens(found) or found.ordered:
+        return None
+    return Difference(DifferenceKind.ORDER, _texts(found.a.tokens), _texts(found.b.tokens))
+
+
+def _small_words(found: Comparison) -> Difference | None:
+    """`to Bob` against `from Bob`, `is down` against `was down`."""
+    if not _equal_tokens(found):
+        return None
+    a, b = small_words(found.a), small_words(found.b)
+    if a == b:
+        return None
+    one, other = (Counter(word for some in said for word in some) for said in (a, b))
+    return Difference(DifferenceKind.DETAIL, _each(one - other), _each(other - one))
+
+
+def _each(words: Counter[str]) -> tuple[str, ...]:
+    return tuple(sorted(words.elements()))
+
+
+def _signs(found: Comparison) -> Difference | None:
+    """`Ready?` against `Ready.`, `A & B` against `A % B`."""
+    if not _equal_tokens(found) or signs(found.a) == signs(found.b):
+        return None
+    a, b = (tuple(sign for _, sign in signs(facts)) for facts in (found.a, found.b))
+    return Difference(DifferenceKind.DETAIL, a, b)
+
+
+def _capitals(found: Comparison) -> Difference | None:
+    """`TLS` against `tls`, where both texts write some words with a capital."""
+    if not _equal_tokens(found) or not (has_case(found.a) and has_case(found.b)):
+        return None
+    a, b = capitals(found.a), capitals(found.b)
+    only_a, only_b = _in_other_case(a, words(found.b)), _in_other_case(b, words(found.a))
+    if not only_a and not only_b:
+        return None
+    return Difference(DifferenceKind.NAME, only_a, only_b)
+
+
+def _in_other_case(capitals: frozenset[str], others: frozenset[str]) -> tuple[str, ...]:
+    """Words with a capital that the other text writes small only; short ones in any other case.
+
+    `PIOTR` and `Piotr` are one name, `Mb` and `MB` are two units.
+    """
+    small = {word.casefold() for word in others if word.islower() or len(word) <= _SHORT}
+    return tuple(sorted(w for w in capitals - others if w.casefold() in small))
+
+
+def _hidden(found: Comparison) -> Difference | None:
+    """Characters that nobody sees: `no\u200bw` is read as `now`, and was written as two words."""
+    a, b = found.a.hidden, found.b.hidden
+    if not _equal_tokens(found) or a == b:
+        return None
+    return Difference(DifferenceKind.DETAIL, tuple(map(ascii, a)), tuple(map(ascii, b)))
+
+
+def _tense(found: Comparison) -> Difference | None:
+    """`Deployed the gateway` reports, `Deploy the gateway` instructs."""
+    if not _equal_tokens(found):
+        return None
+    a, b = past(found.a), past(found.b)
+    if a == b:
+        return None
+    return Difference(DifferenceKind.MODALITY, tuple(sorted(a - b)), tuple(sorted(b - a)))
+
+
+def _captured(found: Comparison) -> Difference | None:
+    """The same event noted at two times may be two events; a lasting state is one."""
+    a, b = found.a, found.b
+    lasting = a.stative and b.stative and not a.relative
+    if lasting or not a.stamps or not b.stamps or a.stamps == b.stamps or not _equal_tokens(found):
+        return None
+    return Difference(DifferenceKind.DATE, a.stamps, b.stamps)
+
+
+def _values(kind: DifferenceKind) -> Rule:
+    return Rule(f"{kind.value}-differs", kind, Force.VETOES, _left_over(kind))
+
+
+def _small(kind: DifferenceKind) -> Rule:
+    return Rule(f"{kind.value}-differs", kind, Force.IN_ONE_WORDING, _left_over(kind))
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("polarity-differs", DifferenceKind.POLARITY, Force.IN_ONE_WORDING, _opposites),
+    _values(DifferenceKind.IDENTIFIER),
+    _values(DifferenceKind.PATH),
+    _values(DifferenceKind.VERSION),
+    _values(DifferenceKind.DATE),
+    _values(DifferenceKind.NUMBER),
+    _values(DifferenceKind.UNIT),
+    _small(DifferenceKind.NEGATION),
+    _small(DifferenceKind.QUANTIFIER),
+    _small(DifferenceKind.MODALITY),
+    _small(DifferenceKind.SCOPE),
+    _small(DifferenceKind.NAME),
+    Rule("words-differ", DifferenceKind.DETAIL, Force.NAMES, _left_over(DifferenceKind.DETAIL)),
+    Rule("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),
+    Rule("order-differs", DifferenceKind.ORDER, Force.IN_ONE_WORDING, _order),
+    Rule("tense-differs", DifferenceKind.MODALITY, Force.HOLDS, _tense),
+    Rule("small-words-differ", DifferenceKind.DETAIL, Force.HOLDS, _small_words),
+    Rule("signs-differ", DifferenceKind.DETAIL, Force.HOLDS, _signs),
+    Rule("hidden-characters", DifferenceKind.DETAIL, Force.HOLDS, _hidden),
+    Rule("capitals-differ", DifferenceKind.NAME, Force.HOLDS, _capitals),
+)
+"""All rules, the most telling first."""
+
+VALUES: Final = frozenset(rule.kind for rule in RULES if rule.force is Force.VETOES)
+"""Kinds of difference that forbid every merge where both sides have one."""
+WORDED: Final = frozenset(rule.kind for rule in RULES if rule.force is Force.IN_ONE_WORDING)
+"""Kinds that forbid a merge in nearly one wording."""
+HOLDING: Final = frozenset(
+    {
+        "captured-at-other-times",
+        "order-differs",
+        "tense-differs",
+        "small-words-differ",
+        "signs-differ",
+        "hidden-characters",
+        "capitals-differ",
+    }
+)
+"""Rules of texts that leave no word over: what differs stands between the words."""
+FIRM: Final = frozenset({"hidden-characters", "capitals-differ"})
+"""Those that no model overrules: it does not see them."""
+FIRM_IN_ONE_WORDING: Final = frozenset({"order-differs", "small-words-differ", "tense-differs"})
+"""Those that no model overrules in nearly one wording."""
+ONE_WORDING: Final = 0.85
+"""Share of letters in common (`rapidfuzz.fuzz.ratio`, 0 to 1) from which two texts are nearly one
+wording, inclusive."""
+
+
+def findings(found: Comparison) -> list[Finding]:
+    """Returns all differences of two texts: those that stand on both sides first."""
+    made = [Finding(rule, told) for rule in RULES if (told := rule.find(found)) is not None]
+    made.sort(key=lambda each: not _two_sided(each.difference))
+    return made
+
+
+def _two_sided(difference: Difference) -> bool:
+    """Whether each side has its own; a denial on one side is told as if both had one."""
+    both = bool(difference.a) and bool(difference.b)
+    return both or difference.kind is DifferenceKind.NEGATION
+
+
+def forbidden(evidence: Evidence, letters: float) -> bool:
+    """Returns whether what the rules found forbids a merge whatever the pair model says.
+
+    Args:
+        evidence: Of the verdict of the rules.
+        letters: Share of letters in common, 0 to 1.
+    """
+    near = letters >= ONE_WORDING
+    if evidence.rule in FIRM or (near and evidence.rule in FIRM_IN_ONE_WORDING):
+        return True
+    return any(
+        (d.kind in VALUES and d.a and d.b) or (d.kind in WORDED and near and _tells(d))
+        for d in evidence.differences
+    )
+
+
+def _tells(difference: Difference) -> bool:
+    """Whether a difference of small words tells two texts apart; a name has to stand on both."""
+    return difference.kind is not DifferenceKind.NAME or bool(difference.a and difference.b)

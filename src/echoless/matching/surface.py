@@ -1,0 +1,57 @@
+"""Reads what stands between the words of a text: signs and capitals.
+
+Two texts of the same tokens may still differ there. This only ever holds a merge by rules back.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from echoless.matching.facts import Facts, remembered
+from echoless.text import undress
+
+_PARTING: Final = re.compile(
+    r"[.,;:!…]+(?=\s|$)|(?<!\d)[\"'“”„«»‘’「」『』]|[。、，；：！・–—]|(?<=\w)[’'](?=\w)"
+)
+"""Signs that only part sentences and phrases, or quote them."""
+_PLAIN: Final = re.compile(r"[\w\s]+")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_START: Final = re.compile(r"(?:^|[.!?:。|\n])[\s\"'(*_`-]*[^\W\d_]+")
+
+
+@remembered
+def signs(facts: Facts) -> tuple[tuple[int, str], ...]:
+    """Returns the signs that may mean something, each with the number of tokens before it.
+
+    Signs inside a token are read with it: `15:00`, `-3 °C`, `src/a.py`.
+    """
+    left = _PARTING.sub(" ", undress(facts.body))
+    found: list[tuple[int, str]] = []
+    at = 0
+    for place, token in enumerate(facts.tokens):
+        start = left.find(token.text, at)
+        if start >= 0:
+            found.extend((place, sign) for sign in _PLAIN.sub("", left[at:start]))
+            at = start + len(token.text)
+    found.extend((len(facts.tokens), sign) for sign in _PLAIN.sub("", left[at:]))
+    return tuple(found)
+
+
+@remembered
+def capitals(facts: Facts) -> frozenset[str]:
+    """Returns the words with a capital, as written; the first word of a sentence is left out."""
+    starts = {found.end() for found in _START.finditer(facts.body)}
+    found = (each for each in _WORD.finditer(facts.body) if each.end() not in starts)
+    return frozenset(each.group() for each in found if not each.group().islower())
+
+
+@remembered
+def words(facts: Facts) -> frozenset[str]:
+    """Returns the words of a text as written."""
+    return frozenset(_WORD.findall(facts.body))
+
+
+def has_case(facts: Facts) -> bool:
+    """Returns whether capitals tell anything: the text is written neither small nor in capitals."""
+    return not facts.body.islower() and not facts.body.isupper()

@@ -1,0 +1,296 @@
+"""The pattern that cuts a text into matches: a table of alternatives, the first that fits wins.
+
+Nothing here swallows Han or kana unless it is meant for them: Japanese writes no spaces, so a path,
+an identifier or a number ends where Japanese begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Final, NamedTuple
+
+from echoless.matching.languages import Lexicon, units
+
+LINE: Final = "\u23ce"
+"""Stands for a line break: normalising folds white space, but a line is a statement of its own."""
+
+CJK: Final = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+HAN: Final = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+KATA: Final = "\u30a1-\u30fa\u30fc-\u30ff"
+LETTER: Final = rf"[^\W\d_{CJK}]"
+_W: Final = (
+    r"0-9A-Za-z_\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff"
+    r"\u0370-\u037d\u0386-\u1fff\uac00-\ud7a3"
+)
+"""What `\\w` matches outside of East Asia, for use inside a character class."""
+
+_END: Final = rf"(?![{_W}]|[/-][{_W}])"
+KANJI_DIGITS: Final = "〇一二三四五六七八九十"
+_KD: Final = rf"[\d{KANJI_DIGITS}]{{1,3}}"
+_DIGITS: Final = r"\d+(?:[.,'_]\d+)*(?:[eE][-+]?\d{1,2})?"
+_SHORT_UNITS: Final = frozenset("dglmvwt") | {"in"}
+"""Letters that stand for a unit only in the right case and place: `5 m`, but not `5m`."""
+
+_DAYS_DE: Final = r"(?:Mo|Di|Mi|Do|Fr|Sa|So)"
+_DAYS_JA: Final = "[月火水木金土日]"
+_MERIDIEM: Final = rf"(?:[aApP]\.[mM](?![{_W}])\.?|[aApP][mM](?![{_W}]))"
+_MERIDIEM_DE: Final = (
+    rf"(?:[aApP]\.[mM](?![{_W}])\.?|(?:AM|PM|pm)(?![{_W}])"
+    r"|am(?=\s?[-–]\s?\d|\s(?:to|and)\s))"
+)
+"""In German `am` is a preposition: `Tisch 5 am Fenster`."""
+
+PLAIN_WORD: Final = re.compile(
+    r" *(?<![^\s(\[\"'])([A-ZÄÖÜ]?[a-zäöüß]+|[A-Z]+)(?=[ ,;!?)]|[.:](?= |$)|$)"
+)
+"""A plain word between spaces, which needs no look at the table: group 1; group 0 begins with the
+spaces before it."""
+
+PLAIN_NUMBER: Final = re.compile(
+    r" *(?<!\S)([0-9]{1,9})"
+    r"(?=[,;!?)](?: |$)|$| ([A-Za-zÄÖÜäöüß]{2,})(?:[ ,;!?)]|[.:](?: |$)|$))"
+)
+"""Digits between spaces (group 1) with a word after them (group 2) or none. The table is needed for
+them only where that word is one of the `companions`."""
+
+
+def _any(names: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, names), key=lambda name: (-len(name), name))) or "(?!)"
+
+
+def _spellings(names: Mapping[str, int]) -> set[str]:
+    return {*names} | {name.replace("ae", "ä") for name in names}
+
+
+@cache
+def companions(lexicon: Lexicon) -> frozenset[str]:
+    """Words, folded by case, that may make more than a number of the number before them."""
+    names = _unit_names(lexicon.language) | _spellings(lexicon.months) | {*lexicon.multipliers}
+    first = {re.split(r"[^A-Za-zÄÖÜäöüß]", name, maxsplit=1)[0] for name in names}
+    return frozenset({word.casefold() for word in first} - {""} | {"of", "am", "pm", "uhr"})
+
+
+@cache
+def heads(lexicon: Lexicon) -> frozenset[str]:
+    """Words, folded by case, with which a date or a time may begin."""
+    closed = {"am", "pm", "mo", "di", "mi", "do", "fr", "sa", "so"}
+    return frozenset({word.casefold() for word in _spellings(lexicon.months)} | closed)
+
+
+@cache
+def phrases_of(lexicon: Lexicon) -> dict[str, re.Pattern[str]]:
+    """By the first word, folded by case: the entries of more than one word that begin with it."""
+    found: dict[str, list[str]] = {}
+    for phrase in lexicon.phrases:
+        found.setdefault(re.split(r"\W", phrase, maxsplit=1)[0].casefold(), []).append(phrase)
+    return {word: re.compile(rf"(?i:{_any(phrases)})(?![{_W}])") for word, phrases in found.items()}
+
+
+@cache
+def pattern(lexicon: Lexicon) -> re.Pattern[str]:
+    """The pattern of a language."""
+    steps = (_named, _days, _dates, _shares, _written, _numbers, _plain)
+    table = {name: body for step in steps for name, body in step(lexicon).items()}
+    return re.compile("|".join(f"(?P<{name}>{body})" for name, body in table.items()))
+
+
+def _named(lexicon: Lexicon) -> dict[str, str]:
+    """What is one thing whatever stands in it."""
+    return {
+        "url": rf"[A-Za-z][A-Za-z0-9+.-]{{1,12}}://[^\s<>\"'`,;)\]、。」』】{CJK}]+",
+        "mail": rf"(?<![{_W}.])[{_W}.+-]{{1,64}}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
+        "phrase": rf"(?<![{_W}])(?i:{_any(lexicon.phrases)})(?![{_W}])",
+        "uuid": (
+            rf"(?<![{_W}])[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}(?![{_W}])"
+        ),
+    }
+
+
+def _days(lexicon: Lexicon) -> dict[str, str]:
+    """Days in digits."""
+    german = lexicon.language == "de"
+    two = r"|(?P<d8>\d\d)\.(?P<m8>\d\d)\.(?P<y8>\d\d)(?![\d.])" if german else ""
+    two += r"|(?P<d9>\d{1,2})\.\s?(?P<m9>\d{1,2})\.(?!\d)" if german else ""
+    return {
+        "iso": (
+            rf"(?<![{_W}-])(?P<y1>\d{{4}})(?P<s1>[-/.])(?P<m1>\d{{1,2}})(?P=s1)(?P<d1>\d{{1,2}})"
+            r"(?![\d-])(?:T(?P<h0>\d{1,2}):(?P<n0>\d{2})(?::(?P<x0>\d{2})(?:[.,]\d+)?)?"
+            r"(?:Z|(?P<z0>[+-]\d\d:?\d\d))?)?"
+        ),
+        "dmy": (
+            rf"(?<![{_W}.])(?:(?P<d2>\d{{1,2}})\.\s?(?P<m2>\d{{1,2}})\.\s?(?P<y2>\d{{4}})"
+            rf"(?!\d){two})"
+        ),
+        "slashes": (
+            rf"(?<![{_W}/.])(?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})/(?P<y>(?:19|20)?\d\d)"
+            rf"(?![{_W}/])"
+        ),
+        "jdate": (
+            rf"(?:(?P<era>令和|平成|昭和)(?P<ye>元|{_KD})年(?:度(?!目))?|(?P<y3>\d{{4}})年)?"
+            rf"(?P<m3>{_KD})月(?P<d3>{_KD})日|(?P<era4>令和|平成|昭和)(?P<ye4>元|{_KD})年"
+            rf"(?:(?P<em4>{_KD})月)?|(?P<y4>\d{{4}})年(?:(?P<m4>{_KD})月)?|(?P<m5>{_KD})月(?!曜)"
+        ),
+    }
+
+
+def _dates(lexicon: Lexicon) -> dict[str, str]:
+    """Days and months by name, days of the week, times."""
+    month = _any(_spellings(lexicon.months) - {"may"})
+    may = r"|May|MAY|may(?=\s+(?:19|20)\d\d|[,.;:)]|$)" if "may" in lexicon.months else ""
+    month = f"(?i:{month}){may}"
+    german = lexicon.language == "de"
+    days = (
+        rf"{_DAYS_DE}\.?(?:\s?(?:[-–/&+,]|bis|und)\s?{_DAYS_DE}(?![{_W}])\.?)+"
+        rf"|{_DAYS_DE}(?![{_W}])\.?(?=,?\s\d{{1,2}}(?:[.:]\d\d)?\s?(?:[-–.]|Uhr|bis))"
+    )
+    return {
+        "dm": (
+            rf"(?<![{_W}.])(?P<d6>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<m6>{month})"
+            rf"(?![{_W}])\.?(?:,?\s+(?P<y6>(?:19|20)\d\d)(?![\d:]))?"
+        ),
+        "md": (
+            rf"(?<![{_W}])(?P<m7>{month})(?![{_W}])\.?\s+(?:the\s+)?(?P<d7>\d{{1,2}})"
+            rf"(?:st|nd|rd|th)?(?![{_W}:.,]*\d)(?![{_W}])(?:,?\s+(?P<y7>(?:19|20)\d\d)(?![\d:]))?"
+            rf"|(?<![{_W}])(?P<mA>{month})(?![{_W}])\.?,?\s+(?P<yA>(?:19|20)\d\d)(?![\d:])"
+        ),
+        "days": rf"(?<![{_W}])(?:{days if german else '(?!)'})",
+        "jdays": (
+            rf"(?:毎週)?{_DAYS_JA}(?:[〜~・、/-]{_DAYS_JA})+(?:曜日?)?|土日(?!本)|(?<=\(){_DAYS_JA}(?=\))"
+        ),
+        "time": _times(german=german),
+    }
+
+
+def _times(*, german: bool) -> str:
+    half = _MERIDIEM_DE if german else _MERIDIEM
+    clock = rf"o'clock(?![{_W}])|(?-i:Uhr)(?![{_W}])"
+    return (
+        rf"(?<![{_W}.])(?<!\d:)(?:(?P<p0>[AaPp][Mm])\s?)?(?P<h1>\d{{1,2}}):(?P<n1>\d{{2}})"
+        rf"(?::(?P<x1>\d{{2}})(?:[.,]\d+)?)?Z?(?![{_W}:])"
+        rf"(?:\s*(?P<p1>{half}))?(?:\s+(?:{clock}))?|"
+        rf"(?<![{_W}.])(?<!\d:)(?P<h4>\d{{1,2}})[.:](?P<n4>\d{{2}})\s*(?:(?P<p4>{half})|(?:{clock}))|"
+        rf"(?<![{_W}])(?<!\d[:.,])(?P<h2>\d{{1,2}})(?:\s*(?P<p2>{half})|[\s-]*(?P<oc>{clock})"
+        rf"(?:\s(?P<n2>[0-5]\d)(?![{_W}:.,/-]))?)|"
+        r"(?:(?P<p3>午前|午後|早朝|朝|昼|夕方|夜|晩|深夜)の?|(?!一時(?!半)))"
+        rf"(?P<h3>{_KD})時(?![間代点期刻計速])(?:(?P<n3>{_KD})分|(?P<half>半))?|"
+        rf"(?P<p5>午前|午後|早朝|朝|昼|夕方|夜|晩|深夜)(?P<h5>\d{{1,2}}):(?P<n5>\d{{2}})(?!\d)"
+    )
+
+
+class _Units(NamedTuple):
+    """Units as alternatives: all, those of more than one letter, and those of East Asia."""
+
+    all: str
+    long: str
+    east: str
+
+
+def _unit_names(language: str) -> set[str]:
+    """Units that are known by their spelling alone."""
+    # Mon. is short for Monate in German and for Monday in English.
+    more = {"mon"} if language == "de" else set()
+    return {*units()} - _SHORT_UNITS | more
+
+
+@cache
+def _units(language: str) -> _Units:
+    names = _unit_names(language)
+    long = _any(names)
+    short = r"(?<=\d)(?:[dglLVWvw]|in)|(?<=[\s-])[dgmlLVWt]"
+    east = _any(u for u in names if not u.isascii() and u not in "°€£¥￥％µgμgµm")
+    return _Units(rf"(?:(?i:{long})|{short})", long, east)
+
+
+def _shares(lexicon: Lexicon) -> dict[str, str]:
+    unit, long, _ = _units(lexicon.language)
+    half = _MERIDIEM_DE if lexicon.language == "de" else _MERIDIEM
+    return {
+        "compact": (
+            rf"(?<![{_W}.])(?:(?P<ch>\d{{1,3}})h\s?(?P<cm>\d{{1,2}})m(?:in)?(?:\s?(?P<cs>\d{{1,2}})s)?"
+            rf"|PT(?=\d)(?:(?P<ih>\d{{1,3}})H)?(?:(?P<im>\d{{1,4}})M)?(?:(?P<is>\d{{1,5}})S)?)(?![{_W}])"
+        ),
+        "flag": rf"(?<![{_W}-])--?[A-Za-z][{_W}-]*",
+        "range": (
+            rf"(?<![{_W}.:/#@+-])(?P<r1>\d{{1,4}}(?:[.,]\d+)?)[-–](?P<r2>\d{{1,4}}(?:[.,]\d+)?)"
+            rf"(?![\d:/]|[.,]\d|[-–][{_W}])"
+            rf"(?:\s?(?:(?P<ru>{unit}){_END}|(?P<rc>{half}|Uhr|o'clock))(?![{_W}]))?(?![{_W}])"
+        ),
+        "fraction": (
+            rf"(?<![{_W}/.\\])(?:(?P<fw>\d{{1,3}})\s(?=[1-9]/))?(?P<fa>\d{{1,4}})/(?P<fb>\d{{1,4}})"
+            rf"(?![{_W}/\\]|[.,]\d)(?:[\s-]?(?P<fu>(?i:{long}))(?![{_W}]))?"
+        ),
+        "jfrac": rf"(?P<jb>{_KD})分の(?P<ja>{_KD})|(?P<jhalf>半)分",
+    }
+
+
+def _written(lexicon: Lexicon) -> dict[str, str]:
+    """What keeps its spelling."""
+    grouped = r"(?!\d{1,3}(?:\.\d{3}){2}(?![\d.]))" if lexicon.language == "de" else ""
+    return {
+        "short": rf"(?<![{_W}/.])(?i:w/in|w/out|w/o|w/(?=\s)|b/c|and/or|und/oder)(?![{_W}/])",
+        "pair": (rf"(?<![{_W}/.@\\])[A-ZÄÖÜ]{LETTER}+(?:/[A-ZÄÖÜ]{LETTER}+)(?![{_W}/\\.*-])"),
+        "path": (
+            rf"(?<![{_W}/.@])[@~.]?[{_W}.*+{{}}-]{{0,120}}(?:[/\\]{{1,2}}[{_W}.@*~+{{}}-]+)+[/\\]?"
+            rf"|(?<![{_W}/.@])[{_W}.*+-]{{1,120}}[/\\](?![{_W}/\\])"
+            rf"|(?<![{_W}/.])~?/(?=[\s'\"]|$)"
+        ),
+        "version": (
+            rf"(?<![{_W}.]){grouped}v?\d+(?:\.\d+){{2,}}(?:[-+][{_W}.]+)?(?![{_W}])"
+            rf"|(?<![{_W}.])v\d+(?:\.\d+)*(?![{_W}])"
+        ),
+    }
+
+
+def _numbers(lexicon: Lexicon) -> dict[str, str]:
+    unit, long, east = _units(lexicon.language)
+    kanji = "[〇一二三四五六七八九十百千]+"
+    big = _any(w for w in lexicon.multipliers if len(w) > 2 and w.isascii())
+    per = rf"(?:\s?/\s?(?P<{{0}}>(?i:{long}))(?![{_W}]))?"
+    ordinal = rf"st|nd|rd|th{'|[.](?=[ ][a-zäöü])' if lexicon.language == 'de' else ''}"
+    return {
+        "jnum": (
+            rf"(?!十分(?![間前後ご以待ほ程かおず]))(?P<jn>\d[\d,.]*(?:[百千万億]+\d*)+"
+            rf"|{kanji}(?:[万億](?:{kanji})?)*|\d[\d,.]*)(?P<ju>{east})(?P<jh>半(?![分額数]))?"
+            rf"|半(?P<hu>時間|日|年|月)(?!間)|\d[\d,.]*[万億]|[一二三四五六七八九十百千]+[万億]"
+        ),
+        "money": (
+            rf"(?P<cur>[$€£¥])\s?(?P<cn>{_DIGITS})(?P<ck>[kKmM](?![{_W}])|\s(?:{big})\b)?(?![{_W}])"
+            + per.format("cp")
+        ),
+        "number": (
+            rf"(?<![{_W}.])(?P<sign>(?<![{_W})])[-+−](?=\d))?(?P<n>{_DIGITS})"
+            rf"(?:(?P<ord>{ordinal})(?![{_W}])|(?P<k>[kKBM](?![{_W}])|\s(?i:{big})\b)?"
+            rf"(?:(?P<sep>[\s-]?)(?P<u>{unit})(?:{per.format('np')}{_END}))?)?"
+            rf"(?![{_W}]|-[{_W}]*\d)"
+        ),
+    }
+
+
+def _plain(lexicon: Lexicon) -> dict[str, str]:
+    tail = r"(?=-[A-ZÄÖÜ][a-zäöüß]{2,}(?![\w-]*\d))" if lexicon.language == "de" else "(?!)"
+    return {
+        "compound": rf"(?<![{_W}-])(?:[A-Z]{{1,4}}\d{{1,3}}(?=-[a-z]{{3,}}(?![\w-]*\d))"
+        rf"|[A-Za-z]+\d[A-Za-z0-9]*{tail})",
+        "identifier": (
+            r"#?(?=[A-Za-z0-9_-]{0,80}\d)(?=[0-9_-]{0,80}[A-Za-z])"
+            r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9_]+)*(?:[.:][A-Za-z0-9]+)*"
+            rf"|[A-Za-z][{_W}-]{{0,120}}(?::[A-Za-z0-9][{_W}-]*)+|#{LETTER}[{_W}-]*"
+            rf"|{LETTER}*_[{_W}]+|{LETTER}+_"
+            rf"|[{HAN}{KATA}]+(?:_[A-Za-z0-9{HAN}{KATA}]+)+"
+            rf"|[a-z]+[A-Z][{_W}]*|[A-Z][a-z]+[A-Z][{_W}]*|[{_W}]+(?=\(\))"
+        ),
+        "dotted": (
+            rf"(?<![{_W}.])(?:[{_W}*-]{{1,120}})?\.{LETTER}[{_W}-]*(?:\.[{_W}]+)*"
+            rf"|{LETTER}[{_W}-]{{0,120}}(?:\.{LETTER}[{_W}]*)+"
+        ),
+        "digits": r"\d+(?:[.,:/-]\d+)*",
+        "word": rf"{LETTER}+-(?:up|in|on|off|out|down|over)(?![{_W}])|{LETTER}+(?:'{LETTER}+)*",
+        "han": f"[{HAN}]+",
+        "kata": f"[{KATA}]+",
+        "hira": r"[\u3041-\u309f]+",
+        "sign_": r"<=|>=|!=|==|=>|->|[<>→←↔≠≤≥✅❌✓✗☑☐√×]|\[[ xX]\]|~~",
+        "mark": rf"[.;:,!?|()\[\]{{}}。、・「」『』【】{LINE}=]|(?<=\s)[-–—](?=\s)|–|—",
+        "other": r"[^\s\w]",
+    }

@@ -1,0 +1,272 @@
+"""Days told from where the writer stands (`tomorrow`, `vor zwei Tagen`), made absolute.
+
+Where two readings are common the day stays open: on a Tuesday `next Friday` is the one of this week
+to some and of the next to others. Such a day equals only another that is open in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+from echoless.core.shipped import shipped_json
+from echoless.matching.languages import fold
+from echoless.matching.values.tokens import Kind, Token
+
+_DAY: Final = 86_400
+_LONGEST: Final = 366
+_SPANS: Final = {"u:604800 second": "week", "u:1 month": "month", "u:12 month": "year"}
+_THIS: Final = frozenset({"this", "diese", "diesen", "dieser", "dieses", "diesem"})
+_PARTS: Final = frozenset({"morning", "afternoon", "evening", "abend"})
+_WEEKENDS: Final = frozenset({"weekend", "wochenende"})
+_NIGHTS: Final = frozenset({"night", "nacht"})
+_ONE: Final = frozenset({"a", "an", "one", "einer", "einem"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Words:
+    days: Mapping[str, int]
+    refs: Mapping[str, int]
+    spans: Mapping[str, tuple[str, int]]
+    ago: frozenset[str]
+    later: frozenset[str]
+    before: frozenset[str]
+    within: frozenset[str]
+
+
+@cache
+def _words(language: str) -> _Words:
+    raw = shipped_json("matching/lexicon/forms.json")[language]
+    return _Words(
+        days=raw["relative_days"],
+        refs=raw["relative_refs"],
+        spans={word: (name, shift) for word, (name, shift) in raw["relative_spans"].items()},
+        ago=frozenset(raw["after_span"]),
+        later=frozenset(raw["later_span"]),
+        before=frozenset(raw["before_span"]),
+        within=frozenset(raw["until_span"]),
+    )
+
+
+class _Told(NamedTuple):
+    """A relative day: which tokens tell it, and the keys of what they mean."""
+
+    start: int
+    end: int
+    keys: tuple[str, ...]
+
+
+@lru_cache(maxsize=65_536)
+def anchored_tokens(
+    tokens: tuple[Token, ...], language: str, day: date, *, year: bool, weekday: bool
+) -> tuple[Token, ...]:
+    """Tokens with relative days replaced by absolute ones.
+
+    Args:
+        tokens: Of one text.
+        language: Its language.
+        day: When it was written.
+        year: Also say the year.
+        weekday: Also say the day of the week.
+    """
+    out: list[Token] = []
+    at = 0
+    for told in _relative(tokens, language, day):
+        out.extend(tokens[at : told.start])
+        first = tokens[told.start]
+        text = " ".join(t.text for t in tokens[told.start : told.end])
+        keys = [
+            key
+            for key in told.keys
+            if (year or key[:2] != "y:" or len(told.keys) == 1) and (weekday or key[:2] != "w:")
+        ]
+        for index, key in enumerate(keys):
+            mark, glue = ("", "") if index else (first.mark, first.glue)
+            out.append(Token(Kind.DATE, key, text, mark, glue))
+        at = told.end
+    return (*out, *tokens[at:])
+
+
+def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
+    """Whether a text tells a day from where its writer stands."""
+    return bool(_relative(tokens, language, date(2024, 1, 3)))
+
+
+def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Told]:
+    words, found, end = _words(language), list[_Told](), 0
+    folded = [fold(token.text, language) for token in tokens]
+    for at in range(len(tokens)):
+        if at < end:
+            continue
+        told = (
+            _plain_day(tokens, folded, at, words, day)
+            or _this(tokens, folded, at, words, day)
+            or _named(tokens, folded, at, words, day)
+            or _counted(tokens, folded, at, words, day)
+        )
+        if told is not None and told.start >= end:
+            found.append(told)
+            end = told.end
+    return found
+
+
+def _keys(day: date) -> tuple[str, ...]:
+    return (f"w:{day.isoweekday()}", f"d:{day.month:02d}-{day.day:02d}", f"y:{day.year}")
+
+
+def _shifted(day: date, days: int) -> date | None:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def _plain_day(
+    tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
+) -> _Told | None:
+    """`tomorrow`, `the day after tomorrow`, `gestern`; not `heute Morgen`, nor `am Morgen`."""
+    shift = words.days.get(folded[at])
+    if shift is None or (folded[at] == "morgen" and not _is_tomorrow(tokens, folded, at)):
+        return None
+    start = at
+    if at > 1 and abs(shift) == 1 and folded[at - 2 : at] in (["day", "after"], ["day", "before"]):
+        start, shift = at - 2, shift * 2
+    meant = _shifted(day, shift)
+    return _Told(start, at + 1, _keys(meant)) if meant else None
+
+
+def _is_tomorrow(tokens: Sequence[Token], folded: Sequence[str], at: int) -> bool:
+    return tokens[at].text == "morgen" and (at == 0 or folded[at - 1] not in {"heute", "gestern"})
+
+
+def _this(
+    tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
+) -> _Told | None:
+    """`this week`, `this morning`, `last night`; what part of the day it was stays said."""
+    token = tokens[at]
+    if words.refs.get(folded[at]) == -1 and folded[at + 1 : at + 2] and folded[at + 1] in _NIGHTS:
+        meant = None if _leads_a_word(tokens, at + 1) else _shifted(day, -1)
+        return _Told(at, at + 1, _keys(meant)) if meant else None
+    if token.glue.rpartition(" ")[2] not in _THIS:
+        return None
+    if folded[at] in _PARTS and not _leads_a_word(tokens, at):
+        return _Told(at, at + 1, (*_keys(day), token.key))
+    name = _SPANS.get(token.key)
+    if name == "week":
+        return _Told(at, at + 1, (_week(day),))
+    if folded[at] in _WEEKENDS:
+        return _Told(at, at + 1, (_week(day), token.key))
+    return _Told(at, at + 1, _month_or_year(day, name, 0)) if name else None
+
+
+def _leads_a_word(tokens: Sequence[Token], at: int) -> bool:
+    """`this morning routine` is no morning."""
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    return after is not None and after.kind is Kind.WORD and not (after.mark or after.glue)
+
+
+def _week(day: date) -> str:
+    return f"k:{day.isocalendar().year}-{day.isocalendar().week:02d}"
+
+
+def _named(
+    tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
+) -> _Told | None:
+    """`last Monday`, `next week`, `Montag nächster Woche`, 来週の月曜日."""
+    span, taken = words.spans.get(folded[at]), 1
+    if span is None and folded[at] in words.refs and at + 1 < len(tokens):
+        shift = words.refs[folded[at]]
+        after = tokens[at + 1].key
+        if after[:2] == "w:":
+            return _Told(at, at + 2, _near(day, int(after[2:]), shift, folded[at]))
+        name = _SPANS.get(after)
+        span, taken = ((name, shift), 2) if name else (None, 1)
+    if span is None:
+        return None
+    start, end = at, at + taken
+    if span[0] != "week":
+        return _Told(start, end, _month_or_year(day, *span))
+    for place, new in ((end, (start, end + 1)), (start - 1, (start - 1, end))):
+        if 0 <= place < len(tokens) and tokens[place].key[:2] == "w:":
+            monday = day - timedelta(days=day.isoweekday() - 1)
+            meant = _shifted(monday, 7 * span[1] + int(tokens[place].key[2:]) - 1)
+            return _Told(*new, _keys(meant)) if meant else None
+    meant = _shifted(day, 7 * span[1])
+    if meant is None:
+        return None
+    return _Told(start, end, (_week(meant),))
+
+
+def _month_or_year(day: date, name: str, shift: int) -> tuple[str, ...]:
+    if name == "year":
+        return (f"y:{day.year + shift}",)
+    months = day.year * 12 + day.month - 1 + shift
+    return (f"m:{months % 12 + 1:02d}", f"y:{months // 12}")
+
+
+def _near(day: date, weekday: int, shift: int, word: str) -> tuple[str, ...]:
+    """The nearest such weekday, if it is also the one of the next or the last week."""
+    away = (
+        (weekday - day.isoweekday()) % 7 or 7
+        if shift > 0
+        else (-((day.isoweekday() - weekday) % 7 or 7))
+    )
+    meant = _shifted(day, away)
+    if meant is None:
+        return (f"w:{weekday}",)
+    weeks = meant.isocalendar()[:2] != day.isocalendar()[:2]
+    certain = weeks or word in {"coming", "kommenden", "kommende", "kommender", "kommendes"}
+    return _keys(meant) if certain else (f"k:{meant.isoformat()}",)
+
+
+def _counted(
+    tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
+) -> _Told | None:
+    """`in two days`, `a week ago`, `vor drei Tagen`, 2日前."""
+    after = folded[at + 1] if at + 1 < len(tokens) else ""
+    days = _days(tokens[at])
+    if days is None:
+        return _just_now(tokens, folded, at, after, words, day)
+    start, end, shift = at, at + 1, 0
+    if after in words.ago or after in words.later:
+        end, shift = at + 2, -days if after in words.ago else days
+    elif at and folded[at - 1] in words.before and not tokens[at].glue:
+        start, shift = at - 1, -days
+    elif words.within & {*tokens[at].glue.split()[-2:]} and not _per(tokens, at):
+        shift = days
+    meant = _shifted(day, shift) if shift else None
+    return _Told(start, end, _keys(meant)) if meant else None
+
+
+def _just_now(
+    tokens: Sequence[Token], folded: Sequence[str], at: int, after: str, words: _Words, day: date
+) -> _Told | None:
+    """`an hour ago`, `vor 20 Minuten`: another hour on another day, an open one on the same."""
+    if not tokens[at].key.endswith(" second"):
+        return None
+    led = at and folded[at - 1] in words.before and {*tokens[at].glue.split()} <= _ONE
+    start, end = (at - 1, at + 1) if led else (at, at + 2)
+    said = (f"k:{day.isoformat()}", tokens[at].key)
+    return _Told(start, end, said) if led or after in words.ago else None
+
+
+def _per(tokens: Sequence[Token], at: int) -> bool:
+    """`in two days it turns sour` tells a time, `built in two days by Ben` a duration.
+
+    We cannot tell them apart, so `in` counts only at the end or before a mark.
+    """
+    return at + 1 < len(tokens) and not tokens[at + 1].mark
+
+
+def _days(token: Token) -> int | None:
+    """Whole days of a quantity or of `a week`."""
+    one = token.key[:2] == "u:" and token.glue.rpartition(" ")[2] in {"a", "an", "one"}
+    if not (one or token.key[:2] == "q:") or not token.key.endswith(" second"):
+        return None
+    value = Fraction(token.key[2:-7]) / _DAY
+    whole = value.denominator == 1 and 0 < value <= _LONGEST
+    return int(value) if whole else None

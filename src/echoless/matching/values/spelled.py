@@ -1,0 +1,163 @@
+"""Values said in words, and how plain numbers stand.
+
+Works on the matches of `tokens.py` before words are told apart, and replaces a run of them by one
+match that has a key. What is only about words of a language stands in `lexicon/forms.json`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from echoless.matching.languages import Lexicon
+from echoless.matching.values import quantities
+from echoless.matching.values.amounts import amount, mixed, one_in, share, signed
+from echoless.matching.values.clock_times import clock, timed
+from echoless.matching.values.cursor import CLOSED, Cursor, Value
+from echoless.matching.values.joined import joined
+from echoless.matching.values.tokens import Kind, Raw
+
+_KEPT: Final = frozenset("~〜")
+
+
+def _ordinal(c: Cursor, at: int) -> tuple[int, int] | None:
+    """`third`, `twenty-first`, `3rd`: how many matches, and the number."""
+    word = c.word(at)
+    if word in c.forms.ordinals:
+        return 1, c.forms.ordinals[word]
+    tens, ones = c.lex.numbers.get(word, 0), c.forms.ordinals.get(c.word(at + 1), 0)
+    if tens in {20, 30} and 0 < ones < 10:
+        return 2, tens + ones
+    raw = c.raws[at] if at < len(c.raws) else None
+    if raw is not None and raw.keys and raw.keys[0][1][:1] == "#":
+        digits = raw.keys[0][1][1:]
+        return (1, int(digits)) if digits.isdecimal() and len(digits) < 3 else None
+    return None
+
+
+def _day(c: Cursor, at: int) -> Value | None:
+    """`third of June`, `June the third`, `dritten Juni`; else `twenty-first` alone."""
+    months = c.lex.months
+    if c.word(at) in months and c.raws[at].text[0].isupper():
+        skip = 1 + c.has(at + 1, "the")
+        found = _ordinal(c, at + skip)
+        if found is None or c.word(at + skip + found[0]) in months:
+            return None
+        key = quantities.day_key(months[c.word(at)], found[1])
+        return Value(skip + found[0], (Kind.DATE, key)) if key else None
+    found = _ordinal(c, at)
+    if found is None:
+        return None
+    taken, number = found
+    skip = taken + c.has(at + taken, "of")
+    if c.word(at + skip) in months and c.raws[at + skip].text[0].isupper():
+        key = quantities.day_key(months[c.word(at + skip)], number)
+        return Value(skip + 1, (Kind.DATE, key)) if key else None
+    known = c.word(at) in c.lex.ordinals or not c.raws[at].word
+    return None if known and taken == 1 else Value(taken, (Kind.RELATION, f"#{number}"))
+
+
+_Reader: TypeAlias = Callable[[Cursor, int], Value | None]
+
+_AT_VALUE: Final[tuple[_Reader, ...]] = (timed, clock, one_in, mixed, share, _day, amount)
+_AT_WORD: Final[tuple[_Reader, ...]] = (signed, clock, _day, one_in, mixed, share, amount)
+
+
+def _next_value(c: Cursor, at: int) -> Value | None:
+    """The value in words that begins at a place; the longest form first."""
+    keyed = bool(c.raws[at].keys)
+    if keyed and c.stands_alone(at):
+        return None
+    for read in _AT_VALUE if keyed else _AT_WORD:
+        value = read(c, at)
+        if value is not None:
+            return value
+    return None
+
+
+def _may_start(c: Cursor, word: str) -> bool:
+    """Whether a value in words may begin with a word."""
+    if not word or word in c.forms.starts:
+        return bool(word)
+    return c.lex.language == "de" and quantities.compound_number(word) is not None
+
+
+def spell(raws: Sequence[Raw], lexicon: Lexicon) -> list[Raw]:
+    """Replace values said in words by matches with keys, then join what belongs together."""
+    kept = list(_without_signs(raws))
+    cursor = Cursor(kept, lexicon)
+    places = [at for at, raw in enumerate(kept) if raw.keys or _may_start(cursor, raw.word)]
+    return joined(_spelled(cursor, places), cursor.forms.sets) if places else kept
+
+
+def _without_signs(raws: Sequence[Raw]) -> Iterator[Raw]:
+    """Leave out signs that say nothing, but for which words a hyphen joins."""
+    before = ""
+    for raw in raws:
+        if raw.kind != "other" or raw.text in _KEPT:
+            yield raw._replace(kind="joined") if raw.word and before == "-" else raw
+        before = raw.text
+
+
+def _spelled(c: Cursor, places: Sequence[int]) -> list[Raw]:
+    out: list[Raw] = []
+    end, last_hour = 0, -9
+    for at in places:
+        if at < end:
+            continue
+        out.extend(_kept(c, end, at))
+        raw, value = c.raws[at], _next_value(c, at)
+        end = at + (value.taken if value else 1)
+        if value is not None:
+            text = " ".join(r.text for r in c.raws[at:end])
+            raw = Raw("spoken", text, (value.key,))
+        if len(raw.keys) == 1 and raw.keys[0][1][:2] == "n:":
+            linked = last_hour == at - 1 and c.word(at - 1) in _LINKS
+            raw = Raw(_place(c, at, end, linked=linked) or raw.kind, raw.text, raw.keys)
+            last_hour = end if raw.kind == "hour" else -9
+        elif raw.kind == "range" and _are_hours(c, at):
+            raw = Raw("hour", raw.text, raw.keys)
+        if at not in c.dropped:
+            out.append(raw)
+    out.extend(_kept(c, end, len(c.raws)))
+    return out
+
+
+def _kept(c: Cursor, start: int, end: int) -> Sequence[Raw]:
+    between = c.raws[start:end]
+    if not c.dropped:
+        return between
+    return [raw for at, raw in enumerate(between, start) if at not in c.dropped]
+
+
+_LINKS: Final = frozenset({"to", "and", "or", "bis", "und", "oder"})
+_HOUR: Final = re.compile(r"n:(?:[1-9]|1\d|2[0-4]|[1-9]\.[0-5]\d|1\d\.[0-5]\d|2[0-4]\.[0-5]\d)")
+
+
+def _are_hours(c: Cursor, at: int) -> bool:
+    """`Mon to Fri 9-18`, `open 9-18`."""
+    before = c.raws[at - 1] if at else None
+    if before is None or not all(_HOUR.fullmatch(key) for _, key in c.raws[at].keys):
+        return False
+    weekday = bool(before.keys) and before.keys[-1][1][:2] == "w:"
+    named = before.word in c.lex.weekdays or c.has(at - 1, "hour_leads")
+    return weekday or named or c.has(at - 1 - (before.kind == "mark"), "hour_words")
+
+
+def _place(c: Cursor, at: int, end: int, *, linked: bool) -> str:
+    """How a plain number stands, see `Token.bare`."""
+    if not c.ends(end):
+        return ""
+    led = c.has(at - 1, "hour_leads")
+    if (led or linked) and _HOUR.fullmatch(c.value_at(at)):
+        return "hour"
+    lead = c.raws[at - 1] if at else None
+    named = lead is not None and (lead.kind in {"han", "kata"} or _is_content(lead.word, c.lex))
+    return "" if named else "alone"
+
+
+def _is_content(word: str, lex: Lexicon) -> bool:
+    """Whether a number after the word is its number: `port 25`, `Corsa 3`."""
+    known = any(lex.has(name, word) for name in (*CLOSED, "bland", "weak"))
+    return bool(word) and not known and word not in lex.quantifiers

@@ -1,0 +1,97 @@
+"""The table of rules: each row has an example here, so a rule without a test cannot be added."""
+
+from __future__ import annotations
+
+import pytest
+
+from echoless import Memory
+from echoless.matching.rule_judge import compared
+from echoless.matching.rules import (
+    FIRM,
+    FIRM_IN_ONE_WORDING,
+    HOLDING,
+    ONE_WORDING,
+    RULES,
+    VALUES,
+    Finding,
+    findings,
+    forbidden,
+)
+from echoless.model import Difference, DifferenceKind, Evidence
+
+EXAMPLES = {
+    "polarity-differs": ("The door is open", "The door is closed"),
+    "identifier-differs": ("Ticket LS-204 is done", "Ticket LS-240 is done"),
+    "path-differs": ("It is in src/a.py", "It is in src/b.py"),
+    "version-differs": ("We run v1.2.3 now", "We run v1.3.2 now"),
+    "date-differs": ("The tram leaves on Monday", "The tram leaves on Tuesday"),
+    "number-differs": ("Ports are 3 in all", "Ports are 4 in all"),
+    "unit-differs": ("Timeouts are in seconds", "Timeouts are in milliseconds"),
+    "negation-differs": ("It retries rows", "It does not retry rows"),
+    "quantifier-differs": ("All rooms are free", "Some rooms are free"),
+    "modality-differs": ("You may leave early", "You must leave early"),
+    "scope-differs": ("Mail is captured in staging", "Mail is captured in production"),
+    "name-differs": ("We asked Marlon about nuts", "We asked Martin about nuts"),
+    "words-differ": ("The cat sleeps", "The cat eats"),
+    "captured-at-other-times": (
+        "[2026-01-31 10:15] Deployed the gateway",
+        "[2026-02-01 11:00] Deployed the gateway",
+    ),
+    "order-differs": ("The cat chases the dog", "The dog chases the cat"),
+    "tense-differs": ("Deployed the gateway", "Deploy the gateway"),
+    "small-words-differ": ("Send it to Bob", "Send it from Bob"),
+    "signs-differ": ("The gateway is ready?", "The gateway is ready."),
+    "hidden-characters": ("We no\u200bw deploy daily.", "We now deploy daily."),
+    "capitals-differ": ("The key TLS holds a Path", "The key tls holds a Path"),
+}
+
+
+def found(a: str, b: str) -> list[Finding]:
+    return findings(compared(Memory(id="a", content=a), Memory(id="b", content=b)))
+
+
+def test_every_rule_has_a_name_of_its_own_and_an_example() -> None:
+    names = [rule.name for rule in RULES]
+    assert sorted(names) == sorted(EXAMPLES)
+    assert {*HOLDING, *FIRM, *FIRM_IN_ONE_WORDING} <= {*names}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_rule_finds_its_example_either_way_round_and_nothing_in_equal_texts(name: str) -> None:
+    a, b = EXAMPLES[name]
+    there, back = found(a, b), found(b, a)
+    assert name in [each.rule.name for each in there]
+    assert [(e.difference.a, e.difference.b) for e in there] == [
+        (e.difference.b, e.difference.a) for e in back
+    ]
+    assert not found(a, a)
+    assert not found(b, b)
+
+
+def evidence(kind: DifferenceKind, a: str, b: str, rule: str = "") -> Evidence:
+    sides = tuple(filter(None, (a,))), tuple(filter(None, (b,)))
+    return Evidence(rule, "lexical", 0.5, (Difference(kind, *sides),))
+
+
+@pytest.mark.parametrize("kind", sorted(VALUES))
+def test_a_value_on_both_sides_forbids_a_merge_in_any_wording(kind: DifferenceKind) -> None:
+    assert forbidden(evidence(kind, "x", "y"), letters=0.1)
+    assert not forbidden(evidence(kind, "x", ""), letters=1.0)
+
+
+@pytest.mark.parametrize("letters", [0.0, ONE_WORDING - 0.01, ONE_WORDING, 1.0])
+def test_a_denial_and_another_order_forbid_it_from_nearly_one_wording_on(letters: float) -> None:
+    denied = evidence(DifferenceKind.NEGATION, "not", "")
+    order = evidence(DifferenceKind.ORDER, "a b", "b a", rule="order-differs")
+    assert forbidden(denied, letters) == forbidden(order, letters) == (letters >= ONE_WORDING)
+
+
+@pytest.mark.parametrize(("b", "forbids"), [("Selma", True), ("", False)])
+def test_another_name_forbids_it_in_nearly_one_wording(b: str, *, forbids: bool) -> None:
+    told = evidence(DifferenceKind.NAME, "Salma", b)
+    assert forbidden(told, ONE_WORDING) == forbids
+    assert not forbidden(told, ONE_WORDING - 0.01)
+
+
+def test_another_word_forbids_nothing() -> None:
+    assert not forbidden(evidence(DifferenceKind.DETAIL, "x", "y"), letters=1.0)
