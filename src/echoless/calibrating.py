@@ -21,7 +21,7 @@ from echoless.model import Json, Memory, Pair
 from echoless.settling import (
     LEAST_EACH,
     QUESTIONS,
-    decision_shift,
+    fitted_shift,
     looking_point,
     unsettled,
 )
@@ -249,7 +249,7 @@ class _Session:
         upcoming = tuple(self._upcoming())
         new = len(self._answers) - self._earlier
         asked = [(e.logit, e.same) for e in self._all() if e.logit is not None]
-        shift = decision_shift(asked)
+        shift = fitted_shift(asked)
         if usable or new or self._own.point is None:
             self._own = replace(self._own, point=point, shift=shift)
         saved = self._write()

@@ -47,6 +47,7 @@ def open_judge(
 
     Raises:
         DamagedPackage: The weights of the pair model are not as they were shipped.
+        InputError: The user's calibration of the encoder cannot be read.
     """
     from echoless.matching.opening import (  # noqa: PLC0415 - brings in lexicons
         judge_named,

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from echoless.deciding import open_judge
 from echoless.matching.explanation import Explanation, Reading, explain
-from echoless.matching.opening import judge_named, open_learned
 from echoless.model import Json, Memory, Pair, merges, verdict_name
+from echoless.profiles import profile_named
 from echoless.settings import Choices, Settings, resolve
 from echoless.tally import Tally
-from echoless.vectors.calibration import decision_shift
-
-if TYPE_CHECKING:
-    from echoless.matching.base import Judge
 
 __all__ = ["Explanation", "explain_memories", "explanation_json"]
 
@@ -33,17 +28,13 @@ def explain_memories(
         UsageError: The encoder is unknown.
         MissingExtra: Its library is not installed.
         DamagedPackage: The weights of the pair model are not as they were shipped.
+        InputError: The user's calibration of the encoder cannot be read.
     """
     from echoless.vectors.opening import open_vectoriser  # noqa: PLC0415 - brings in encoders
 
     chosen, told = settings or resolve(Choices()), Tally() if tally is None else tally
     vectors = open_vectoriser(chosen.encoder, cache=chosen.cache, tally=told, prefer_stored=False)
-    judge: Judge
-    if vectors.encoder is None:
-        judge = judge_named("full")
-    else:
-        shift = decision_shift(vectors.encoder.model)
-        judge = open_learned(told, cache=chosen.cache, shift=shift)
+    judge = open_judge(profile_named("safe"), vectors, told)
     return explain(judge, Pair(a, b, {"lexical": 0.0}))
 
 

@@ -82,7 +82,7 @@ def _more(answers: int, width: float) -> int:
     return min(_MOST_MORE, max(_STEP, _STEP * ceil(wanted / _STEP)))
 
 
-def decision_shift(answers: Sequence[tuple[float, bool]]) -> float | None:
+def fitted_shift(answers: Sequence[tuple[float, bool]]) -> float | None:
     """Returns the shift of the decision that answers speak for, in log odds.
 
     The maximum a posteriori of one number added to all log odds, under a normal prior around 0

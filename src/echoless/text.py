@@ -47,6 +47,11 @@ _CODE_SPAN: Final = re.compile(r"(`{1,2})([^`\n]{1,2000})\1")
 _FENCE: Final = re.compile(r"^[ \t]*```[\w+-]*[ \t]*$", re.MULTILINE)
 
 
+def valid_unicode(text: str) -> str:
+    """Returns the text with `?` for lone surrogates, which no tokenizer and no server takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def is_blank(text: str) -> bool:
     """Whether nothing but white space and invisible characters is there."""
     if "!" <= text[:1] <= "~":  # most texts begin with what can be seen

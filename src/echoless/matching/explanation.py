@@ -146,12 +146,13 @@ def explain(judge: Judge, pair: Pair) -> Explanation:
 
 def _forbids(evidence: Evidence, found: Finding, letters: float, judge: Judge) -> bool:
     """Whether a difference forbids the merge: without a model all but a change of words does."""
-    force, difference = found.rule.force, found.difference
+    rule, difference = found
     if isinstance(judge, LearnedJudge):
-        rule = evidence.rule if evidence.rule == found.rule.name else ""
-        return forbidden(Evidence(rule, "", 0.0, (difference,)), letters)
+        decides = rule.name if evidence.rule == rule.name else ""
+        return forbidden(Evidence(decides, "", 0.0, (difference,)), letters)
+    needs_both = rule.force is Force.VETOES and not rule.between
     both = bool(difference.a and difference.b)
-    return force >= Force.HOLDS and (force < Force.VETOES or both)
+    return rule.force >= Force.HOLDS and (both or not needs_both)
 
 
 def _values(found: Comparison) -> Iterator[Compared]:

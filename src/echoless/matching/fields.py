@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from echoless.matching.text_cache import ByText
+
 
 class Status(StrEnum):
     """How far a task is, as a mark says."""
@@ -149,6 +151,7 @@ class Fields:
         return f"{self.date}: {self.sentence}" if self.date else self.sentence
 
 
+@ByText
 def fields_of(text: str) -> Fields:
     """Returns the fields of a text. A text of nothing but marks is its own sentence."""
     status: Status | None = None

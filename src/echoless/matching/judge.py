@@ -23,7 +23,6 @@ from typing import Final
 from echoless.compiled import workers
 from echoless.matching import LEFT_OUT
 from echoless.matching.decision import Decision, features, rule_features, shipped_decision
-from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.scoring import PairScorer, Scores
 from echoless.matching.rule_judge import SETTLED, TOPIC, RuleJudge, in_one_slot, with_status
 from echoless.matching.rules import forbidden
@@ -202,7 +201,7 @@ class LearnedJudge:
         if enough and found and not barred:
             return with_status(pair, _merged(verdict, evidence, scores))
         if conflict >= self.decision.alarm and conflict > same:
-            if _in_one_slot(pair, verdict):
+            if in_one_slot(pair, verdict.evidence.differences):
                 return _conflict(verdict, evidence)
             return Sibling(replace(evidence, veto=True))
         if same >= self.decision.review:
@@ -246,9 +245,3 @@ def _conflict(verdict: Verdict, evidence: Evidence) -> Verdict:
         return replace(verdict, evidence=evidence)
     told = evidence if evidence.veto else replace(evidence, rule="cannot-both-hold")
     return Contradiction(replace(told, veto=True))
-
-
-def _in_one_slot(pair: Pair, verdict: Verdict) -> bool:
-    """Returns whether both tell of one subject, see `in_one_slot`."""
-    one, other = (fields_of(memory.content).sentence for memory in (pair.a, pair.b))
-    return in_one_slot(one, other, verdict.evidence.differences)

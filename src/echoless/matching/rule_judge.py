@@ -167,11 +167,11 @@ def _without_comparison(pair: Pair, a: Facts, b: Facts) -> Verdict | None:
 def _apart(pair: Pair, found: Comparison, told: Sequence[Finding]) -> Verdict:
     """Returns what two texts are to each other that do not say the same."""
     evidence = _evidence(pair, told[0].rule.name, *(each.difference for each in told))
-    one, other = (fields_of(memory.content).sentence for memory in (pair.a, pair.b))
+    one, other = _sentences(pair)
     kind, opposed = told[0].rule.kind, _opposed(found, told[0])
     if (opposed or kind is DifferenceKind.NAME) and fuzz.ratio(one, other) >= 100 * ALIKE:
         vetoing = replace(evidence, veto=kind in VALUES or opposed)
-        if in_one_slot(one, other, evidence.differences):
+        if in_one_slot(pair, evidence.differences):
             newer = _newer(pair, found.a, found.b)
             return Contradiction(vetoing) if newer is None else Update(vetoing, newer)
         return Sibling(vetoing)
@@ -190,15 +190,18 @@ def _opposed(found: Comparison, first: Finding) -> bool:
     return bool(difference.a and difference.b) or kind is DifferenceKind.NEGATION
 
 
-def in_one_slot(one: str, other: str, differences: Sequence[Difference]) -> bool:
-    """Returns whether two sentences tell of one subject, and another value of it.
+def _sentences(pair: Pair) -> tuple[str, str]:
+    return fields_of(pair.a.content).sentence, fields_of(pair.b.content).sentence
+
+
+def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
+    """Returns whether two memories tell of one subject, and another value of it.
 
     `Blocked by: T1` and `Blocked by: T3` tell of two things, which stand elsewhere: what is shared
     is a label only. Another identifier, path or name is another thing, not another value.
 
     Args:
-        one: A sentence.
-        other: The other.
+        pair: Both memories.
         differences: Of the two, the deciding one first.
     """
     kind = differences[0].kind if differences else None
@@ -208,20 +211,14 @@ def in_one_slot(one: str, other: str, differences: Sequence[Difference]) -> bool
         return False
     if kind in _STATES:
         return True
-    if max(sum(len(side) for side in sides) for sides in _figures(differences)) > 1:
+    counted = [d for d in differences if d.kind in _COUNTED]
+    if max(sum(len(d.a) for d in counted), sum(len(d.b) for d in counted)) > 1:
         return False  # `server 1 in rack 7`, `server 2 in rack 14`: two places differ
-    shared = {*_WORD.findall(one.casefold())} & {*_WORD.findall(other.casefold())}
+    one, other = ({*_WORD.findall(said.casefold())} for said in _sentences(pair))
+    shared = one & other
     return sum(len(word) for word in shared if not word.isascii()) >= _LETTERS or (
         len(shared) >= _SUBJECT
     )
-
-
-def _figures(
-    differences: Sequence[Difference],
-) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """What stands on either side of differences of numbers, units and versions."""
-    told = [d for d in differences if d.kind in _COUNTED]
-    return [d.a for d in told], [d.b for d in told]
 
 
 _ORDER: Final = {Status.OPEN: 0, Status.FAILED: 1, Status.ACTIVE: 1, Status.DONE: 2}

@@ -40,12 +40,14 @@ class Rule(NamedTuple):
         kind: What the difference is.
         force: What the difference forbids.
         find: Returns the difference, or None where there is none.
+        between: Whether it looks between the words: only where neither text has a word of its own.
     """
 
     name: str
     kind: DifferenceKind
     force: Force
     find: Callable[[Comparison], Difference | None]
+    between: bool = False
 
 
 class Finding(NamedTuple):
@@ -117,21 +119,15 @@ def _opposites(found: Comparison) -> Difference | None:
     return Difference(DifferenceKind.POLARITY, left, right)
 
 
-def _equal_tokens(found: Comparison) -> bool:
-    return not found.only_a and not found.only_b
-
-
 def _order(found: Comparison) -> Difference | None:
     """`from S3 to Postgres` against `from Postgres to S3`."""
-    if not _equal_tokens(found) or found.ordered:
+    if found.ordered:
         return None
     return Difference(DifferenceKind.ORDER, _texts(found.a.tokens), _texts(found.b.tokens))
 
 
 def _small_words(found: Comparison) -> Difference | None:
     """`to Bob` against `from Bob`, `is down` against `was down`."""
-    if not _equal_tokens(found):
-        return None
     a, b = small_words(found.a), small_words(found.b)
     if a == b:
         return None
@@ -145,15 +141,16 @@ def _each(words: Counter[str]) -> tuple[str, ...]:
 
 def _signs(found: Comparison) -> Difference | None:
     """`Ready?` against `Ready.`, `A & B` against `A % B`."""
-    if not _equal_tokens(found) or signs(found.a) == signs(found.b):
+    a, b = signs(found.a), signs(found.b)
+    if a == b:
         return None
-    a, b = (tuple(sign for _, sign in signs(facts)) for facts in (found.a, found.b))
-    return Difference(DifferenceKind.DETAIL, a, b)
+    one, other = (tuple(sign for _, sign in side) for side in (a, b))
+    return Difference(DifferenceKind.DETAIL, one, other)
 
 
 def _capitals(found: Comparison) -> Difference | None:
     """`TLS` against `tls`, where both texts write some words with a capital."""
-    if not _equal_tokens(found) or not (has_case(found.a) and has_case(found.b)):
+    if not (has_case(found.a) and has_case(found.b)):
         return None
     a, b = capitals(found.a), capitals(found.b)
     only_a, only_b = _in_other_case(a, words(found.b)), _in_other_case(b, words(found.a))
@@ -174,15 +171,13 @@ def _in_other_case(capitals: frozenset[str], others: frozenset[str]) -> tuple[st
 def _hidden(found: Comparison) -> Difference | None:
     """Characters that nobody sees: `no\u200bw` is read as `now`, and was written as two words."""
     a, b = found.a.hidden, found.b.hidden
-    if not _equal_tokens(found) or a == b:
+    if a == b:
         return None
     return Difference(DifferenceKind.DETAIL, tuple(map(ascii, a)), tuple(map(ascii, b)))
 
 
 def _tense(found: Comparison) -> Difference | None:
     """`Deployed the gateway` reports, `Deploy the gateway` instructs."""
-    if not _equal_tokens(found):
-        return None
     a, b = past(found.a), past(found.b)
     if a == b:
         return None
@@ -193,7 +188,7 @@ def _captured(found: Comparison) -> Difference | None:
     """The same event noted at two times may be two events; a lasting state is one."""
     a, b = found.a, found.b
     lasting = a.stative and b.stative and not a.relative
-    if lasting or not a.stamps or not b.stamps or a.stamps == b.stamps or not _equal_tokens(found):
+    if lasting or not a.stamps or not b.stamps or a.stamps == b.stamps:
         return None
     return Difference(DifferenceKind.DATE, a.stamps, b.stamps)
 
@@ -204,6 +199,12 @@ def _values(kind: DifferenceKind) -> Rule:
 
 def _small(kind: DifferenceKind) -> Rule:
     return Rule(f"{kind.value}-differs", kind, Force.IN_ONE_WORDING, _left_over(kind))
+
+
+def _between(
+    name: str, kind: DifferenceKind, force: Force, find: Callable[[Comparison], Difference | None]
+) -> Rule:
+    return Rule(name, kind, force, find, between=True)
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -220,35 +221,30 @@ RULES: Final[tuple[Rule, ...]] = (
     _small(DifferenceKind.SCOPE),
     _small(DifferenceKind.NAME),
     Rule("words-differ", DifferenceKind.DETAIL, Force.NAMES, _left_over(DifferenceKind.DETAIL)),
-    Rule("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),
-    Rule("order-differs", DifferenceKind.ORDER, Force.IN_ONE_WORDING, _order),
-    Rule("tense-differs", DifferenceKind.MODALITY, Force.HOLDS, _tense),
-    Rule("small-words-differ", DifferenceKind.DETAIL, Force.HOLDS, _small_words),
-    Rule("signs-differ", DifferenceKind.DETAIL, Force.HOLDS, _signs),
-    Rule("hidden-characters", DifferenceKind.DETAIL, Force.HOLDS, _hidden),
-    Rule("capitals-differ", DifferenceKind.NAME, Force.HOLDS, _capitals),
+    _between("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),
+    _between("order-differs", DifferenceKind.ORDER, Force.IN_ONE_WORDING, _order),
+    _between("tense-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _tense),
+    _between("small-words-differ", DifferenceKind.DETAIL, Force.IN_ONE_WORDING, _small_words),
+    _between("signs-differ", DifferenceKind.DETAIL, Force.HOLDS, _signs),
+    # No model sees these two, so none overrules them.
+    _between("hidden-characters", DifferenceKind.DETAIL, Force.VETOES, _hidden),
+    _between("capitals-differ", DifferenceKind.NAME, Force.VETOES, _capitals),
 )
 """All rules, the most telling first."""
 
-VALUES: Final = frozenset(rule.kind for rule in RULES if rule.force is Force.VETOES)
+_FIRST: Final = {rule.kind: rule.force for rule in reversed(RULES)}
+"""What a difference of a kind forbids: as the first rule of that kind says."""
+VALUES: Final = frozenset(kind for kind, force in _FIRST.items() if force is Force.VETOES)
 """Kinds of difference that forbid every merge where both sides have one."""
-WORDED: Final = frozenset(rule.kind for rule in RULES if rule.force is Force.IN_ONE_WORDING)
+WORDED: Final = frozenset(kind for kind, force in _FIRST.items() if force is Force.IN_ONE_WORDING)
 """Kinds that forbid a merge in nearly one wording."""
-HOLDING: Final = frozenset(
-    {
-        "captured-at-other-times",
-        "order-differs",
-        "tense-differs",
-        "small-words-differ",
-        "signs-differ",
-        "hidden-characters",
-        "capitals-differ",
-    }
-)
+HOLDING: Final = frozenset(rule.name for rule in RULES if rule.between)
 """Rules of texts that leave no word over: what differs stands between the words."""
-FIRM: Final = frozenset({"hidden-characters", "capitals-differ"})
-"""Those that no model overrules: it does not see them."""
-FIRM_IN_ONE_WORDING: Final = frozenset({"order-differs", "small-words-differ", "tense-differs"})
+FIRM: Final = frozenset(r.name for r in RULES if r.between and r.force is Force.VETOES)
+"""Those that no model overrules."""
+FIRM_IN_ONE_WORDING: Final = frozenset(
+    rule.name for rule in RULES if rule.between and rule.force is Force.IN_ONE_WORDING
+)
 """Those that no model overrules in nearly one wording."""
 ONE_WORDING: Final = 0.85
 """Share of letters in common (`rapidfuzz.fuzz.ratio`, 0 to 1) from which two texts are nearly one
@@ -257,7 +253,9 @@ wording, inclusive."""
 
 def findings(found: Comparison) -> list[Finding]:
     """Returns all differences of two texts: those that stand on both sides first."""
-    made = [Finding(rule, told) for rule in RULES if (told := rule.find(found)) is not None]
+    between = not found.only_a and not found.only_b
+    rules = (rule for rule in RULES if rule.between == between)
+    made = [Finding(rule, told) for rule in rules if (told := rule.find(found)) is not None]
     made.sort(key=lambda each: not _two_sided(each.difference))
     return made
 

@@ -35,6 +35,7 @@ from echoless.opinions.base import (
     turned,
 )
 from echoless.tally import Tally
+from echoless.text import valid_unicode
 
 RULE: Final = "verifier-says-same"
 """Rule of the evidence where a verifier's word made the merge."""
@@ -278,5 +279,5 @@ def _with_opinion(old: Evidence, opinion: Opinion, name: str) -> Verdict:
 
 def _one_line(text: str) -> str:
     """Foreign words as they may stand in a ledger: valid Unicode, one line, cut."""
-    flat = " ".join(text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ").split())
+    flat = " ".join(valid_unicode(text).replace("\0", " ").split())
     return flat if len(flat) <= _REASON else flat[: _REASON - 1] + "…"

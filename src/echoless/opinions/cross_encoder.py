@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 from echoless.errors import VerifierError
 from echoless.model import Memory
 from echoless.opinions.base import NoOpinion, Opinion, Reply, Says
+from echoless.text import valid_unicode
 from echoless.vectors.optional import require_argument, require_module
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class CrossEncoderVerifier:
         Raises:
             VerifierError: The model cannot be loaded, fails, or is no NLI model.
         """
-        texts = [(_speakable(a.content), _speakable(b.content)) for a, b in pairs]
+        texts = [(valid_unicode(a.content), valid_unicode(b.content)) for a, b in pairs]
         fits = [self._fits(a, b) and self._fits(b, a) for a, b in texts]
         asked = [pair for pair, fit in zip(texts, fits, strict=True) if fit]
         opinions = iter(self._opinions(asked) if asked else ())
@@ -172,8 +173,3 @@ def _read(there: NDArray[np.float64], back: NDArray[np.float64], labels: _Labels
             return Opinion(Says.B_CONTAINS_A, shown)
         case _:
             return Opinion(Says.UNSURE, shown)
-
-
-def _speakable(text: str) -> str:
-    """Lone surrogates, which no tokenizer takes, become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

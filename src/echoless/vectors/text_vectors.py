@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from echoless.errors import EncoderError
 from echoless.tally import Tally
+from echoless.text import valid_unicode
 from echoless.vectors.base import Encoder
 from echoless.vectors.cache import VectorCache
+from echoless.vectors.vectorise import encoded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,16 +66,11 @@ class TextVectors:
         model = self._encoder.model
         known = {} if self._cache is None else self._cache.get(texts, model, self._tally)
         fresh = [text for text in texts if text not in known]
-        spoken = [text.encode("utf-8", "replace").decode("utf-8") for text in fresh]
-        made = np.asarray(self._encoder.encode(spoken), dtype=np.float32) if fresh else None
-        if made is not None and (made.ndim != 2 or len(made) != len(fresh)):
-            raise EncoderError(
-                f"The encoder {model!r} gave an array of shape {made.shape} for {len(fresh)} "
-                "texts; one row for each was expected. The encoder is broken; choose another."
-            )
-        vectors = dict(known)
-        if made is not None:
-            vectors.update(zip(fresh, made, strict=True))
+        made: dict[str, NDArray[np.float32]] = {}
+        if fresh:
+            rows = encoded(self._encoder, [valid_unicode(text) for text in fresh])
+            made = dict(zip(fresh, rows, strict=True))
             if self._cache is not None:
-                self._cache.put(dict(zip(fresh, made, strict=True)), model, self._tally)
+                self._cache.put(made, model, self._tally)
+        vectors = {**known, **made}
         return np.stack([vectors[text] for text in texts])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from echoless.errors import EncoderError
 from echoless.model import Memory
 from echoless.tally import Tally
+from echoless.text import valid_unicode
 from echoless.vectors.base import Encoder, Matrix
 from echoless.vectors.cache import VectorCache
 from echoless.vectors.calibration import operating_point
@@ -177,7 +178,7 @@ class MemoryVectoriser:
         for position, memory in enumerate(memories):
             if position in known:
                 continue
-            parts = split_parts(_speakable(memory.content))
+            parts = split_parts(valid_unicode(memory.content))
             if not parts:
                 tally.skip(NO_VECTOR, memory.id)
             for part in parts:
@@ -209,7 +210,7 @@ class MemoryVectoriser:
                 for at in range(0, len(fresh), self._batch):
                     numbers = fresh[at : at + self._batch]
                     texts = [filling.texts[number] for number in numbers]
-                    rows = _checked(encoder, texts)
+                    rows = encoded(encoder, texts)
                     filling.put(numbers, rows)
                     kept.add(texts, rows)
                     done += len(texts)
@@ -301,12 +302,16 @@ class _Kept:
         self._written = monotonic()
 
 
-def _speakable(text: str) -> str:
-    """Lone surrogates, which no tokenizer and no server takes, become question marks."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+def encoded(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Returns what an encoder makes of texts, shape (len(texts), dimensions).
 
+    Args:
+        encoder: Makes the vectors.
+        texts: At least one; none blank, all valid Unicode.
 
-def _checked(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
+    Raises:
+        EncoderError: The encoder failed, or did not give one row for each text.
+    """
     import numpy as np  # noqa: PLC0415
 
     rows = np.asarray(encoder.encode(texts), dtype=np.float32)
