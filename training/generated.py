@@ -13,6 +13,7 @@ from typing import Final
 
 from training.arranged import Pair, arranged
 from training.examples import Example, Target
+from training.planned import planned_or_done, work
 
 Change = Callable[[str, random.Random, Sequence[str]], str | None]
 """Returns the changed text, or None where it finds nothing to change."""
@@ -72,6 +73,19 @@ OPPOSITES: Final = (
     ("有効", "無効"), ("許可", "禁止"), ("最大", "最小"), ("追加", "削除"), ("成功", "失敗"),
     ("完了", "未完了"), ("以前", "以後"), ("以上", "以下"), ("开启", "关闭"), ("允许", "禁止"),
     ("之前", "之后"), ("增加", "减少"), ("必须", "不必"), ("完成", "未完成"), ("启用", "停用"),
+    # work that is done and work that is planned
+    ("hinzugefügt", "hinzufügen"), ("implementiert", "implementieren"), ("behoben", "beheben"),
+    ("erstellt", "erstellen"), ("entfernt", "entfernen"), ("eingerichtet", "einrichten"),
+    ("aktualisiert", "aktualisieren"), ("getestet", "testen"), ("umgesetzt", "umsetzen"),
+    ("añadido", "añadir"), ("Agregado", "Agregar"), ("implementado", "implementar"),
+    ("corregido", "corregir"), ("creado", "crear"), ("eliminado", "eliminar"),
+    ("ajouté", "ajouter"), ("Ajouté", "Ajouter"), ("implémenté", "implémenter"),
+    ("corrigé", "corriger"), ("créé", "créer"), ("supprimé", "supprimer"),
+    ("Добавлен", "Добавить"), ("Исправлен", "Исправить"), ("Реализован", "Реализовать"),
+    ("を追加した", "を追加する"), ("を修正した", "を修正する"), ("を実装した", "を実装する"),
+    ("追加済み", "追加予定"), ("実装済み", "未実装"), ("対応済み", "未対応"),
+    ("已添加", "待添加"), ("已实现", "需要实现"), ("已修复", "待修复"), ("已完成", "待完成"),
+    ("已部署", "计划部署"), ("已支持", "尚不支持"),
 )  # fmt: skip
 
 NEGATIONS: Final = (
@@ -244,6 +258,8 @@ def slip(text: str, draw: random.Random) -> str:
 
 ARRANGED: Final = 0.08
 """Share of pairs whose meaning hangs on what stands where."""
+WORK: Final = 0.07
+"""Share of pairs of planned and done work."""
 
 JOINTS: Final = (" ", " ", "; ", "\n- ", " Also: ", "\n")
 
@@ -263,6 +279,18 @@ def combined(draw: random.Random, text: str, other: str, third: str) -> Pair:
     return joined(draw, *both), joined(draw, text, third), 0, 0, 0
 
 
+def changed(text: str, draw: random.Random, names: Sequence[str]) -> Pair | None:
+    """Returns the text and what one change of its meaning makes of it, now and then reworded."""
+    changes, shares = zip(*CONFLICTS, strict=True)
+    change = draw.choices(changes, shares)[0]
+    new = change(text, draw, names)
+    if new is None or new == text:
+        return None
+    if draw.random() < 0.3 and (loose := unchanged(new, draw, ())):
+        new = loose
+    return text, new, 0, 0, None if change in UNSURE else 1
+
+
 def generated(groups: Sequence[tuple[str, Sequence[str]]], count: int, seed: int) -> list[Example]:
     """Returns pairs made of the texts.
 
@@ -279,7 +307,7 @@ def generated(groups: Sequence[tuple[str, Sequence[str]]], count: int, seed: int
     languages = [language for language, _ in groups]
     weights = [len(texts) for _, texts in groups]
     by_language = dict(groups)
-    changes, shares = zip(*CONFLICTS, strict=True)
+    tasks = [task for _, texts in groups for task in work(texts)]
     out: list[Example] = []
 
     def add(a: str, b: str, ab: Target, ba: Target, conflict: Target) -> None:
@@ -291,14 +319,12 @@ def generated(groups: Sequence[tuple[str, Sequence[str]]], count: int, seed: int
         text, kind = draw.choice(texts), draw.random()
         if kind < ARRANGED:
             add(*arranged(draw))
-        elif kind < 0.5:
-            change = draw.choices(changes, shares)[0]
-            new = change(text, draw, names[language])
-            if new is not None and new != text:
-                if draw.random() < 0.3 and (loose := unchanged(new, draw, ())):
-                    new = loose
-                add(text, new, 0, 0, None if change in UNSURE else 1)
-        elif kind < 0.72:
+        elif kind < ARRANGED + WORK and tasks:
+            add(*planned_or_done(draw.choice(tasks), draw))
+        elif kind < 0.52:
+            if pair := changed(text, draw, names[language]):
+                add(*pair)
+        elif kind < 0.73:
             if new := unchanged(text, draw, ()):
                 add(text, new, 1, 1, 0)
         elif kind < 0.8:

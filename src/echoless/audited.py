@@ -25,7 +25,7 @@ from echoless.compiled import compiled
 from echoless.core.own_folders import cache_folder
 from echoless.ledger import Ledger
 from echoless.matching import LEFT_OUT
-from echoless.matching.pair_model.network import available
+from echoless.matching.pair_model.network import runtime
 from echoless.model import digest
 from echoless.page_packing import packed, unpacked
 from echoless.pages import Page
@@ -247,7 +247,7 @@ def _rules(settings: Settings) -> str:
         None if vectors is None else vectors.basis,
         own_digest(),
         compiled(),
-        available(),
+        runtime(),
     )
     return repr(told)
 

@@ -112,7 +112,7 @@ LEFT_TO_THE_MODEL: Final = {
     "slip": ("The connector is wet", "The conector is wet"),
     "slip-in-a-rule": ("Tests must keep coverage above 95%", "Tests must keep cverage above 95%"),
     "hyphen": ("The webhook handler is slow", "The web-hook handler is slow"),
-    "identity": ("The on-call lead is Marta.", "Marta is the on-call lead."),
+    "identity": ("Our landlord is Mr Okafor.", "Mr Okafor is our landlord."),
     "port": ("The port is 5432.", "5432 is the port."),
     "reason-first": (
         "The API is slow because the cache is cold.",

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as Library
 
 import echoless.matching.pair_model.network as network_module
 from echoless.errors import DamagedPackage, MissingExtra
-from echoless.matching.pair_model import PairScorer, Scores, open_network
+from echoless.matching.pair_model import PairScorer, Scores, open_network, scoring
 from echoless.matching.pair_model.network import LONGEST_TEXT, read_manifest
 from echoless.matching.pair_model.scoring import open_scores
 from echoless.tally import Tally
@@ -93,6 +93,16 @@ def test_scores_are_remembered_and_a_damaged_file_is_no_memory(scorer: PairScore
     tally = Tally()
     assert PairScorer(open_network, open_scores()).score(PAIRS, tally) == made
     assert any("cache of pair scores" in note for note in tally.notes)
+
+
+def test_scores_of_another_version_of_the_library_are_not_taken_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pairs = [("The gate closes at ten.", "At ten the gate is closed.")]
+    PairScorer(open_network, open_scores()).score(pairs, Tally())
+    assert PairScorer(open_network, open_scores()).remembered(pairs, Tally()) == [True]
+    monkeypatch.setattr(scoring, "runtime", lambda: "onnxruntime 0.0")
+    assert PairScorer(open_network, open_scores()).remembered(pairs, Tally()) == [False]
 
 
 def test_a_model_that_gives_no_number_gives_no_scores(

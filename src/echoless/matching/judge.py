@@ -45,10 +45,11 @@ from echoless.tally import Tally
 
 NO_SCORE: Final = "decided by rules: too long for the pair model, or it gave no number"
 
-_SIDES_APART: Final = 1.5
-"""Difference of the two logits from which one side says more than the other."""
-_EVEN: Final = 0.0
-"""Logit from which the model finds one text in the other; below it nothing else makes a merge."""
+_SIDES_APART: Final = 1.0
+"""Difference of the two logits from which one side says more than the other. Of merged notes the
+richer one was not told in 4.5 %; at 1.5 in 5.6 % (labels of the decision's notes)."""
+_LEAST_HELD: Final = -1.0
+"""Logit below which the model does not find one text in the other, and nothing makes a merge."""
 _ALIKE: Final = 0.5
 """Share of letters in common from which a pair that the rules call a sibling stays one."""
 Progress = Callable[[int, int], None]
@@ -196,7 +197,7 @@ class LearnedJudge:
         conflict = self.decision.conflict.probability(values)
         evidence = replace(verdict.evidence, chance=same)
         barred = not merges(verdict) and forbidden(verdict.evidence, plain["letters"])
-        found = merges(verdict) or max(scores.a_holds_b, scores.b_holds_a) >= _EVEN
+        found = merges(verdict) or max(scores.a_holds_b, scores.b_holds_a) >= _LEAST_HELD
         enough = same >= self.decision.merges_from(scores.conflict)
         if enough and found and not barred:
             return with_status(pair, _merged(verdict, evidence, scores))

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from echoless.core.own_folders import cache_folder
-from echoless.matching.pair_model.network import PairNetwork
+from echoless.matching.pair_model.network import PairNetwork, runtime
 from echoless.sealing import pair_key, text_print
 from echoless.tally import Tally
 from echoless.vectors.cache_file import BytesFile, checked, unchecked
@@ -93,7 +93,7 @@ class PairScorer:
     @property
     def basis(self) -> str:
         """Names all that the scores hang on but the texts."""
-        return self._network.manifest.digest
+        return f"{self._network.manifest.digest} {runtime()}"
 
     def score(
         self,
