@@ -190,7 +190,7 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--merge", type=float, default=0.90)
-    parser.add_argument("--merge-clear", type=float, default=0.80)
+    parser.add_argument("--merge-clear", type=float, default=0.85)
     parser.add_argument("--clear", type=float, default=-2.0)
     parser.add_argument("--review", type=float, default=0.5)
     parser.add_argument("--alarm", type=float, default=0.7)
