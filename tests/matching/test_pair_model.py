@@ -105,6 +105,17 @@ def test_scores_of_another_version_of_the_library_are_not_taken_over(
     assert PairScorer(open_network, open_scores()).remembered(pairs, Tally()) == [False]
 
 
+def test_the_version_of_the_library_is_read_once_for_any_number_of_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(scoring, "runtime", lambda: asked.append("asked") or "onnxruntime 0.0")
+    PairScorer(open_network, open_scores()).remembered(
+        [(f"one {n}", "two") for n in range(9)], Tally()
+    )
+    assert asked == ["asked"]
+
+
 def test_a_model_that_gives_no_number_gives_no_scores(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -90,9 +90,9 @@ class PairScorer:
     def _network(self) -> PairNetwork:
         return self._open()
 
-    @property
+    @cached_property
     def basis(self) -> str:
-        """Names all that the scores hang on but the texts."""
+        """Names all that the scores hang on but the texts; part of the key of every pair."""
         return f"{self._network.manifest.digest} {runtime()}"
 
     def score(
