@@ -101,6 +101,12 @@ def planned_or_done(text: str, draw: random.Random) -> Pair:
     Args:
         text: One of `work`.
         draw: Chooses words and forms.
+
+    Returns:
+        Both tellings, whether a entails b, b entails a, and whether they conflict.
+
+    Raises:
+        ValueError: No verb of work begins the text.
     """
     start = _START.match(text)
     if start is None:
