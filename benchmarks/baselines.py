@@ -19,7 +19,7 @@ from rapidfuzz import fuzz, process, utils
 
 from benchmarks.deciding import Texts, cosines
 from benchmarks.encoders import Missing
-from echoless.vectors.base import Encoder
+from echoless.models.encoders.base import Encoder
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -13,12 +13,12 @@ from typing import TypeAlias
 import numpy as np
 
 from benchmarks.labelled import Labelled
+from echoless.core.model import Memory, Pair, Verdict
+from echoless.core.run_notes import Tally
+from echoless.core.text import char_ngrams, is_blank
 from echoless.matching.opening import open_learned
 from echoless.matching.rule_judge import RuleJudge
-from echoless.model import Memory, Pair, Verdict
-from echoless.tally import Tally
-from echoless.text import char_ngrams, is_blank
-from echoless.vectors.base import Encoder
+from echoless.models.encoders.base import Encoder
 
 Texts: TypeAlias = tuple[str, str]
 Decide: TypeAlias = Callable[[Sequence[Pair]], Sequence[Verdict]]

@@ -23,9 +23,9 @@ from typing import TypeAlias
 import numpy as np
 import rapidfuzz
 
-from echoless.detect import DetectorOptions, open_detector
-from echoless.model import JsonObject, Memory
-from echoless.tally import Tally
+from echoless.blocking.detectors import DetectorOptions, open_detector
+from echoless.core.model import JsonObject, Memory
+from echoless.core.run_notes import Tally
 
 Pairs: TypeAlias = frozenset[tuple[str, str]]
 

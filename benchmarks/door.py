@@ -23,11 +23,11 @@ import numpy as np
 from benchmarks.data import memories
 from benchmarks.measure import keep
 from echoless import Choices, Guard, open_store, resolve
-from echoless.remembering import guard as guards
-from echoless.remembering import writing
-from echoless.remembering.asking import Question
-from echoless.remembering.comparing import Comparing
-from echoless.remembering.index import MemoryIndex
+from echoless.ingest import guard as guards
+from echoless.ingest import writer as writing
+from echoless.ingest.candidates import Question
+from echoless.ingest.index import MemoryIndex
+from echoless.ingest.matcher import Comparing
 
 STAGES = ("vectors", "index", "candidates", "read", "judge", "write", "lock and commit")
 
@@ -128,7 +128,7 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
 
 def _with_vectors(guard: Any, table: Table) -> None:
     """Give the guard vectors from the table, to find candidates by; the judge reads words only."""
-    from echoless.vectors.vectorise import MemoryVectoriser  # noqa: PLC0415
+    from echoless.models.encoders.vectorizer import MemoryVectoriser  # noqa: PLC0415
 
     vars(guard)["_vectoriser"] = MemoryVectoriser(table)
 

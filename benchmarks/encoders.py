@@ -27,9 +27,9 @@ from typing import Final, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from echoless.errors import EcholessError
-from echoless.vectors.base import Encoder
-from echoless.vectors.registry import open_encoder
+from echoless.core.errors import EcholessError
+from echoless.models.encoders.base import Encoder
+from echoless.models.encoders.registry import open_encoder
 
 Floats = npt.NDArray[np.float32]
 TOKENIZER: Final = "models/minilm-l6/tokenizer.json"

@@ -15,9 +15,9 @@ from typing import Final
 
 from benchmarks.measure import keep
 from echoless import Memory
-from echoless.judging import judge_pairs
-from echoless.questions import Question
-from echoless.settings import Choices, Settings, resolve
+from echoless.core.settings import Choices, Settings, resolve
+from echoless.workflows.pairs.judge_pairs import judge_pairs
+from echoless.workflows.pairs.pairs_file import Question
 
 LENGTH: Final = 20_000
 PIECES: Final = (

@@ -24,15 +24,15 @@ from typing import Final, TypeAlias
 from rapidfuzz import fuzz
 
 from benchmarks.measure import keep
+from echoless.core.model import Memory, Pair
+from echoless.core.run_notes import Tally
 from echoless.matching.batch.serialisation import packed
 from echoless.matching.batch.verdict_cache import KeptVerdicts, VerdictCache
 from echoless.matching.facts import facts_of
 from echoless.matching.rule_judge import RuleJudge
-from echoless.model import Memory, Pair
-from echoless.tally import Tally
-from echoless.vectors.cache import open_cache
-from echoless.vectors.registry import open_encoder
-from echoless.vectors.text_vectors import TextVectors
+from echoless.models.encoders.registry import open_encoder
+from echoless.models.encoders.text_vectors import TextVectors
+from echoless.models.encoders.vector_cache import open_cache
 
 Texts: TypeAlias = tuple[str, str]
 CANDIDATE: Final = 0.5

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
 
-from echoless.model import Side
+from echoless.core.model import Side
 
 Class: TypeAlias = Literal[
     "duplicate", "subsumes", "update", "contradiction", "sibling", "related", "distinct"

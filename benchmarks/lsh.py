@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import keep
-from echoless.vectors.banding import pairs_sharing
-from echoless.vectors.hyperplanes import Layout, layout
-from echoless.vectors.join import Hits, pairs_above
+from echoless.blocking.vector_join.exact_join import Hits, pairs_above
+from echoless.blocking.vector_join.lsh_join import pairs_sharing
+from echoless.blocking.vector_join.random_hyperplanes import Layout, layout
 
 DIMENSIONS = (384, 768)
 THRESHOLDS = (0.85, 0.90, 0.95)

@@ -21,10 +21,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from benchmarks.measure import keep
-from echoless.matching.base import Judge
-from echoless.matching.opening import open_learned
-from echoless.matching.rule_judge import RuleJudge
-from echoless.model import (
+from echoless.core.model import (
     Contradiction,
     Memory,
     Pair,
@@ -34,7 +31,10 @@ from echoless.model import (
     merges,
     verdict_name,
 )
-from echoless.tally import Tally
+from echoless.core.run_notes import Tally
+from echoless.matching.base import Judge
+from echoless.matching.opening import open_learned
+from echoless.matching.rule_judge import RuleJudge
 
 HERE: Final = Path(__file__).parent
 SAMPLES: Final = 1_000

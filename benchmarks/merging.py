@@ -22,10 +22,10 @@ from benchmarks.adapters import KINDS
 from benchmarks.data import memories
 from benchmarks.measure import keep, run
 from echoless import open_store
-from echoless.applying import apply
-from echoless.model import Link
+from echoless.core.model import Link
+from echoless.execution.executor import apply
+from echoless.integrations.llm_memory.deduplicate import carry_out, preview, wished
 from echoless.stores.llm_memory import LlmMemoryStore
-from echoless.systems.llm_memory.deduplicate import carry_out, preview, wished
 
 MOST: Final = 10_000
 """Memories that may take part in one call."""

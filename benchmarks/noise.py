@@ -18,8 +18,8 @@ from pathlib import Path
 from training.notes import notes_of
 
 from echoless import find, open_store
-from echoless.findings import Findings
-from echoless.model import Judged, verdict_name
+from echoless.core.model import Judged, verdict_name
+from echoless.workflows.dedupe.findings import Findings
 
 
 def records(listed: Path, git: str, most: int) -> Iterator[dict[str, str]]:

@@ -16,11 +16,11 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import keep
+from echoless.core.model import Memory, Pair
+from echoless.core.run_notes import Tally
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.network import WEIGHTS
 from echoless.matching.rule_judge import RuleJudge
-from echoless.model import Memory, Pair
-from echoless.tally import Tally
 
 PAIRS = Path(__file__).parent / "pairs"
 OPEN = (

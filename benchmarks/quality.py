@@ -35,8 +35,8 @@ from benchmarks.scores import (
     grouped,
     merges,
 )
-from echoless.model import Verdict, verdict_name
-from echoless.vectors.base import Encoder
+from echoless.core.model import Verdict, verdict_name
+from echoless.models.encoders.base import Encoder
 
 PAIRS = Path(__file__).parent / "pairs"
 Said: TypeAlias = dict[str, dict[str, Sequence[Verdict]]]

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from echoless import find, open_store
-from echoless.model import verdict_name
+from echoless.core.model import verdict_name
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ from pathlib import Path
 from benchmarks.data import memories
 from benchmarks.measure import Cost, echoless, keep
 from echoless import open_store
+from echoless.core.text import loose
+from echoless.integrations.recall.searching import search_text
 from echoless.stores.recall import RecallStore
-from echoless.systems.recall.searching import search_text
-from echoless.text import loose
 
 DIMENSIONS = 64
 DEPTH = 100

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from benchmarks.measure import keep
 from echoless import AlreadyKnown, Choices, Guard, NeedsReview, Updates, find, open_store, resolve
-from echoless.model import Memory
-from echoless.remembering import Remembered
+from echoless.core.model import Memory
+from echoless.ingest import Remembered
 
 REWORDED, CHANGED, RECALLED = 300, 200, 300
 SEED = 20261122

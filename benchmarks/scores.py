@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.labelled import APART, CLASSES, Labelled, Rated, in_order
-from echoless.model import Duplicate, Subsumes, Verdict, verdict_name
+from echoless.core.model import Duplicate, Subsumes, Verdict, verdict_name
 
 
 @dataclass(frozen=True, slots=True)

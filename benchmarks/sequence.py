@@ -18,8 +18,8 @@ from pathlib import Path
 from benchmarks.data import notes
 from benchmarks.measure import echoless, keep
 from echoless import Memory, open_store
-from echoless.detect import DetectorOptions, open_detector
-from echoless.tally import Tally
+from echoless.blocking.detectors import DetectorOptions, open_detector
+from echoless.core.run_notes import Tally
 
 THRESHOLD = 0.75
 

@@ -4,8 +4,8 @@
 
 Labelled memories stand among made-up ones of a small vocabulary. For each of them, and for some
 others, every text before it is scored; of the ten closest, how many does the join by rare words
-(`echoless.detect.wording_join`) name? Texts of one label are told apart: those are the pairs that
-count.
+(`echoless.blocking.text_join.approximate_tfidf_join`) name? Texts of one label are told apart:
+those are the pairs that count.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ import numpy as np
 
 from benchmarks.data import stream
 from benchmarks.measure import keep
-from echoless.detect.gate import Gate
-from echoless.detect.lexical import DEFAULT_THRESHOLD
-from echoless.detect.ngram_index import cosines_of
-from echoless.detect.term_rows import TermRows, rows_and_clues
-from echoless.detect.wording_join import WordingJoin
+from echoless.blocking.detector_options import Gate
+from echoless.blocking.detectors.lexical import DEFAULT_THRESHOLD
+from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
+from echoless.blocking.text_join.tfidf_join import cosines_of
+from echoless.blocking.text_join.tfidf_rows import TermRows, rows_and_clues
 
 NEAREST: Final = 10
 PARTNERS: Final = 30
-"""As in a run: `echoless.looking.PAIRS_PER_MEMORY`."""
+"""As in a run: `echoless.blocking.pair_budget.PAIRS_PER_MEMORY`."""
 OTHERS: Final = 300
 FLOORS: Final = (DEFAULT_THRESHOLD, 0.3, 0.4, 0.5)
 

@@ -47,7 +47,7 @@ def test_an_exception_that_is_no_error_of_echoless_is_seen(monkeypatch: pytest.M
     def broken(*_words: object, **_options: object) -> None:
         raise KeyError("action")
 
-    monkeypatch.setattr("echoless.cli.looking.open_store", broken)
+    monkeypatch.setattr("echoless.cli.reading.open_store", broken)
     assert faults(Door("search", ("search", "{store}", "port"))) == [("internal error", "KeyError")]
 
 
@@ -57,7 +57,7 @@ def test_an_end_of_file_that_looks_like_an_interruption_is_seen(
     def broken(*_words: object, **_options: object) -> None:
         raise EOFError("no data left in file")
 
-    monkeypatch.setattr("echoless.cli.looking.open_store", broken)
+    monkeypatch.setattr("echoless.cli.reading.open_store", broken)
     assert faults(Door("search", ("search", "{store}", "port"))) == [("internal error", "EOFError")]
 
 

@@ -16,12 +16,12 @@ from typing import Final
 
 import numpy as np
 
+from echoless.core.model import Memory, Pair, Verdict, merges
+from echoless.core.run_notes import Tally
 from echoless.matching.decision import features, rule_features
 from echoless.matching.pair_model import PairScorer, Scores, open_network
 from echoless.matching.rule_judge import SETTLED, RuleJudge
 from echoless.matching.rules import forbidden
-from echoless.model import Memory, Pair, Verdict, merges
-from echoless.tally import Tally
 from training.corpora import development
 from training.examples import Example, read_pairs
 from training.scores import recall_at

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from echoless.vectors.use import UniversalSentenceEncoder
+from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
 
 WORDS: Final = (3, 80)
 """Least and most words of a note; of scripts without spaces, three characters are a word."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from benchmarks.faults.injection import Ended
 from benchmarks.faults.worlds import Picture, World
 from echoless import check, history, open_store, undo
-from echoless.errors import EcholessError
+from echoless.core.errors import EcholessError
+from echoless.execution.rollback import STANDING
 from echoless.stores.base import Store
 from echoless.testing.stores import state
-from echoless.undoing import STANDING
 
 _INTERNAL = ("This should not happen", "Traceback (most recent call last)")
 

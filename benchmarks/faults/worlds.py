@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from echoless import apply, history, open_store
-from echoless.model import Link, Memory, Vector
-from echoless.planning import write_plan
-from echoless.profiles import ActionKind
+from echoless.core.model import Link, Memory, Vector
+from echoless.core.profiles import ActionKind
+from echoless.execution.plan import write_plan
 from echoless.testing.stores import fill, plan_by_hand, state
 
 NEW_TEXT: Final = "The staging server has sixteen gigabytes of memory."

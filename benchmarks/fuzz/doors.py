@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from benchmarks.fuzz.model import Door, Fault, Target, Wrong
 from echoless import open_store
 from echoless.cli.main import main
-from echoless.errors import INTERRUPTED, EcholessError, PlanError
+from echoless.core.errors import INTERRUPTED, EcholessError, PlanError
 
 _CRASH = re.compile(r"^Error: (\w[\w.]*): (?:.|\n)*This should not happen", re.MULTILINE)
 _FRAME = re.compile(r'^  File "[^"\n]*/echoless/([^"\n]+)", line (\d+),? in (\S+)', re.MULTILINE)

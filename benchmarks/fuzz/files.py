@@ -23,10 +23,10 @@ from benchmarks.fuzz.mutation import (
     some,
 )
 from benchmarks.fuzz.seeds import MEMORIES, line, run, used, write_notes
-from echoless import audited
-from echoless.planning import plan_from_json
-from echoless.remembering import keeping
-from echoless.settings import Choices
+from echoless.core.settings import Choices
+from echoless.execution.plan import plan_from_json
+from echoless.ingest import index_cache as keeping
+from echoless.workflows.audit import incremental as audited
 
 # ------------------------------------------------------------------ plans
 

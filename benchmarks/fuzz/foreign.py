@@ -48,7 +48,7 @@ def _settle(path: Path) -> None:
 
 
 def _make_recall(_place: Path) -> None:
-    from tests.systems.recall_database import Recall  # noqa: PLC0415 - as its tests make it
+    from tests.integrations.recall_database import Recall  # noqa: PLC0415 - as its tests make it
 
     database = Recall(Path("recall.db"))
     for number, (_, text, _) in enumerate(MEMORIES):
@@ -59,7 +59,7 @@ def _make_recall(_place: Path) -> None:
 
 
 def _make_llm_memory(_place: Path) -> None:
-    from tests.systems.llm_memory_files import File  # noqa: PLC0415
+    from tests.integrations.llm_memory_files import File  # noqa: PLC0415
 
     database = File(Path("llm.db"))
     for number, (id_, text, _) in enumerate(MEMORIES):
@@ -78,14 +78,14 @@ def _make_chroma(_place: Path) -> None:
 
 
 def _make_lancedb(_place: Path) -> None:
-    from tests.systems.contexts import build, entry  # noqa: PLC0415
+    from tests.integrations.context_tables import build, entry  # noqa: PLC0415
 
     rows = [entry(n, text, _vector(n)) for n, (_, text, _) in enumerate(MEMORIES)]
     build(Path("lance").absolute(), rows)
 
 
 def _make_shodh(_place: Path) -> None:
-    from tests.systems.shodh_stores import build  # noqa: PLC0415
+    from tests.integrations.shodh_stores import build  # noqa: PLC0415
 
     build(Path("shodh").absolute(), [text for _, text, _ in MEMORIES[:4]])
 

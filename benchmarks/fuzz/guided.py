@@ -28,13 +28,13 @@ def _jsonl(data: bytes) -> None:
 
 
 def _plan(data: bytes) -> None:
-    from echoless.planning import read_plan  # noqa: PLC0415
+    from echoless.execution.plan import read_plan  # noqa: PLC0415
 
     read_plan(_file("plan.json", data))
 
 
 def _config(data: bytes) -> None:
-    from echoless.settings import Choices, layered, resolve  # noqa: PLC0415
+    from echoless.core.settings import Choices, layered, resolve  # noqa: PLC0415
 
     found = layered(Choices(), folder=_file("echoless.toml", data).parent, environment={})
     resolve(found, proposed="safe")
@@ -70,7 +70,7 @@ def main() -> None:
     except ImportError:
         sys.exit("This search needs atheris: pip install atheris")
     with atheris.instrument_imports(include=["echoless"]):
-        errors = import_module("echoless.errors")
+        errors = import_module("echoless.core.errors")
         _tried(READERS[name], errors.EcholessError)
 
     def once(data: bytes) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, TypeAlias, TypeVar
 
-from echoless.model import Json
+from echoless.core.model import Json
 from echoless.testing.hostile import TEXTS
 
 T = TypeVar("T")

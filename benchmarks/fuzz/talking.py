@@ -31,10 +31,10 @@ from benchmarks.fuzz.mutation import (
 )
 from benchmarks.fuzz.seeds import used, write_notes
 from echoless.cli.main import main
-from echoless.mcp.desk import Desk
-from echoless.mcp.plans import Plans
-from echoless.mcp.serving import make_server
-from echoless.settings import Choices
+from echoless.core.settings import Choices
+from echoless.mcp.pending_plans import Plans
+from echoless.mcp.server import make_server
+from echoless.mcp.session import Desk
 
 CALLS: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
     ("memory_remember", {"text": "The lift is broken.", "namespace": "home", "tags": ["a"]}),

@@ -13,12 +13,12 @@ from typing import Final
 from benchmarks.races.scenes import Scene
 from benchmarks.races.worlds import World
 from echoless import Memory, open_store
-from echoless.checking import check
-from echoless.codec import memory_to_json
-from echoless.errors import EcholessError
-from echoless.model import canonical
+from echoless.core.errors import EcholessError
+from echoless.core.json_codec import memory_to_json
+from echoless.core.model import canonical
+from echoless.execution.integrity import check
+from echoless.execution.rollback import STANDING, history, undo
 from echoless.stores.base import Store
-from echoless.undoing import STANDING, history, undo
 
 _STAMPED: Final = ("created_at", "updated_at", "last_accessed")
 _STORES: Final = frozenset({".db", ".jsonl"})

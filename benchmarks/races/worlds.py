@@ -10,11 +10,11 @@ from typing import Final
 from benchmarks.adapters import KINDS
 from benchmarks.data import memories
 from echoless import Memory, open_store
-from echoless.applying import apply
-from echoless.pipeline import find, plan_groups
-from echoless.planning import write_plan
-from echoless.settings import Choices, resolve
+from echoless.core.settings import Choices, resolve
+from echoless.execution.executor import apply
+from echoless.execution.plan import write_plan
 from echoless.stores.base import Store
+from echoless.workflows.dedupe.pipeline import find, plan_groups
 
 PLANS: Final = ("mark", "merge", "delete")
 

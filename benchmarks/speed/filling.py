@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless import Memory, open_store
-from echoless.model import Vector
+from echoless.core.model import Vector
 
 MODEL: Final = "bow@1"
 _BATCH: Final = 2_000

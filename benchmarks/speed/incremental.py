@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.data import memories
 from benchmarks.measure import RESULTS, Cost, echoless, keep, run
 from echoless import Memory, find, open_store, plan
-from echoless.auditing import findings_json
-from echoless.codec import json_text
-from echoless.model import Vector
-from echoless.settings import Choices, resolve
+from echoless.core.json_codec import json_text
+from echoless.core.model import Vector
+from echoless.core.settings import Choices, resolve
+from echoless.workflows.audit.report import findings_json
 
 if TYPE_CHECKING:
     import numpy as np

@@ -153,20 +153,20 @@ def _measured(options: Any) -> Line:
 
 def _load_kernels(rows: Any, threshold: float, *, exact: bool) -> None:
     """What others have imported: the kernels, and those of the way that will be gone compiled."""
-    from echoless.compiled import compiled
-    from echoless.vectors.join import Join, row_norms
-    from echoless.vectors.selfjoin import choose, similar_pairs
+    from echoless.blocking.vector_join.exact_join import Join, row_norms
+    from echoless.blocking.vector_join.planner import choose, similar_pairs
+    from echoless.core.runtime import compiled
 
     if compiled():
-        import echoless.vectors.bit_kernels  # noqa: F401
+        import echoless.blocking.vector_join.bit_kernels  # noqa: F401
 
     chosen = choose(Join(rows, row_norms(rows), threshold), exact=exact)
     list(similar_pairs(rows[:2_000], threshold, choice=chosen))
 
 
 def _way(rows: Any, options: Any) -> Line:
-    from echoless.vectors.join import Join, row_norms
-    from echoless.vectors.selfjoin import choose
+    from echoless.blocking.vector_join.exact_join import Join, row_norms
+    from echoless.blocking.vector_join.planner import choose
 
     join = Join(rows, row_norms(rows), options.threshold)
     chosen = choose(join, exact=options.method != "echoless")

@@ -25,7 +25,7 @@ def echoless_exact(rows: Rows, threshold: float) -> Pairs:
 
 
 def _ours(rows: Rows, threshold: float, *, exact: bool) -> Pairs:
-    from echoless.vectors.selfjoin import similar_pairs
+    from echoless.blocking.vector_join.planner import similar_pairs
 
     return _stacked([(i, j) for i, j, _ in similar_pairs(rows, threshold, exact=exact)])
 

@@ -85,10 +85,10 @@ def verified(candidates: Iterator[tuple[int, int]], sets: list[set[str]], least:
 
 
 def echoless(texts: Texts, kind: str, least: float) -> Pairs:
-    from echoless.detect.bands import banding_at
-    from echoless.detect.gate import Gate
-    from echoless.detect.jaccard_join import JaccardJoin
-    from echoless.detect.shingle_sets import gram_sets, word_sets
+    from echoless.blocking.detector_options import Gate
+    from echoless.blocking.text_join.jaccard_join import JaccardJoin
+    from echoless.blocking.text_join.minhash_bands import banding_at
+    from echoless.blocking.text_join.shingle_sets import gram_sets, word_sets
 
     sets = word_sets(texts, 1) if kind == "word" else gram_sets(texts, 3)
     banding = banding_at(sets, least, 0.999)

@@ -25,11 +25,18 @@ import numpy as np
 
 from benchmarks.speed.side_by_side import Line, numbers, store, table
 from benchmarks.speed.vectors import write
-from echoless.compiled import workers
-from echoless.vectors.join import Join, row_norms
-from echoless.vectors.selfjoin import Choice, choose, similar_pairs
-from echoless.vectors.sieves import STEPS, Laid, PrefixSieve, Steps, laid_out, side_by_side
-from echoless.vectors.work import Work
+from echoless.blocking.vector_join.exact_join import Join, row_norms
+from echoless.blocking.vector_join.planner import Choice, choose, similar_pairs
+from echoless.blocking.vector_join.prefilters import (
+    STEPS,
+    Laid,
+    PrefixSieve,
+    Steps,
+    laid_out,
+    side_by_side,
+)
+from echoless.blocking.vector_join.work_counts import Work
+from echoless.core.runtime import workers
 
 ROUNDS = 5
 ROWS = 1 << 14
@@ -110,8 +117,8 @@ def _terms() -> float:
 
 def _looked_at(laid: Laid) -> float:
     """Pairs a second, of rows of which none pass."""
-    from echoless.vectors.bit_kernels import scan
-    from echoless.vectors.register_kernels import LANES
+    from echoless.blocking.vector_join.bit_kernels import scan
+    from echoless.blocking.vector_join.register_kernels import LANES
 
     rows, repeats = ROWS, 4
     empty, one = np.zeros((1, 1), dtype=np.float32), np.ones(1, dtype=np.float32)
@@ -164,8 +171,8 @@ def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) 
 def _of_way(
     join: Join, chosen: Choice, machine: dict[str, float]
 ) -> dict[str, tuple[float, float]]:
-    from echoless.vectors import banding
-    from echoless.vectors.scanning import scan_pairs
+    from echoless.blocking.vector_join import lsh_join as banding
+    from echoless.blocking.vector_join.tiled_scan import scan_pairs
 
     size, dimensions = join.rows.shape
     if chosen.frame is not None and chosen.layout is not None:

@@ -3,9 +3,10 @@
 `python -m benchmarks.speed spilled --sizes 1000000,5000000 [--dims 384] [--threshold 0.95]`
 `python -m benchmarks.speed spilled --audit --sizes 5000000`: a whole audit of an SQLite store
 
-The vectors are a file that is mapped, as a run maps those it put aside (`vectors/spilling.py`).
-Told is the memory that belongs to the process alone (Linux, `RssAnon`): pages of the file may leave
-at any time. Each join is a process of its own. Recall is of the planted pairs.
+The vectors are a file that is mapped, as a run maps those it put aside
+(`models/encoders/memory_mapped.py`). Told is the memory that belongs to the process alone (Linux,
+`RssAnon`): pages of the file may leave at any time. Each join is a process of its own. Recall is of
+the planted pairs.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from benchmarks.measure import RESULTS, keep, run
 from benchmarks.speed.filling import fill
 from benchmarks.speed.vectors import write
 from echoless import open_store
-from echoless.audited import audit_store
-from echoless.settings import Choices, resolve
-from echoless.vectors.selfjoin import Choice, similar_pairs
+from echoless.blocking.vector_join.planner import Choice, similar_pairs
+from echoless.core.settings import Choices, resolve
+from echoless.workflows.audit.incremental import audit_store
 
 NAME: Final = "speed_spilled"
 AUDIT: Final = f"{NAME}_audit"

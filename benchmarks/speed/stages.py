@@ -14,7 +14,7 @@ import time
 from collections import defaultdict
 
 from echoless import audit, find, open_store, plan
-from echoless.auditing import report_json
+from echoless.workflows.audit.report import report_json
 
 STAGES = ("open", "scan", "fold", "detect", "encode", "judge", "group", "report", "plan")
 """In the order of the road."""

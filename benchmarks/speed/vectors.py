@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from echoless.tally import Tally
-from echoless.vectors.cache import open_cache
-from echoless.vectors.registry import open_encoder
+from echoless.core.run_notes import Tally
+from echoless.models.encoders.registry import open_encoder
+from echoless.models.encoders.vector_cache import open_cache
 
 Rows = npt.NDArray[np.float32]
 

@@ -18,16 +18,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from echoless.applying import Refusal, Run, apply
-    from echoless.audited import audit_store
-    from echoless.auditing import Report, audit
-    from echoless.checking import Health, Problem, check
-    from echoless.condensing import Condensed, plan_consolidation
-    from echoless.consolidating import Consolidation, Offer, consolidate
-    from echoless.errors import EcholessError
-    from echoless.findings import Findings
-    from echoless.groups import Group, Membership
-    from echoless.model import (
+    from echoless.core.errors import EcholessError
+    from echoless.core.groups import Group, Membership
+    from echoless.core.model import (
         Contradiction,
         Difference,
         DifferenceKind,
@@ -46,9 +39,13 @@ if TYPE_CHECKING:
         Vector,
         Verdict,
     )
-    from echoless.pipeline import find, plan
-    from echoless.planning import Plan, read_plan, write_plan
-    from echoless.remembering import (
+    from echoless.core.settings import Choices, Settings, layered, resolve
+    from echoless.execution.executor import Refusal, Run, apply
+    from echoless.execution.integrity import Health, Problem, check
+    from echoless.execution.plan import Plan, read_plan, write_plan
+    from echoless.execution.rollback import Undone, history, keep_both, purge, undo
+    from echoless.execution.transfer import backup, export, import_into, transfer
+    from echoless.ingest import (
         Admitted,
         AlreadyKnown,
         Guard,
@@ -58,12 +55,15 @@ if TYPE_CHECKING:
         Updates,
         remember,
     )
-    from echoless.searching import Answer, Hit, search, similar
-    from echoless.settings import Choices, Settings, layered, resolve
     from echoless.stores import Scope, Store, open_store
-    from echoless.transport import backup, export, import_into, transfer
-    from echoless.undoing import Undone, history, keep_both, purge, undo
-    from echoless.uniting import Merged, merge_memories, plan_merge
+    from echoless.workflows.audit.incremental import audit_store
+    from echoless.workflows.audit.report import Report, audit
+    from echoless.workflows.consolidation.llm_plan import Condensed, plan_consolidation
+    from echoless.workflows.consolidation.merge_pairs import Merged, merge_memories, plan_merge
+    from echoless.workflows.consolidation.pairs import Consolidation, Offer, consolidate
+    from echoless.workflows.dedupe.findings import Findings
+    from echoless.workflows.dedupe.pipeline import find, plan
+    from echoless.workflows.retrieval.search import Answer, Hit, search, similar
 
 __all__ = [
     "Admitted",
@@ -140,16 +140,16 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "applying": ("Refusal", "Run", "apply"),
-    "audited": ("audit_store",),
-    "auditing": ("Report", "audit"),
-    "checking": ("Health", "Problem", "check"),
-    "condensing": ("Condensed", "plan_consolidation"),
-    "consolidating": ("Consolidation", "Offer", "consolidate"),
-    "errors": ("EcholessError",),
-    "findings": ("Findings",),
-    "groups": ("Group", "Membership"),
-    "model": (
+    "execution.executor": ("Refusal", "Run", "apply"),
+    "workflows.audit.incremental": ("audit_store",),
+    "workflows.audit.report": ("Report", "audit"),
+    "execution.integrity": ("Health", "Problem", "check"),
+    "workflows.consolidation.llm_plan": ("Condensed", "plan_consolidation"),
+    "workflows.consolidation.pairs": ("Consolidation", "Offer", "consolidate"),
+    "core.errors": ("EcholessError",),
+    "workflows.dedupe.findings": ("Findings",),
+    "core.groups": ("Group", "Membership"),
+    "core.model": (
         "Contradiction",
         "Difference",
         "DifferenceKind",
@@ -168,9 +168,9 @@ _HOMES: Final = {
         "Vector",
         "Verdict",
     ),
-    "pipeline": ("find", "plan"),
-    "planning": ("Plan", "read_plan", "write_plan"),
-    "remembering": (
+    "workflows.dedupe.pipeline": ("find", "plan"),
+    "execution.plan": ("Plan", "read_plan", "write_plan"),
+    "ingest": (
         "Admitted",
         "AlreadyKnown",
         "Guard",
@@ -180,12 +180,12 @@ _HOMES: Final = {
         "Updates",
         "remember",
     ),
-    "searching": ("Answer", "Hit", "search", "similar"),
-    "settings": ("Choices", "Settings", "layered", "resolve"),
+    "workflows.retrieval.search": ("Answer", "Hit", "search", "similar"),
+    "core.settings": ("Choices", "Settings", "layered", "resolve"),
     "stores": ("Scope", "Store", "open_store"),
-    "transport": ("backup", "export", "import_into", "transfer"),
-    "undoing": ("Undone", "history", "keep_both", "purge", "undo"),
-    "uniting": ("Merged", "merge_memories", "plan_merge"),
+    "execution.transfer": ("backup", "export", "import_into", "transfer"),
+    "execution.rollback": ("Undone", "history", "keep_both", "purge", "undo"),
+    "workflows.consolidation.merge_pairs": ("Merged", "merge_memories", "plan_merge"),
 }
 """Where each public name lives. Names are loaded when first used, which keeps `import echoless` at
 a few milliseconds; therefore no module may carry the name of a public function."""

@@ -120,7 +120,7 @@ def test_every_key_of_the_json_is_documented(
 
 
 def test_exit_codes_are_those_of_the_errors(echoless: Callable[..., Result]) -> None:
-    from echoless import errors
+    from echoless.core import errors
 
     codes = {
         kind.exit_code

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from echoless import demo as demos
+from echoless.cli import demo as demos
 from echoless.stores import open_store
 
 Call = Callable[..., Result]
@@ -15,7 +15,7 @@ Call = Callable[..., Result]
 
 def test_the_demo_walks_the_road_and_ends_where_it_began(place: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "echoless.demo", "--keep", "kept"],
+        [sys.executable, "-m", "echoless.cli.demo", "--keep", "kept"],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -76,7 +76,7 @@ def test_an_interruption_ends_the_demo_not_only_its_step(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("echoless.cli.looking.audit_store", interrupted)
+    monkeypatch.setattr("echoless.cli.reading.audit_store", interrupted)
     result = echoless("demo")
     assert result.exit_code == 130
     assert "$ echoless dedup" not in result.stdout

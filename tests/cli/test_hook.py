@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from echoless import check, history, open_store
 from echoless.cli.main import main
-from echoless.intake import LONGEST, Broken, Entry, read_entries, summary
+from echoless.ingest.stream import LONGEST, Broken, Entry, read_entries, summary
 
 PORT = "The gateway listens on port 8443."
 TEA = "Anna drinks green tea at four o'clock."

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from echoless.errors import UsageError
-from echoless.findings import Findings
-from echoless.pipeline import find
-from echoless.review import CHOSEN, bonds_among, plan_reviewed, regroup
-from echoless.settings import Choices, resolve
+from echoless.core.errors import UsageError
+from echoless.core.settings import Choices, resolve
 from echoless.stores import open_store
+from echoless.workflows.consolidation.review import CHOSEN, bonds_among, plan_reviewed, regroup
+from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.pipeline import find
 
 TEXTS = {
     "m-1": "The database listens on port 5432.",

@@ -37,12 +37,13 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from tests.model_server import Body, Says, data_of, merged, opinion, prompt_of, running
 
-from echoless import errors, import_into, open_store
+from echoless import import_into, open_store
 from echoless.cli.main import main
-from echoless.errors import EcholessError
-from echoless.facts_kept import all_sentences
+from echoless.core import errors
+from echoless.core.errors import EcholessError
+from echoless.workflows.consolidation.fact_check import all_sentences
+from tests.model_server import Body, Says, data_of, merged, opinion, prompt_of, running
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from tests.docs.test_docs import ROOT, blocks
-from tests.serving.talking import DESTRUCTIVE, READING, TOOLS
 
 from echoless.cli.main import main
-from echoless.mcp.plans import KEPT, MINUTES
+from echoless.mcp.pending_plans import KEPT, MINUTES
+from tests.docs.test_docs import ROOT, blocks
+from tests.mcp.clients import DESTRUCTIVE, READING, TOOLS
 
 PAGE = ROOT / "docs" / "mcp.md"
 

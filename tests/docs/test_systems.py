@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.stores.chroma_folders import make
-from tests.systems.contexts import build
 
 from echoless.cli.main import main
+from tests.integrations.context_tables import build
+from tests.stores.chroma_folders import make
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "systems.md").read_text("utf-8")
@@ -29,7 +29,7 @@ WRITTEN = {"ego-mcp": 12, "sliding-context": 15}
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NAMED = re.compile(r"`(?:(tests/[\w/]+\.py)::)?(test_\w+)`")
-"""A test on the page, with its file where it lies outside of `tests/systems`."""
+"""A test on the page, with its file where it lies outside of `tests/integrations`."""
 
 
 def functions_of(path: Path) -> set[str]:
@@ -37,7 +37,9 @@ def functions_of(path: Path) -> set[str]:
 
 
 SYSTEMS = frozenset(
-    name for path in (ROOT / "tests" / "systems").rglob("test_*.py") for name in functions_of(path)
+    name
+    for path in (ROOT / "tests" / "integrations").rglob("test_*.py")
+    for name in functions_of(path)
 )
 
 
@@ -61,7 +63,7 @@ def test_every_row_names_a_test() -> None:
 def test_a_test_that_a_row_names_says_which_case_it_is() -> None:
     """For the write sides, where a docstring begins with the case."""
     for system, file in WRITE_SIDES.items():
-        text = (ROOT / "tests" / "systems" / file).read_text("utf-8")
+        text = (ROOT / "tests" / "integrations" / file).read_text("utf-8")
         said = dict(re.findall(r"def (test_\w+)\([^\"]*?\"\"\"([\w-]+ \d+)\.", text))
         for name, number, told in rows():
             for test in re.findall(r"`(test_\w+)`", told) if name == system else ():
@@ -71,7 +73,7 @@ def test_a_test_that_a_row_names_says_which_case_it_is() -> None:
 
 
 def test_every_test_that_is_named_lies_where_the_page_says() -> None:
-    """Failure 6: two lay elsewhere than in `tests/systems`."""
+    """Failure 6: two lay elsewhere than in `tests/integrations`."""
     named = set(NAMED.findall(PAGE))
     assert len(named) > 100
     here = {name for file, name in named if not file}

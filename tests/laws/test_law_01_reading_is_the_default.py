@@ -13,7 +13,6 @@ from echoless import (
     Store,
     audit,
     audit_store,
-    audited,
     backup,
     check,
     consolidate,
@@ -26,6 +25,7 @@ from echoless import (
 )
 from echoless.stores import Scope
 from echoless.testing.strategies import worlds
+from echoless.workflows.audit import incremental as audited
 from tests.laws.worlds import KINDS, everything, folder, quick, safe, world
 
 READERS: dict[str, Callable[[Store, Path], object]] = {

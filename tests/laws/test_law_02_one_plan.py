@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, apply, find, plan
-from echoless.errors import PlanForeign, PlanUsed
+from echoless.core.errors import PlanForeign, PlanUsed
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 

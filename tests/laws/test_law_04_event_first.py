@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, check, history, open_store, undo
-from echoless.errors import StoreReadOnly
-from echoless.model import Link, Memory
-from echoless.planning import Plan
+from echoless.core.errors import StoreReadOnly
+from echoless.core.model import Link, Memory
+from echoless.execution.plan import Plan
+from echoless.execution.rollback import STANDING
 from echoless.stores import Store
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand, simple
-from echoless.undoing import STANDING
 from tests.laws.worlds import KINDS, SUFFIX, open_world, picture
 
 ACTIONS = ("mark", "merge", "delete")

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, apply, find, history, plan, undo
-from echoless.adding import add
-from echoless.errors import InputError, UndoConflict, UsageError
+from echoless.core.errors import InputError, UndoConflict, UsageError
+from echoless.execution.insertions import add
+from echoless.execution.rollback import would_undo
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
-from echoless.undoing import would_undo
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 
 ACTIONS = st.sampled_from(["mark", "merge", "delete"])

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Link, Memory, apply, find, plan
-from echoless.merging import united
-from echoless.model import canonical
+from echoless.core.model import canonical
+from echoless.core.timestamps import instant
+from echoless.execution.field_merge import united
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
-from echoless.times import instant
 from tests.laws.worlds import KINDS, quick, safe, world
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 
 from echoless import Memory, apply, find, plan
-from echoless.settings import Choices, resolve
+from echoless.core.settings import Choices, resolve
+from echoless.core.text import is_blank
 from echoless.testing.strategies import worlds
-from echoless.text import is_blank
 from tests.laws.worlds import KINDS, quick, safe, world
 
 
@@ -49,7 +49,7 @@ def test_memories_that_cannot_be_compared_are_named() -> None:
 
 
 def test_without_an_encoder_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("echoless.vectors.registry.is_installed", lambda _: False)
+    monkeypatch.setattr("echoless.models.encoders.registry.is_installed", lambda _: False)
     with world("sqlite", [Memory(id=str(n), content=f"Fact {n}.") for n in range(2)]) as store:
         (note,) = find(store, resolve(Choices())).tally.notes
         assert "pip install 'echoless[use]'" in note

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, find, plan
-from echoless.auditing import findings_json
 from echoless.testing.strategies import worlds
+from echoless.workflows.audit.report import findings_json
 from tests.laws.worlds import KINDS, quick, safe, world
 
 

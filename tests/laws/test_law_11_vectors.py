@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, Vector, find
-from echoless.settings import Choices, resolve
+from echoless.core.settings import Choices, resolve
 from tests.laws.worlds import KINDS, quick, world
 
 STORED = resolve(Choices(encoder="stored"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 
 from echoless import Memory, open_store
-from echoless.settings import Choices, Settings, resolve
+from echoless.core.settings import Choices, Settings, resolve
 from echoless.stores import Store
 from echoless.testing.stores import contents, fill, state
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from loky.process_executor import ProcessPoolExecutor
 
+from echoless.core.model import Pair, Verdict
+from echoless.core.run_notes import Tally
 from echoless.matching.batch import batches as batching
 from echoless.matching.batch import process_pool
 from echoless.matching.batch.batches import Ruled, rulings
 from echoless.matching.guards import GuardJudge
 from echoless.matching.rule_judge import RuleJudge
 from echoless.matching.text_cache import ByText
-from echoless.model import Pair, Verdict
-from echoless.tally import Tally
 from tests.matching.test_verdict_cache import PAIRS as ALL
 
 SIZE = 10
@@ -28,18 +29,23 @@ def batches() -> Iterator[list[Pair]]:
 
 
 @pytest.fixture
-def two(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """Two processes for any number of pairs; the processes that were started."""
+def two(monkeypatch: pytest.MonkeyPatch) -> list[ProcessPoolExecutor]:
+    """Two processes for any number of pairs; the executors that were made."""
     monkeypatch.setattr(batching, "_free", lambda: 2)
-    started: list[subprocess.Popen[bytes]] = []
-    start = process_pool._started
+    made: list[ProcessPoolExecutor] = []
+    executor_of = process_pool.executor_of
 
-    def noted() -> subprocess.Popen[bytes]:
-        started.append(start())
-        return started[-1]
+    def noted(count: int) -> ProcessPoolExecutor:
+        made.append(executor_of(count))
+        return made[-1]
 
-    monkeypatch.setattr(process_pool, "_started", noted)
-    return started
+    monkeypatch.setattr(process_pool, "executor_of", noted)
+    return made
+
+
+def dies(_texts: Sequence[str], _rows: Sequence[process_pool.Row]) -> list[bytes]:
+    """Ends the process that is asked."""
+    os._exit(3)
 
 
 def run(judge: RuleJudge, tally: Tally | None = None) -> list[Ruled]:
@@ -52,31 +58,34 @@ def verdicts(ruled: list[Ruled]) -> list[Verdict]:
     return [verdict for each in ruled for verdict in each.verdicts]
 
 
-def test_two_processes_say_what_one_says(two: list[subprocess.Popen[bytes]]) -> None:
+def test_two_processes_say_what_one_says(two: list[ProcessPoolExecutor]) -> None:
     tally = Tally()
     ruled = run(RuleJudge(), tally)
     assert verdicts(ruled) == RuleJudge().judge_all(ALL)
     assert not tally.notes
-    assert [process.poll() is not None for process in two] == [True, True]
+    assert len(two) == 1
 
 
 def test_a_process_that_dies_is_replaced_by_this_one(
-    two: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+    two: list[ProcessPoolExecutor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_pool, "_START", "import sys; sys.exit(3)")
+    monkeypatch.setattr(process_pool, "judged", dies)
     tally = Tally()
     assert verdicts(run(RuleJudge(), tally)) == RuleJudge().judge_all(ALL)
     assert len(tally.notes) == 1
     assert "ended early" in tally.notes[0]
 
 
-def test_who_stops_reading_ends_the_processes(two: list[subprocess.Popen[bytes]]) -> None:
+def test_who_stops_reading_ends_the_processes(two: list[ProcessPoolExecutor]) -> None:
     ruling = rulings(
         RuleJudge(), batches(), pairs=batching.PROCESSES_FROM, keeping=False, tally=Tally()
     )
     assert next(ruling).verdicts == RuleJudge().judge_all(ALL[:SIZE])
+    (executor,) = two
+    processes = list(executor._processes.values())
+    assert [process.is_alive() for process in processes] == [True, True]
     ruling.close()
-    assert [process.poll() is not None for process in two] == [True, True]
+    assert [process.is_alive() for process in processes] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +94,7 @@ def test_who_stops_reading_ends_the_processes(two: list[subprocess.Popen[bytes]]
     ids=["few pairs", "a judge that is quick"],
 )
 def test_no_process_is_started_for(
-    two: list[subprocess.Popen[bytes]], pairs: int, judge: RuleJudge
+    two: list[ProcessPoolExecutor], pairs: int, judge: RuleJudge
 ) -> None:
     ruled = list(rulings(judge, batches(), pairs=pairs, keeping=False, tally=Tally()))
     assert verdicts(ruled) == judge.judge_all(ALL)
@@ -148,7 +157,7 @@ def test_the_load_this_process_makes_takes_no_core_from_it(monkeypatch: pytest.M
 SCRIPT = """
 from echoless.matching.batch import batches as bulk
 from echoless.matching.rule_judge import RuleJudge
-from echoless.tally import Tally
+from echoless.core.run_notes import Tally
 from tests.matching.test_batches import ALL
 bulk._free = lambda: 2
 with open("{log}", "a") as log:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from echoless.errors import UsageError
+from echoless.core.errors import UsageError
+from echoless.core.model import (
+    Contradiction,
+    DifferenceKind,
+    Duplicate,
+    Memory,
+    Pair,
+    Sibling,
+    Verdict,
+)
 from echoless.matching.guards import GuardJudge
 from echoless.matching.opening import judge_named
 from echoless.matching.rule_judge import RuleJudge
-from echoless.model import Contradiction, DifferenceKind, Duplicate, Memory, Pair, Sibling, Verdict
 
 
 def guarded(a: str, b: str, *, guards: bool = True) -> Verdict:

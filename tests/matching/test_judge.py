@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from echoless.core.model import Memory, Pair, Subsumes, Update, flipped, merges, verdict_name
+from echoless.core.run_notes import Tally
 from echoless.matching import LEFT_OUT, opening
 from echoless.matching.judge import NO_SCORE, LearnedJudge
 from echoless.matching.opening import WITHOUT, open_learned
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.scoring import open_scores
 from echoless.matching.rule_judge import RuleJudge
-from echoless.model import Memory, Pair, Subsumes, Update, flipped, merges, verdict_name
-from echoless.tally import Tally
 from tests.matching.rule_pairs import LEFT_TO_THE_MODEL
 
 

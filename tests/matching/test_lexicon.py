@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from echoless import Memory
+from echoless.core.model import Duplicate, Pair, Subsumes, Verdict
 from echoless.matching.languages import LANGUAGES, fold, lexicon, stem
 from echoless.matching.opening import judge_named
-from echoless.model import Duplicate, Pair, Subsumes, Verdict
 
 AS_WRITTEN = ("retracting",)
 

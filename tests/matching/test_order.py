@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from echoless import Memory
+from echoless.core.model import Duplicate, Pair, Subsumes, Verdict
 from echoless.matching.opening import judge_named
-from echoless.model import Duplicate, Pair, Subsumes, Verdict
 
 OTHER_MEANING = [
     ("Anna is Ben's mother.", "Ben is Anna's mother."),

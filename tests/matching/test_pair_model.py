@@ -13,11 +13,11 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Library
 
 import echoless.matching.pair_model.network as network_module
-from echoless.errors import DamagedPackage, MissingExtra
+from echoless.core.errors import DamagedPackage, MissingExtra
+from echoless.core.run_notes import Tally
 from echoless.matching.pair_model import PairScorer, Scores, open_network, scoring
 from echoless.matching.pair_model.network import LONGEST_TEXT, read_manifest
 from echoless.matching.pair_model.scoring import open_scores
-from echoless.tally import Tally
 
 WEIGHTS = network_module.WEIGHTS
 PAIRS = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from echoless import Memory
+from echoless.core.model import Duplicate, Pair, Subsumes
 from echoless.matching.opening import judge_named
-from echoless.model import Duplicate, Pair, Subsumes
 
 WRONGLY_MERGED = {
     "two commands lack the same flag": (

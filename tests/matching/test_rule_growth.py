@@ -9,7 +9,7 @@ from types import FrameType
 import pytest
 from benchmarks.judge_growth import PIECES, pairs, without_encoder
 
-from echoless.judging import judge_pairs
+from echoless.workflows.pairs.judge_pairs import judge_pairs
 
 
 def lines_of(work: Callable[[], object]) -> int:

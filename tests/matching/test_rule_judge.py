@@ -8,11 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from echoless.matching.facts import MAX_LENGTH, day_of
-from echoless.matching.languages import lexicon, units
-from echoless.matching.rule_judge import RuleJudge
-from echoless.matching.values.cursor import forms_of
-from echoless.model import (
+from echoless.core.model import (
     Contradiction,
     DifferenceKind,
     Duplicate,
@@ -26,6 +22,10 @@ from echoless.model import (
     flipped,
     merges,
 )
+from echoless.matching.facts import MAX_LENGTH, day_of
+from echoless.matching.languages import lexicon, units
+from echoless.matching.rule_judge import RuleJudge
+from echoless.matching.values.cursor import forms_of
 from tests.matching.rule_pairs import ADDS, APART, SAME
 
 CLOSE = {"semantic": 0.95, "lexical": 0.9}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from echoless import Memory
+from echoless.core.model import Difference, DifferenceKind, Evidence
 from echoless.matching.rule_judge import compared
 from echoless.matching.rules import (
     FIRM,
@@ -17,7 +18,6 @@ from echoless.matching.rules import (
     findings,
     forbidden,
 )
-from echoless.model import Difference, DifferenceKind, Evidence
 
 EXAMPLES = {
     "polarity-differs": ("The door is open", "The door is closed"),

@@ -13,12 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from echoless.matching.base import Repeatable
-from echoless.matching.batch.serialisation import packed, unpacked
-from echoless.matching.batch.verdict_cache import KeptVerdicts, VerdictCache
-from echoless.matching.guards import GuardJudge
-from echoless.matching.rule_judge import RuleJudge
-from echoless.model import (
+from echoless.core import cache as cache_file
+from echoless.core.content_encryption import opened, pair_key, sealed, text_print
+from echoless.core.model import (
     Contradiction,
     Difference,
     DifferenceKind,
@@ -35,9 +32,12 @@ from echoless.model import (
     Verdict,
     flipped,
 )
-from echoless.sealing import opened, pair_key, sealed, text_print
-from echoless.tally import Tally
-from echoless.vectors import cache_file
+from echoless.core.run_notes import Tally
+from echoless.matching.base import Repeatable
+from echoless.matching.batch.serialisation import packed, unpacked
+from echoless.matching.batch.verdict_cache import KeptVerdicts, VerdictCache
+from echoless.matching.guards import GuardJudge
+from echoless.matching.rule_judge import RuleJudge
 from tests.matching.rule_pairs import ADDS, APART, SAME
 
 texts = st.text(max_size=30)
@@ -297,8 +297,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from echoless.matching.batch.verdict_cache import VerdictCache
-from echoless.tally import Tally
-from echoless.vectors import cache_file
+from echoless.core.run_notes import Tally
+from echoless.core import cache as cache_file
 cache, tally = VerdictCache(Path(sys.argv[1])), Tally()
 for n in range(25):
     mine = {f"{who} {n}".encode(): b"told" for who in ("shared", sys.argv[2])}

@@ -10,9 +10,9 @@ import chromadb
 import pytest
 
 from echoless import apply, find, open_store, plan, undo
-from echoless.actions import Rewrite
-from echoless.errors import ForeignStore, StoreError, StoreLocked, StoreNotFound, UsageError
-from echoless.model import Memory, Vector
+from echoless.core.errors import ForeignStore, StoreError, StoreLocked, StoreNotFound, UsageError
+from echoless.core.model import Memory, Vector
+from echoless.execution.actions import Rewrite
 from echoless.stores.field_map import FieldMap
 from echoless.testing.stores import StoreConformance, contents, plan_by_hand
 from tests.stores.chroma_folders import Row, held, make, opened

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from echoless import check, history, keep_both, open_store
 from echoless.cli.main import main
-from echoless.errors import BadRecord, EcholessError, LedgerDamaged
+from echoless.core.errors import BadRecord, EcholessError, LedgerDamaged
 from echoless.testing.stores import contents, fill, simple
 
 MUTATIONS = 80

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from echoless import EcholessError, open_store
-from echoless.errors import BadRecord, StoreError
+from echoless.core.errors import BadRecord, StoreError
 from echoless.stores.llm_memory.vectors import ShadowReader
+from tests.integrations.context_tables import EAST, build, entry
+from tests.integrations.llm_memory_files import File
 from tests.stores.chroma_folders import Row, make
-from tests.systems.contexts import EAST, build, entry
-from tests.systems.llm_memory_files import File
 
 VIEW = "CREATE VIEW {} AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from echoless.errors import BadRecord, InputError, UsageError
-from echoless.model import Json, Link, Provenance
+from echoless.core.errors import BadRecord, InputError, UsageError
+from echoless.core.model import Json, Link, Provenance
 from echoless.stores import column_values as values
 from echoless.stores.field_map import (
     FieldMap,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, open_store, undo
-from echoless.errors import (
+from echoless.core.errors import (
     BadRecord,
     DuplicateId,
     ForeignStore,

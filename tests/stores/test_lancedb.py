@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from echoless import apply, open_store, undo
 from echoless.cli.main import main
-from echoless.errors import (
+from echoless.core.errors import (
     DuplicateId,
     ForeignStore,
     MissingExtra,
@@ -31,7 +31,8 @@ from echoless.errors import (
     StoreNotFound,
     UsageError,
 )
-from echoless.model import Memory, Provenance, Vector
+from echoless.core.model import Memory, Provenance, Vector
+from echoless.core.timestamps import moment_of_writing
 from echoless.stores.base import Head, Scope
 from echoless.stores.lancedb import LanceStore, cells
 from echoless.stores.lancedb.layout import context_schema
@@ -46,7 +47,6 @@ from echoless.testing.stores import (
     simple,
     state,
 )
-from echoless.times import moment_of_writing
 
 
 class _Unordered(StoreConformance):
@@ -246,7 +246,7 @@ def test_a_table_that_is_not_there_is_named_and_not_made(tmp_path: Path) -> None
 def test_without_the_library_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("echoless.vectors.optional.find_spec", lambda _module: None)
+    monkeypatch.setattr("echoless.core.optional.find_spec", lambda _module: None)
     with pytest.raises(MissingExtra, match=r"needs the extra \"lancedb\": pip install 'echoless"):
         open_store(f"lancedb:///{tmp_path}/db#notes")
 

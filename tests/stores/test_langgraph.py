@@ -13,11 +13,11 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from echoless import apply, find, plan, undo
-from echoless.adding import add
-from echoless.errors import BadRecord, StoreError
-from echoless.model import VOLATILE, Memory
-from echoless.remembering import Admitted, Guard
-from echoless.settings import Choices, resolve
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.model import VOLATILE, Memory
+from echoless.core.settings import Choices, resolve
+from echoless.execution.insertions import add
+from echoless.ingest import Admitted, Guard
 from echoless.stores.base import Store
 from echoless.stores.live.langgraph import (
     LangGraphStore,

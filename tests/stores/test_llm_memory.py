@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, check, history, open_store, undo
-from echoless.errors import BadRecord, ForeignStore, StoreError, StoreLocked
-from echoless.model import Link, Memory, Vector
-from echoless.planning import Plan
+from echoless.core.errors import BadRecord, ForeignStore, StoreError, StoreLocked
+from echoless.core.model import Link, Memory, Vector
+from echoless.execution.plan import Plan
 from echoless.stores.llm_memory import LlmMemoryStore
 from echoless.stores.llm_memory.connection import open_with_vectors
 from echoless.testing.crash import killed_at

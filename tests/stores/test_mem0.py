@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from echoless import apply, find, plan, undo
-from echoless.errors import BadRecord, StoreError
-from echoless.model import VOLATILE, Memory
-from echoless.remembering import Admitted, Guard
-from echoless.settings import Choices, resolve
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.model import VOLATILE, Memory
+from echoless.core.settings import Choices, resolve
+from echoless.ingest import Admitted, Guard
 from echoless.stores.base import Store
 from echoless.stores.live.mem0 import Mem0Store, namespace_of, owners_of
 from echoless.testing.stores import FULL, StoreConformance, contents

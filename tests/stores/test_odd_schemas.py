@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 from echoless import apply, check, find, open_store, plan
 from echoless.cli.main import main
-from echoless.errors import ForeignStore, PlanRefused
+from echoless.core.errors import ForeignStore, PlanRefused
 from echoless.testing.stores import contents, fill, simple
+from tests.integrations.recall_database import L1, Recall
 from tests.laws.worlds import safe
-from tests.systems.recall_database import L1, Recall
 
 
 @pytest.fixture(autouse=True)

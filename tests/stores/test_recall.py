@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, find, open_store, plan, undo
-from echoless.checking import check
-from echoless.errors import ForeignStore, StoreError
-from echoless.model import Memory, Provenance, Vector
-from echoless.profiles import ActionKind
+from echoless.core.errors import ForeignStore, StoreError
+from echoless.core.model import Memory, Provenance, Vector
+from echoless.core.profiles import ActionKind
+from echoless.execution.integrity import check
 from echoless.stores.recall import RecallStore
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import FULL, StoreConformance, contents, plan_by_hand, simple, state
-from tests.systems.recall_database import COS_97, FIRST, L1, L2, Recall
+from tests.integrations.recall_database import COS_97, FIRST, L1, L2, Recall
 
 COLUMNS = {"session_id": None, "category": None, "confidence": None}
 
@@ -268,8 +268,8 @@ def test_a_run_that_died_before_its_confirmation_is_finished(
 
     with open_store(recall.path) as store:
         with monkeypatch.context() as patch:
-            patch.setattr("echoless.applying._confirm", die)
-            patch.setattr("echoless.applying.recover", lambda _store: [])
+            patch.setattr("echoless.execution.executor.confirm", die)
+            patch.setattr("echoless.execution.executor.recover", lambda _store: [])
             with pytest.raises(KeyboardInterrupt):
                 apply(store, plan(find(store), action=action))
         assert [p.kind for p in check(store).problems] == ["interrupted"]

@@ -15,10 +15,10 @@ import pytest
 pytest.importorskip("shodh_memory")
 
 from echoless import Memory, apply, check, open_store, undo
-from echoless.errors import ForeignStore, MissingExtra, StoreError, StoreNotFound
+from echoless.core.errors import ForeignStore, MissingExtra, StoreError, StoreNotFound
 from echoless.stores.shodh.store import ShodhStore
 from echoless.testing.stores import StoreConformance, contents, plan_by_hand
-from tests.systems.shodh_stores import build, told
+from tests.integrations.shodh_stores import build, told
 
 
 def canonical(note: Mapping[str, object]) -> bytes:

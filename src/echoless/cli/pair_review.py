@@ -1,35 +1,29 @@
-"""The review of pairs: one after the other, one question before a memory changes.
+"""Review of pairs: one answer for each pair, and one question before a memory changes.
 
 As in the review of groups an answer is a letter, and Enter or a typo accepts nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from echoless.applying import apply
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, count, number, say, strong
-from echoless.cli.offers import LEGEND, offer_blocks
-from echoless.cli.options import command_line, writing
-from echoless.cli.outcome import exit_code, run_blocks, say_notes
-from echoless.cli.progress import Bar
-from echoless.cli.review import Ask
-from echoless.cli.shown_groups import promise
-from echoless.consolidating import Consolidation, Offer
-from echoless.planning import write_plan
-from echoless.profiles import ActionKind
+from echoless.cli.document import Gap, Heading, count, number, say, strong
+from echoless.cli.group_review import Ask, carry_out, remember_different
+from echoless.cli.group_view import promise
+from echoless.cli.suggestions import LEGEND, offer_blocks
+from echoless.core.profiles import ActionKind
 from echoless.stores import Store
-from echoless.undoing import keep_both
-from echoless.uniting import notes_on, plan_merges
+from echoless.workflows.consolidation.merge_pairs import notes_on, plan_merges
+from echoless.workflows.consolidation.pairs import Consolidation, Offer
 
 PERSON: Final = "a person"
 
 _SHORT: Final = 16
-"""Characters of an id that is named in the question."""
+"""Most characters of an id that is named in the question."""
 
 Answer = Literal["merge", "different", "skip", "settled"]
 """`settled`: nobody was asked, as an earlier answer takes one of the two away."""
@@ -51,14 +45,14 @@ class Answered:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The one that stays, or a, and the other."""
+        """The one that stays (or a) and the other one."""
         a, b = self.offer.a.id, self.offer.b.id
         return (b, a) if self.keep == b else (a, b)
 
 
 @dataclass(slots=True)
 class PairReview:
-    """The state of a review of pairs.
+    """State of a review of pairs.
 
     Attributes:
         offers: What is reviewed.
@@ -71,40 +65,36 @@ class PairReview:
     answers: list[Answered] = field(default_factory=list)
 
     def run(self, ask: Ask) -> None:
-        """Ask about every pair until all are answered, `q`, or the end of the input."""
+        """Asks about every pair until all are answered, `q`, or the end of the input."""
         while len(self.answers) < len(self.offers):
             offer = self.offers[len(self.answers)]
-            gone = sorted({offer.a.id, offer.b.id} & self._gone().keys())
-            if gone:
-                self._settle(offer, gone[0])
-            elif not self._one(offer, ask):
+            survivors = {remove: keep for keep, remove in self.merges()}
+            merged = sorted({offer.a.id, offer.b.id} & survivors.keys())
+            if merged:
+                gone, into = merged[0], survivors[merged[0]]
+                pair = f"{offer.a.id} and {offer.b.id}"
+                render.show([say(f"{pair}: {gone} goes into {into} already; left for later.")])
+                self.answers.append(Answered("settled", offer))
+            elif not self._ask_about(offer, ask):
                 break
 
     def merges(self) -> list[tuple[str, str]]:
-        """What stays and what goes, of each merge."""
+        """Returns the memory that stays and the one that goes, for each merge."""
         return [each.pair for each in self.of("merge")]
 
     def of(self, answer: Answer) -> list[Answered]:
-        """The pairs that got an answer."""
+        """Returns the pairs that got an answer."""
         return [each for each in self.answers if each.answer == answer]
 
-    def _gone(self) -> dict[str, str]:
-        return {remove: keep for keep, remove in self.merges()}
-
-    def _settle(self, offer: Offer, gone: str) -> None:
-        into = self._gone()[gone]
-        pair = f"{offer.a.id} and {offer.b.id}"
-        render.show([say(f"{pair}: {gone} goes into {into} already; left for later.")])
-        self.answers.append(Answered("settled", offer))
-
-    def _one(self, offer: Offer, ask: Ask) -> bool:
-        """Ask about one pair until it is answered or taken back.
+    def _ask_about(self, offer: Offer, ask: Ask) -> bool:
+        """Asks about one pair until it is answered, or an earlier answer is taken back.
 
         Returns:
             False if the person quits.
         """
         ways = self._ways(offer)
-        self._show(offer)
+        place = f"Pair {len(self.answers) + 1} of {len(self.offers)}"
+        render.show([Gap(), Heading(place), *offer_blocks(offer)])
         while True:
             typed = ask(_question(ways, offer))
             typed = "q" if typed is None else typed.strip().lower()
@@ -118,10 +108,15 @@ class PairReview:
                 return True
             if typed == "u" and self._take_back():
                 return True
-            render.show([say(_unknown(typed, ways))])
+            if typed == "u":
+                sentence = "There is no answer to take back yet."
+            else:
+                letters = ", ".join((*ways, "d", "s", "u"))
+                sentence = f"Please type {letters} or q. Nothing was decided."
+            render.show([say(sentence)])
 
     def _ways(self, offer: Offer) -> dict[str, str]:
-        """Which one a merge may keep, by the letter for it: `m` the better one, `o` the other."""
+        """Returns which memory a merge may keep, by letter: `m` the better one, `o` the other."""
         if offer.keep is None or offer.remove is None:
             return {}
         stays = {keep for keep, _ in self.merges()} | self.protected.keys()
@@ -129,7 +124,7 @@ class PairReview:
         return {letter: keep for letter, (keep, gone) in ways.items() if gone not in stays}
 
     def _take_back(self) -> bool:
-        """Take the last answer back, and what was settled by it; False if there is none."""
+        """Takes back the last answer and what was settled by it; False if there is none."""
         while self.answers and self.answers[-1].answer == "settled":
             self.answers.pop()
         if not self.answers:
@@ -137,29 +132,18 @@ class PairReview:
         self.answers.pop()
         return True
 
-    def _show(self, offer: Offer) -> None:
-        place = f"Pair {len(self.answers) + 1} of {len(self.offers)}"
-        render.show([Gap(), Heading(place), *offer_blocks(offer)])
-
 
 def _question(ways: Mapping[str, str], offer: Offer) -> str:
+    """Returns the question about a pair, with the answers that are possible."""
     words = {"m": "[m]erge, keep", "o": "[o]r keep" if "m" in ways else "[o] merge, keep"}
-    possible = [f"{words[letter]} {_named(keep, offer)}" for letter, keep in ways.items()]
-    rest = ("[d]ifferent (remembered)", "[s]kip", "[u]ndo the last answer", "[q]uit: ")
-    return "  ".join((*possible, *rest))
-
-
-def _named(id_: str, offer: Offer) -> str:
-    """An id as it is, unless it would push the other answers off the line."""
-    if len(id_) <= _SHORT:
-        return id_
-    return "the first" if id_ == offer.a.id else "the second"
-
-
-def _unknown(typed: str, ways: Mapping[str, str]) -> str:
-    if typed == "u":
-        return "There is no answer to take back yet."
-    return f"Please type {', '.join((*ways, 'd', 's', 'u'))} or q. Nothing was decided."
+    merges = []
+    for letter, keep in ways.items():
+        name = keep
+        if len(keep) > _SHORT:  # it would push the other answers off the line
+            name = "the first" if keep == offer.a.id else "the second"
+        merges.append(f"{words[letter]} {name}")
+    others = ("[d]ifferent (remembered)", "[s]kip", "[u]ndo the last answer", "[q]uit: ")
+    return "  ".join((*merges, *others))
 
 
 # ------------------------------------------------------------------ the command
@@ -168,17 +152,17 @@ def _unknown(typed: str, ways: Mapping[str, str]) -> str:
 def review_pairs(
     store: Store,
     typed: str,
-    found: Consolidation,
+    offered: Consolidation,
     action: ActionKind,
     plan_file: Path | None,
     ask: Ask | None = None,
 ) -> int:
-    """Review pairs, then write what was answered.
+    """Reviews pairs, then writes what was answered.
 
     Args:
         store: Open.
         typed: The store as it was typed, for lines to copy.
-        found: What is offered.
+        offered: The pairs.
         action: What happens to those that go.
         plan_file: Write the merges there instead of carrying them out.
         ask: Where answers come from; the terminal by default.
@@ -187,67 +171,27 @@ def review_pairs(
         The exit code.
     """
     asking = ask or render.ask
-    if not found.pairs:
+    if not offered.pairs:
         render.show([say("No two memories are near enough to look at.")])
         return 0
     render.show(
-        [say(f"{count(len(found.pairs), 'pair')} to review. Nothing is written yet."), LEGEND]
+        [say(f"{count(len(offered.pairs), 'pair')} to review. Nothing is written yet."), LEGEND]
     )
-    review = PairReview(found.pairs, found.findings.protected)
+    review = PairReview(offered.pairs, offered.findings.protected)
     review.run(asking)
-    render.show(_summary(review))
-    _remember(store, typed, review)
-    return _act(store, typed, review, found, action, plan_file, asking)
-
-
-def _summary(review: PairReview) -> Iterable[Block]:
-    told = {kind: len(review.of(kind)) for kind in ("merge", "different", "skip", "settled")}
-    left = len(review.offers) - len(review.answers)
-    yield Gap()
-    yield Heading("Your answers")
-    yield say(
-        f"{number(told['merge'])} to merge, {number(told['different'])} different, "
-        f"{number(told['skip'])} skipped, {number(told['settled'])} left for later, "
-        f"{number(left)} not answered."
+    pairs, left = review.merges(), len(review.offers) - len(review.answers)
+    counts = (
+        f"{number(len(pairs))} to merge, {number(len(review.of('different')))} different, "
+        f"{number(len(review.of('skip')))} skipped, "
+        f"{number(len(review.of('settled')))} left for later, {number(left)} not answered."
     )
-
-
-def _remember(store: Store, typed: str, review: PairReview) -> None:
-    pairs = [each.pair for each in review.of("different")]
-    if not pairs:
-        return
-    with writing(typed):
-        kept = keep_both(store, pairs)
-    render.show([say(f"Remembered as different: {count(kept, 'pair')}.")])
-
-
-def _act(
-    store: Store,
-    typed: str,
-    review: PairReview,
-    found: Consolidation,
-    action: ActionKind,
-    plan_file: Path | None,
-    ask: Ask,
-) -> int:
-    pairs = review.merges()
+    render.show([Gap(), Heading("Your answers"), say(counts)])
+    remember_different(store, typed, [each.pair for each in review.of("different")])
     if not pairs:
         render.show([say("Nothing to apply.")])
         return 0
-    settings = found.findings.settings
-    made = plan_merges(store, pairs, action=action, by=PERSON, settings=settings)
-    render.show([say(strong(promise(made.counts)))])
-    render.show(say(note, level=1) for note in notes_on(made))
-    if plan_file is not None:
-        write_plan(made, plan_file)
-        line = command_line("apply", typed, str(plan_file))
-        render.show([say(f"The plan is in {plan_file}. Next: {line}")])
-        return 0
-    if not render.means_yes(ask(f"Apply {count(len(pairs), 'merge')}? [y/N] ")):
-        render.show([say("Nothing was applied.")])
-        return 0
-    with Bar() as bar, writing(typed):
-        run = apply(store, made, progress=bar.actions)
-    say_notes(store, run)
-    render.show(run_blocks(run, typed))
-    return exit_code(run)
+    settings = offered.findings.settings
+    plan = plan_merges(store, pairs, action=action, by=PERSON, settings=settings)
+    render.show([say(strong(promise(plan.counts)))])
+    render.show(say(note, level=1) for note in notes_on(plan))
+    return carry_out(store, typed, plan, plan_file, asking, f"Apply {count(len(pairs), 'merge')}?")

@@ -29,21 +29,21 @@ ENCODING: Final = "encoding"
 
 
 class Bar:
-    """Takes `pipeline.Progress` calls; shows them on a terminal, ignores them elsewhere.
+    """Progress bar that takes `pipeline.Progress` calls and shows them on a terminal only.
 
-    Either way the outermost edge learns how many texts were encoded, to say so if the command is
-    interrupted.
+    With or without a terminal it notes how many texts were encoded, for the message after an
+    interruption.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        """Prepare.
+        """Prepares a bar.
 
         Args:
             quiet: Never show anything (`--json`).
         """
         self._shown = not quiet and sys.stderr.isatty()
         self._start = monotonic()
-        self._told = 0.0
+        self._drawn = 0.0
         self._stage = ""
         self._progress: Progress | None = None
         self._task: TaskID | None = None
@@ -63,7 +63,7 @@ class Bar:
             self._progress.stop()
 
     def __call__(self, stage: str, done: int, whole: int) -> None:
-        """Show how far a stage is; `whole` is 0 where it is not known."""
+        """Shows how far a stage is; `whole` is 0 where it is not known."""
         if stage == ENCODING and self._state is not None:
             self._state.encoded = (done, whole)
         if not self._shown:
@@ -71,14 +71,16 @@ class Bar:
         present = monotonic()
         if present - self._start < DELAY:
             return
-        if stage == self._stage and present - self._told < EVERY and done != whole:
+        if stage == self._stage and present - self._drawn < EVERY and done != whole:
             return
-        self._told = present
+        self._drawn = present
         self._show(stage, done, whole)
 
     def _show(self, stage: str, done: int, whole: int) -> None:
         if self._progress is None:
-            self._progress = _opened()
+            from echoless.cli.terminal import start_progress  # noqa: PLC0415 - rich is slow to load
+
+            self._progress = start_progress(pace)
         if self._task is None or stage != self._stage:
             if self._task is not None:
                 self._progress.remove_task(self._task)
@@ -87,55 +89,25 @@ class Bar:
         self._progress.update(self._task, completed=done, total=whole or None)
 
     def actions(self, done: int, whole: int) -> None:
-        """The form `apply` calls."""
+        """Shows how far writing is, in the form `apply` calls."""
         self("writing", done, whole)
 
 
-def _opened() -> Progress:
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-    )
-    from rich.text import Text  # noqa: PLC0415
-
-    class Pace(ProgressColumn):
-        """Done of all, how many a second, and the time left."""
-
-        def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            whole = None if task.total is None else int(task.total)
-            return Text(pace(int(task.completed), whole, speed, task.time_remaining))
-
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        Pace(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    progress.start()
-    return progress
-
-
 def pace(done: int, whole: int | None, speed: float | None, left: float | None) -> str:
-    """How far a stage is, such as `512 of 2,000, 431 a second, 0:04 left`.
+    """Returns how far a stage is, such as `512 of 2,000, 431 a second, 0:04 left`.
 
     Args:
-        done: So many.
-        whole: Of so many; None where that is not known.
-        speed: So many a second; None where it is not known yet.
+        done: Number of things done.
+        whole: Number of all things; None where that is not known.
+        speed: Things done a second; None where it is not known yet.
         left: Seconds it still takes; None as above.
     """
-    told = [f"{done:,}" if whole is None else f"{done:,} of {whole:,}"]
+    parts = [f"{done:,}" if whole is None else f"{done:,} of {whole:,}"]
     if speed:
-        told.append(f"{speed:,.0f} a second" if speed >= 10 else f"{speed:.1f} a second")
+        parts.append(f"{speed:,.0f} a second" if speed >= 10 else f"{speed:.1f} a second")
     if left is not None and whole is not None:
         minutes, seconds = divmod(round(left), 60)
         hours, minutes = divmod(minutes, 60)
         clock = f"{hours}:{minutes:02}" if hours else f"{minutes}"
-        told.append(f"{clock}:{seconds:02} left")
-    return ", ".join(told)
+        parts.append(f"{clock}:{seconds:02} left")
+    return ", ".join(parts)

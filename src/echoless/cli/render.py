@@ -1,4 +1,4 @@
-"""Blocks on a terminal (with rich), as plain text, or as Markdown; and JSON."""
+"""Output of blocks as plain text, Markdown or, on a terminal, in colour; and of JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import Final, assert_never
 
 import click
 
@@ -17,7 +17,6 @@ from echoless.cli.document import (
     Block,
     Gap,
     Heading,
-    Line,
     Paragraph,
     Passage,
     Span,
@@ -25,68 +24,61 @@ from echoless.cli.document import (
     Table,
 )
 from echoless.core.masking import OUTPUT
+from echoless.core.model import Json
 from echoless.core.visible import escaped_markdown, on_one_line, visible
-from echoless.model import Json
 
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+INDENT: Final = 3
+"""Spaces for each level of a paragraph."""
 
-_INDENT: Final = 3
 _AT_ONCE: Final = 500
-_MARKS: Final[dict[Style, tuple[str, str]]] = {"old": ("[-", "-]"), "new": ("{+", "+}")}
-_RICH: Final[dict[Style, str]] = {
-    "": "",
-    "strong": "bold",
-    "dim": "dim",
-    "old": "red",
-    "new": "green",
-    "good": "green",
-    "bad": "red",
-}
+_MARKS: Final[dict[Style, str]] = {"old": "[-{}-]", "new": "{{+{}+}}"}
 
 
 def show(blocks: Iterable[Block]) -> None:
-    """Print blocks to standard output: in colour on a terminal, as plain text elsewhere."""
+    """Prints blocks to standard output: in colour on a terminal, as plain text elsewhere."""
     if is_terminal():
-        _show_rich(blocks)
+        from echoless.cli.terminal import show_rich  # noqa: PLC0415 - rich is slow to load
+
+        show_rich(blocks)
         return
     print_lines(plain(blocks))
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines, some hundreds at a time: each call asks what kind of output there is."""
+    """Prints lines, some hundreds at a time: each call asks what kind of output there is."""
     source = iter(lines)
     while some := list(islice(source, _AT_ONCE)):
         click.echo("\n".join(some))
 
 
 def show_json(value: Json) -> None:
-    """Print one JSON document, in ASCII so that no encoding can spoil it.
+    """Prints one JSON document, in ASCII so that no encoding can spoil it.
 
     JSON has no form for infinity and NaN, which a record may hold: they are written as texts. An
-    object in which secrets are masked tells their number as `masked`.
+    object in which secrets are masked gives their number as `masked`.
     """
     click.echo(json_line(value, indent=2))
 
 
 def json_line(value: Json, *, indent: int | None = None, ascii_only: bool = True) -> str:
-    """JSON in which secrets are masked, and counted where there are any.
+    """Returns JSON in which secrets are masked, and counted where there are any.
 
     Args:
-        value: What to tell.
+        value: What to write.
         indent: Columns for each level; one line if None.
         ascii_only: Escape every other character.
     """
-    told = OUTPUT.json(value)
-    if isinstance(told, dict) and OUTPUT.count:
-        told = {**told, "masked": OUTPUT.count}
+    masked = OUTPUT.json(value)
+    if isinstance(masked, dict) and OUTPUT.count:
+        masked = {**masked, "masked": OUTPUT.count}
     try:
-        return json.dumps(told, indent=indent, allow_nan=False, ensure_ascii=ascii_only)
+        return json.dumps(masked, indent=indent, allow_nan=False, ensure_ascii=ascii_only)
     except ValueError:
-        return json.dumps(_finite(told), indent=indent, ensure_ascii=ascii_only)
+        return json.dumps(_finite(masked), indent=indent, ensure_ascii=ascii_only)
 
 
 def _finite(value: Json) -> Json:
+    """Returns a value in which infinity and NaN are texts."""
     match value:
         case float() if not math.isfinite(value):
             return json.dumps(value)
@@ -99,38 +91,38 @@ def _finite(value: Json) -> Json:
 
 
 def note(sentence: str) -> None:
-    """One sentence on standard error, beside the output."""
+    """Prints one sentence on standard error, beside the output."""
     click.echo(reason(sentence), err=True)
 
 
 def readable(text: str) -> str:
-    """A line for a person: secrets masked, nothing hidden, nothing that steers a terminal."""
+    """Returns a line with its secrets masked and its control characters made visible."""
     return on_one_line(OUTPUT.text(text))
 
 
 def reason(text: str) -> str:
-    """As `readable`, for a reason that quotes words of memories."""
+    """Returns a line as `readable` does, for a reason that quotes words of memories."""
     return on_one_line(OUTPUT.reason(text))
 
 
-def _passage(text: str) -> list[str]:
-    """As `readable`, in the lines the text has."""
+def passage_lines(text: str) -> list[str]:
+    """Returns the lines of a text, each as `readable` makes it."""
     return visible(OUTPUT.text(text)).split("\n")
 
 
 def is_terminal() -> bool:
-    """Whether standard output can and may show colours."""
+    """Returns whether standard output can and may show colours."""
     dumb = os.environ.get("TERM") == "dumb" or bool(os.environ.get("NO_COLOR"))
     return sys.stdout.isatty() and not dumb
 
 
 def is_interactive() -> bool:
-    """Whether there is a person to ask: a terminal to read from and one to write to."""
+    """Returns whether there is a person to ask: a terminal to read from and one to write to."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def ask(question: str) -> str | None:
-    """The line a person types, or None at the end of the input."""
+    """Returns the line a person types, or None at the end of the input."""
     try:
         return input(question)
     except EOFError:
@@ -139,12 +131,12 @@ def ask(question: str) -> str | None:
 
 
 def agreed(question: str) -> bool:
-    """Whether the answer is a clear yes."""
+    """Asks a question and returns whether the answer is a clear yes."""
     return means_yes(ask(question))
 
 
 def means_yes(answer: str | None) -> bool:
-    """`y` or `yes`; anything else, the end of the input too, is a no."""
+    """Returns whether an answer is `y` or `yes`; the end of the input (None) is a no."""
     return (answer or "").strip().lower() in {"y", "yes"}
 
 
@@ -152,17 +144,17 @@ def means_yes(answer: str | None) -> bool:
 
 
 def plain(blocks: Iterable[Block]) -> Iterator[str]:
-    """Lines of plain text, never wrapped; differences as `[-old-]{+new+}`."""
+    """Yields lines of plain text, never wrapped; differences as `[-old-]{+new+}`."""
     for block in blocks:
         match block:
             case Heading(text):
                 yield readable(text)
                 yield "=" * _width(readable(text))
             case Paragraph(line, level):
-                text = "".join(_marked(span) for span in line)
-                yield (" " * (_INDENT * level) + text).rstrip()
+                text = "".join(_MARKS.get(s.style, "{}").format(readable(s.text)) for s in line)
+                yield (" " * (INDENT * level) + text).rstrip()
             case Passage(text):
-                yield from ((" " * _INDENT + part).rstrip() for part in _passage(text))
+                yield from ((" " * INDENT + part).rstrip() for part in passage_lines(text))
             case Table():
                 yield from _columns(block)
             case Gap():
@@ -171,12 +163,8 @@ def plain(blocks: Iterable[Block]) -> Iterator[str]:
                 assert_never(block)
 
 
-def _marked(span: Span) -> str:
-    left, right = _MARKS.get(span.style, ("", ""))
-    return left + readable(span.text) + right
-
-
 def _columns(table: Table) -> Iterator[str]:
+    """Yields the rows of a table with its columns aligned."""
     rows = [tuple(readable(cell) for cell in row) for row in (table.headers, *table.rows)]
     widths = [max(_width(row[at]) for row in rows) for at in range(len(table.headers))]
     for row in rows:
@@ -188,7 +176,7 @@ def _columns(table: Table) -> Iterator[str]:
 
 
 def _width(text: str) -> int:
-    """Columns a text takes: two for each wide East Asian character."""
+    """Returns the columns a text takes: two for each wide East Asian character."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
@@ -196,7 +184,7 @@ def _width(text: str) -> int:
 
 
 def markdown(blocks: Iterable[Block]) -> Iterator[str]:
-    """Lines of Markdown; what memories say cannot become markup."""
+    """Yields lines of Markdown; what memories say cannot become markup."""
     for block in blocks:
         match block:
             case Heading(text):
@@ -205,9 +193,12 @@ def markdown(blocks: Iterable[Block]) -> Iterator[str]:
                 text = " ".join("".join(_markdown_span(span) for span in line).split())
                 yield f"{'  ' * (level - 1)}- {text}" if level else f"{text}\n"
             case Passage(text):
-                yield from (f"> {escaped_markdown(part)}" for part in _passage(text))
-            case Table():
-                yield from _markdown_table(block)
+                yield from (f"> {escaped_markdown(part)}" for part in passage_lines(text))
+            case Table(headers, rows, numbers):
+                yield _row(headers)
+                yield _row("---:" if at in numbers else "---" for at in range(len(headers)))
+                yield from (_row(_escaped(cell) for cell in row) for row in rows)
+                yield ""
             case Gap():
                 yield ""
             case _:
@@ -227,69 +218,9 @@ def _markdown_span(span: Span) -> str:
             return text
 
 
-def _markdown_table(table: Table) -> Iterator[str]:
-    yield _row(table.headers)
-    yield _row("---:" if at in table.numbers else "---" for at in range(len(table.headers)))
-    for row in table.rows:
-        yield _row(_escaped(cell) for cell in row)
-    yield ""
-
-
 def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
 def _escaped(text: str) -> str:
     return escaped_markdown(readable(text))
-
-
-# ------------------------------------------------------------------ terminal
-
-
-def _show_rich(blocks: Iterable[Block]) -> None:
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    for block in blocks:
-        running = isinstance(block, Paragraph) and not block.level
-        console.print(_renderable(block, console), soft_wrap=running)  # a command stays one line
-
-
-def _renderable(block: Block, console: Console) -> RenderableType:
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    match block:
-        case Heading(text):
-            return Text(readable(text), style="bold underline")
-        case Paragraph(line, 0):
-            return _text(line)
-        case Paragraph(line, level):
-            return Padding(_text(line), (0, 0, 0, min(_INDENT * level, console.width // 2)))
-        case Passage(text):
-            return Padding(Text("\n".join(_passage(text))), (0, 0, 0, _INDENT))
-        case Table():
-            return _rich_table(block)
-        case Gap():
-            return Text("")
-        case _:
-            assert_never(block)
-
-
-def _text(line: Line) -> RenderableType:
-    from rich.text import Text  # noqa: PLC0415
-
-    return Text.assemble(*((readable(span.text), _RICH[span.style]) for span in line))
-
-
-def _rich_table(table: Table) -> RenderableType:
-    from rich import box  # noqa: PLC0415
-    from rich.table import Table as RichTable  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    made = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for at, header in enumerate(table.headers):
-        made.add_column(header, justify="right" if at in table.numbers else "left", overflow="fold")
-    for row in table.rows:
-        made.add_row(*(Text(readable(cell)) for cell in row))
-    return made

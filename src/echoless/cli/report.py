@@ -1,13 +1,11 @@
-"""The report of `audit`, as blocks."""
+"""Report of `audit` as blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final
 
-from echoless.actions import Rewrite
-from echoless.auditing import Report
 from echoless.cli.differences import word_difference
 from echoless.cli.document import (
     Block,
@@ -22,7 +20,7 @@ from echoless.cli.document import (
     say,
     strong,
 )
-from echoless.cli.shown_groups import (
+from echoless.cli.group_view import (
     LEGEND,
     ShownMember,
     group_blocks,
@@ -30,15 +28,15 @@ from echoless.cli.shown_groups import (
     skipped_blocks,
     text_of,
 )
-from echoless.masked import learn
-from echoless.model import Memory
-from echoless.pages import Share, ToldGroup, ToldPair
-from echoless.planning import gains
-from echoless.profiles import ActionKind
+from echoless.core.model import Memory
+from echoless.core.profiles import ACTIONS
+from echoless.core.secret_masking import learn
+from echoless.execution.actions import Rewrite
+from echoless.execution.plan import gains
 from echoless.stores.base import Store, Unites
-
-if TYPE_CHECKING:
-    from echoless.second_look import SecondLook
+from echoless.workflows.audit.namespace_report import Share
+from echoless.workflows.audit.report import Report
+from echoless.workflows.pairs.threshold_comparison import SecondLook
 
 HELD: Final[Mapping[str, tuple[str, str]]] = {
     "contradiction": ("Contradictions", "both cannot be true, and nothing says which is newer"),
@@ -48,42 +46,52 @@ HELD: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def audit_blocks(
-    store: Store, report: Report, *, top: int, members: int, pairs: int, options: bool = True
-) -> list[Block]:
-    """The whole report, with texts as they are now.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much of a report is shown.
+
+    Attributes:
+        top: Largest groups.
+        members: Members of each of these groups.
+        pairs: Pairs of each kind that look alike and stay apart.
+        options: Whether the reader can give options of the command line to see more.
+    """
+
+    top: int
+    members: int
+    pairs: int
+    options: bool = True
+
+
+def audit_blocks(store: Store, report: Report, extent: Extent) -> list[Block]:
+    """Returns the whole report, with texts as they are now.
 
     Args:
         store: Open, the one that was audited; a memory that is gone since shows no text.
         report: The figures.
-        top: Largest groups to show.
-        members: Members of each of them to show.
-        pairs: Pairs of each kind that look alike and stay apart to show.
-        options: Whether who reads this can give options of the command line.
+        extent: How much of it is shown.
     """
-    memories = store.get(_shown_ids(report, top, pairs))
-    rules = store if isinstance(store, Unites) else None
+    groups = report.groups[: extent.top]
+    held = (pair for pairs in report.held_by_kind.values() for pair in pairs[: extent.pairs])
+    series = report.series[: extent.pairs]
+    # all members of the groups: the report says what survivors take over from them
+    ids = {id_ for group in groups for id_ in (group.survivor, *(m.id for m in group.members))}
+    ids.update(id_ for pair in held for id_ in pair.ids)
+    ids.update(id_ for each in series for id_ in (each.newest, each.members[0]))
+    memories = store.get(ids - {""})
     return [
         *_summary(report),
-        *_largest(report, memories, top, members, rules, options=options),
-        *_apart(report, memories, pairs, options=options),
-        *_series(report, memories, pairs, options=options),
+        *_largest(report, memories, store if isinstance(store, Unites) else None, extent),
+        *_apart(report, memories, extent),
+        *_series(report, memories, extent),
         *_parts("By namespace", "namespace", report.by_namespace),
         *_parts("Growth by month of creation", "month", report.by_month),
         *skipped_blocks(report.tally),
     ]
 
 
-def _shown_ids(report: Report, top: int, pairs: int) -> set[str]:
-    """Memories whose texts are shown, and all members of the groups: what survivors take over."""
-    groups = {id_ for g in report.groups[:top] for id_ in (g.survivor, *(m.id for m in g.members))}
-    held = (pair for some in report.held_by_kind.values() for pair in some[:pairs])
-    series = (id_ for each in report.series[:pairs] for id_ in (each.newest, each.members[0]))
-    return groups.union(series, *(pair.ids for pair in held)) - {""}
-
-
 def second_look_blocks(second: SecondLook | None) -> Iterator[Block]:
-    """What the full judge would hold back; nothing where it judged in the first place."""
+    """Yields what the full judge would hold back; nothing where it judged in the first place."""
     if second is None or not second.merges:
         return
     yield Heading("Second look")
@@ -93,6 +101,7 @@ def second_look_blocks(second: SecondLook | None) -> Iterator[Block]:
 
 
 def _summary(report: Report) -> Iterator[Block]:
+    """Yields the figures of the whole store."""
     counts = report.counts
     yield Heading(f"Audit of {report.url}")
     yield say(
@@ -125,31 +134,9 @@ def _summary(report: Report) -> Iterator[Block]:
     yield Gap()
 
 
-def _largest(
-    report: Report,
-    memories: Mapping[str, Memory],
-    top: int,
-    members: int,
-    rules: Unites | None,
-    *,
-    options: bool,
-) -> Iterator[Block]:
-    if not report.groups:
-        yield say("Nothing is said twice.")
-        yield Gap()
-        return
-    shown = report.groups[:top]
-    yield Heading(f"Largest groups ({number(len(shown))} of {number(len(report.groups))})")
-    if shown:
-        yield LEGEND
-    action = cast("ActionKind", report.action)
-    there = (_of_report(group, memories, action, rules) for group in shown)
-    yield from group_blocks(there, memories, members=members, options=options)
-
-
 @dataclass(frozen=True, slots=True)
-class _Reported:
-    """A group of a report, as groups are shown."""
+class _ReportedGroup:
+    """A group of a report, in the form in which groups are shown."""
 
     survivor: str
     members: Sequence[ShownMember]
@@ -158,62 +145,65 @@ class _Reported:
     rewrite: Rewrite | None = None
 
 
-def _of_report(
-    group: ToldGroup, memories: Mapping[str, Memory], action: ActionKind, rules: Unites | None
-) -> _Reported:
-    behind = [memories[member.id] for member in group.members if member.id in memories]
-    kept = memories.get(group.survivor)
-    takes = [] if kept is None else list(gains(kept, behind, action, rules))
-    return _Reported(group.survivor, group.members, group.why, takes)
-
-
-def _apart(
-    report: Report, memories: Mapping[str, Memory], pairs: int, *, options: bool
+def _largest(
+    report: Report, memories: Mapping[str, Memory], rules: Unites | None, extent: Extent
 ) -> Iterator[Block]:
+    """Yields the largest groups, with what each survivor takes over."""
+    if not report.groups:
+        yield say("Nothing is said twice.")
+        yield Gap()
+        return
+    top = report.groups[: extent.top]
+    yield Heading(f"Largest groups ({number(len(top))} of {number(len(report.groups))})")
+    if top:
+        yield LEGEND
+    action = next(kind for kind in ACTIONS if kind == report.action)
+    groups = []
+    for group in top:
+        survivor = memories.get(group.survivor)
+        others = [memories[member.id] for member in group.members if member.id in memories]
+        fields = [] if survivor is None else list(gains(survivor, others, action, rules))
+        groups.append(_ReportedGroup(group.survivor, group.members, group.why, fields))
+    yield from group_blocks(groups, memories, members=extent.members, options=extent.options)
+
+
+def _apart(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+    """Yields the pairs that look alike and stay apart, by kind."""
     for kind, held in report.held_by_kind.items():
         title, meaning = HELD[kind]
         yield Heading(f"{title}: {number(len(held))}")
         yield say(f"Not duplicates: {meaning}.")
-        for pair in held[:pairs]:
-            yield from _pair(pair, memories)
-        if len(held) > pairs:
-            yield more(len(held) - pairs, "--pairs" if options else "")
+        for pair in held[: extent.pairs]:
+            learn((memories.get(pair.a), memories.get(pair.b)))
+            evidence = f"  {pair.similarity:.3f}  {quoted(pair.evidence)}"
+            yield say(strong(pair.a), " and ", strong(pair.b), evidence, level=1)
+            texts = (text_of(memories, pair.a), text_of(memories, pair.b))
+            yield say(*word_difference(*texts), level=2)
+        if len(held) > extent.pairs:
+            yield more(len(held) - extent.pairs, "--pairs" if extent.options else "")
         yield Gap()
 
 
-def _series(
-    report: Report, memories: Mapping[str, Memory], pairs: int, *, options: bool
-) -> Iterator[Block]:
-    """One line for each sentence that was written again and again with other figures."""
+def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+    """Yields the sentences that were written again and again with other figures."""
     if not report.series:
         return
     yield Heading(f"Series: {number(len(report.series))}")
     yield say("Not duplicates: one sentence with other figures, written again and again.")
-    for each in report.series[:pairs]:
+    for each in report.series[: extent.pairs]:
         shown = each.newest or each.members[0]
         learn((memories.get(shown),))
         how = "keep the newest, " if each.newest else "such as "
         yield say(f"{count(len(each.members), 'memory', 'memories')}; {how}", strong(shown))
         if shown in memories:
             yield say(flat(memories[shown].content), level=1)
-    if len(report.series) > pairs:
-        yield more(len(report.series) - pairs, "--pairs" if options else "")
+    if len(report.series) > extent.pairs:
+        yield more(len(report.series) - extent.pairs, "--pairs" if extent.options else "")
     yield Gap()
 
 
-def _pair(pair: ToldPair, memories: Mapping[str, Memory]) -> Iterator[Block]:
-    learn((memories.get(pair.a), memories.get(pair.b)))
-    yield say(
-        strong(pair.a),
-        " and ",
-        strong(pair.b),
-        f"  {pair.similarity:.3f}  {quoted(pair.evidence)}",
-        level=1,
-    )
-    yield say(*word_difference(text_of(memories, pair.a), text_of(memories, pair.b)), level=2)
-
-
 def _parts(title: str, column: str, shares: Mapping[str, Share]) -> Iterator[Block]:
+    """Yields a table of the share of redundant copies in each namespace or month."""
     if not shares:
         return
     yield Heading(title)

@@ -1,4 +1,4 @@
-"""The command by which a person trusts the settings file of a folder: trust."""
+"""The command trust, by which a person trusts the settings file of a folder."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, say
+from echoless.cli.document import say
 from echoless.cli.options import examples, json_option
 from echoless.core import trust
-from echoless.core.visible import visible
-from echoless.errors import InputError, UsageError
-from echoless.model import Json
-from echoless.settings import choices_of
-from echoless.settings_file import (
+from echoless.core.errors import InputError, UsageError
+from echoless.core.model import Json
+from echoless.core.settings import choices_of
+from echoless.core.settings_file import (
     CONFIG_FILE,
     SettingsFile,
     effect,
     read_settings_file,
     shown_value,
 )
+from echoless.core.visible import visible
 
 
 @click.command(
@@ -46,74 +46,59 @@ def trust_command(
     if listing + remove + yes > 1 or (listing and file is not None):
         raise UsageError("Give one of these: FILE, --yes and FILE, --remove and FILE, or --list.")
     if listing:
-        _list(as_json=as_json)
+        files = [(each, _state(each)) for each in trust.trusted()]
+        data: list[Json] = [
+            {"path": each.path, "sha256": each.digest, "state": state} for each, state in files
+        ]
+        lines = [f"{each.path}  {state}" for each, state in files] or ["No file is trusted."]
+        _answer({"files": data}, lines, as_json=as_json)
         return
-    path = _path(file)
-    if remove:
-        gone = trust.distrust(path)
-        said = f"{path} is trusted no longer." if gone else f"{path} was not trusted."
-        _answer({"path": str(path), "trusted": False}, [say(said)], as_json=as_json)
-        return
-    _trust(_read(path), yes=yes, as_json=as_json)
-
-
-def _path(file: Path | None) -> Path:
     path = file or Path(CONFIG_FILE)
-    return trust.place_of(path / CONFIG_FILE if path.is_dir() else path)
-
-
-def _read(path: Path) -> SettingsFile:
-    file = read_settings_file(path)
-    if file is None:
+    path = trust.place_of(path / CONFIG_FILE if path.is_dir() else path)
+    if remove:
+        removed = trust.distrust(path)
+        line = f"{path} is trusted no longer." if removed else f"{path} was not trusted."
+        _answer({"path": str(path), "trusted": False}, [line], as_json=as_json)
+        return
+    settings_file = read_settings_file(path)
+    if settings_file is None:
         raise InputError(f"There is no settings file at {path}, so nothing was trusted.")
-    choices_of(file.data, str(path))
-    return file
+    choices_of(settings_file.data, str(path))
+    _trust(settings_file, yes=yes, as_json=as_json)
 
 
 def _trust(file: SettingsFile, *, yes: bool, as_json: bool) -> None:
-    told: dict[str, Json] = {key: effect(key, file.data[key]) for key in file.needing_trust}
-    data: dict[str, Json] = {"path": str(file.path), "trusted": True, "effects": told}
-    if not told:
-        said = f"{file.path} holds nothing that needs trust; all of it counts already."
-        _answer({**data, "trusted": False}, [say(said)], as_json=as_json)
-        return
-    lines = [f"{key} = {shown_value(file.data[key])}: {what}" for key, what in told.items()]
-    if not yes and as_json:
-        raise UsageError("Nothing was trusted. With --json nobody is asked: add --yes.")
-    if not yes:
-        _agree(file.path, lines, may_ask=render.is_interactive())
-        lines = []
-    trust.trust(file.path, file.trusted_as)
-    said = f"{file.path} is trusted as it is now; edit it, and it has to be trusted again."
-    _answer(data, [*map(say, lines), say(said)], as_json=as_json)
-
-
-def _agree(path: Path, lines: list[str], *, may_ask: bool) -> None:
-    """Show what the file does, and ask; anything but a clear yes ends the command.
+    """Trusts a file, after showing what it does and asking; only a clear yes counts.
 
     Raises:
         UsageError: There is no terminal to ask on, or the answer is no.
     """
-    render.show([say(line) for line in lines])
-    if not may_ask:
-        raise UsageError(
-            "Nothing was trusted: there is no terminal to ask on. To trust the file without being "
-            "asked, add --yes."
-        )
-    if not render.agreed(visible(f"Trust {path}? [y/N] ")):
-        raise UsageError("Nothing was trusted.")
-
-
-def _list(*, as_json: bool) -> None:
-    found = [(each, _state(each)) for each in trust.trusted()]
-    data: list[Json] = [
-        {"path": each.path, "sha256": each.digest, "state": state} for each, state in found
-    ]
-    lines = [f"{each.path}  {state}" for each, state in found] or ["No file is trusted."]
-    _answer({"files": data}, [say(line) for line in lines], as_json=as_json)
+    effects: dict[str, Json] = {key: effect(key, file.data[key]) for key in file.needing_trust}
+    data: dict[str, Json] = {"path": str(file.path), "trusted": True, "effects": effects}
+    if not effects:
+        line = f"{file.path} holds nothing that needs trust; all of it counts already."
+        _answer({**data, "trusted": False}, [line], as_json=as_json)
+        return
+    lines = [f"{key} = {shown_value(file.data[key])}: {what}" for key, what in effects.items()]
+    if not yes:
+        if as_json:
+            raise UsageError("Nothing was trusted. With --json nobody is asked: add --yes.")
+        render.show([say(line) for line in lines])
+        if not render.is_interactive():
+            raise UsageError(
+                "Nothing was trusted: there is no terminal to ask on. To trust the file without "
+                "being asked, add --yes."
+            )
+        if not render.agreed(visible(f"Trust {file.path}? [y/N] ")):
+            raise UsageError("Nothing was trusted.")
+        lines = []
+    trust.trust(file.path, file.trusted_as)
+    lines.append(f"{file.path} is trusted as it is now; edit it, and it has to be trusted again.")
+    _answer(data, lines, as_json=as_json)
 
 
 def _state(entry: trust.Trusted) -> str:
+    """Returns whether a file is still as it was trusted."""
     path = Path(entry.path)
     try:
         file = read_settings_file(path)
@@ -125,8 +110,8 @@ def _state(entry: trust.Trusted) -> str:
     return "trusted" if same else "edited since, so not trusted"
 
 
-def _answer(data: dict[str, Json], blocks: list[Block], *, as_json: bool) -> None:
+def _answer(data: dict[str, Json], lines: list[str], *, as_json: bool) -> None:
     if as_json:
         render.show_json(data)
     else:
-        render.show(blocks)
+        render.show([say(line) for line in lines])

@@ -1,1 +1,1 @@
-"""What every part of echoless stands on: it imports no other part of it but the errors."""
+"""Base modules of echoless; they import no other package of it."""

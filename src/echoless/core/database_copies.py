@@ -1,4 +1,4 @@
-"""A private copy of an SQLite file with its journal, for readers that must not touch the file."""
+"""Private copies of an SQLite file with its journal, for readers that must not touch the file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from echoless.core.errors import StoreFull, StoreLocked
 from echoless.core.failures import of_system
-from echoless.errors import StoreFull, StoreLocked
 
 _ATTEMPTS: Final = 5
 
@@ -19,36 +19,36 @@ State = tuple[tuple[int, int, int] | None, ...]
 
 
 def journal(path: Path) -> Path:
-    """Where SQLite keeps what a write overwrites, until it is committed."""
+    """Returns the path of the rollback journal, where SQLite keeps what a write overwrites."""
     return path.with_name(f"{path.name}-journal")
 
 
 def log(path: Path) -> Path:
-    """Where SQLite keeps what was written, until it goes into the file: the write-ahead log."""
+    """Returns the path of the write-ahead log, where SQLite keeps new pages."""
     return path.with_name(f"{path.name}-wal")
 
 
 def index(path: Path) -> Path:
-    """Where SQLite's processes agree on what the log holds."""
+    """Returns the path of the index of the write-ahead log, shared by SQLite's processes."""
     return path.with_name(f"{path.name}-shm")
 
 
 def state(path: Path) -> State:
-    """How a database and what belongs to it look now."""
-    return tuple(_look(part) for part in (path, journal(path), log(path)))
-
-
-def _look(path: Path) -> tuple[int, int, int] | None:
-    try:
-        stat = path.stat()
-    except FileNotFoundError:
-        return None
-    return stat.st_size, stat.st_mtime_ns, stat.st_ino
+    """Returns size, time and inode of a database, its journal and its log."""
+    parts: list[tuple[int, int, int] | None] = []
+    for part in (path, journal(path), log(path)):
+        try:
+            status = part.stat()
+        except FileNotFoundError:
+            parts.append(None)
+        else:
+            parts.append((status.st_size, status.st_mtime_ns, status.st_ino))
+    return tuple(parts)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Copy:
-    """A copy, and how the original looked then; it is removed with this object at the latest.
+    """A copy of a database and the state of the original; removed with this object at the latest.
 
     Attributes:
         path: The copied file, in a folder of its own that only this user may read.
@@ -62,16 +62,16 @@ class Copy:
 
     @property
     def outdated(self) -> bool:
-        """Whether someone wrote to the original since."""
+        """Returns whether someone wrote to the original since it was copied."""
         return state(self.of) != self.state
 
     def discard(self) -> None:
-        """Remove it. May be called twice."""
+        """Removes the copy; may be called twice."""
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
 def copied(path: Path) -> Copy:
-    """Copy a database with its journal or log into the system's temporary folder.
+    """Copies a database with its journal or log into the system's temporary folder.
 
     Raises:
         StoreFull: The copy has no space there.

@@ -1,4 +1,4 @@
-"""Where texts of memories go when a server is asked, and whether a key of the environment goes too.
+"""Addresses of model servers, and whether a key from the environment is sent to them.
 
 An address may end with a mark: `#no-key` asks that server without a key, `#send-key` sends it even
 where the rules below would not. A mark is no part of what is requested: HTTP never sends fragments.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from echoless.errors import UsageError
+from echoless.core.errors import UsageError
 
 NO_KEY: Final = "no-key"
 SEND_KEY: Final = "send-key"
@@ -45,11 +45,11 @@ class Provider:
     official: str
 
     def owns(self, url: str) -> bool:
-        """Whether an address is the provider's own, encrypted, with nothing before the host."""
+        """Returns whether an address is the provider's own: HTTPS and exactly its host."""
         if not _is_address(url):
             return False
-        there, own = urlsplit(url), urlsplit(self.official)
-        return there.scheme == "https" and there.netloc.lower().removesuffix(":443") == own.netloc
+        parts, own = urlsplit(url), urlsplit(self.official)
+        return parts.scheme == "https" and parts.netloc.lower().removesuffix(":443") == own.netloc
 
 
 OPENAI: Final = Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
@@ -67,7 +67,7 @@ counts as one that sends."""
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """The address of a server and how a key goes there.
+    """The address of a server and how a key is sent there.
 
     Attributes:
         url: For the client, without a mark.
@@ -79,23 +79,23 @@ class ServerAddress:
 
     @property
     def place(self) -> str:
-        """Host, port and path, without user name, password and query."""
+        """Returns host, port and path, without user name, password and query."""
         parts = urlsplit(self.url)
         return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     @property
     def shown(self) -> str:
-        """The address for people, without user name, password and query."""
+        """Returns the address for messages, without user name, password and query."""
         return f"{urlsplit(self.url).scheme}://{self.place}"
 
     @property
     def guarded(self) -> bool:
-        """Whether nobody on the way can read along: encrypted, or this machine itself."""
+        """Returns whether the connection is encrypted or stays on this machine."""
         parts = urlsplit(self.url)
         return parts.scheme == "https" or is_loopback(parts.hostname or "")
 
     def key(self, key: str, provider: Provider, what: str) -> str:
-        """The key that goes there; empty for none.
+        """Returns the key that is sent there; empty for none.
 
         Args:
             key: What there is.
@@ -117,7 +117,7 @@ class ServerAddress:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address means this machine."""
+    """Returns whether a host name or address means this machine."""
     if host.lower() == "localhost" or host.lower().endswith(".localhost"):
         return True
     try:
@@ -153,6 +153,7 @@ def read_server(url: str, *, what: str, example: str) -> ServerAddress:
 
 
 def _is_address(url: str) -> bool:
+    """Returns whether a text is a usable HTTP address."""
     if _PRINTABLE.fullmatch(url) is None or "\\" in url:
         return False  # two readers of such an address may see two hosts
     try:
@@ -163,14 +164,15 @@ def _is_address(url: str) -> bool:
 
 
 def without_userinfo(text: str) -> str:
-    """A text for people: user names and passwords of the addresses in it are left out."""
+    """Returns a text without the user names and passwords of the addresses in it."""
     return _SECRET.sub("", text)
 
 
 def split_spec(spec: str) -> tuple[str, str, str]:
-    """Name, model and address of a specification such as `openai:MODEL@URL`; empty where not given.
+    """Returns name, model and address of a specification such as `openai:MODEL@URL`.
 
-    Only a provider's argument has an address; any other argument stands whole as the model.
+    Parts that are not given are empty. Only a provider's argument has an address; any other
+    argument is the model as a whole.
     """
     name, _, argument = spec.strip().partition(":")
     name = name.strip().lower()
@@ -181,10 +183,10 @@ def split_spec(spec: str) -> tuple[str, str, str]:
 
 
 def from_file(spec: str) -> str:
-    """A specification that stood in a file, marked so that its address gets no key of the user.
+    """Returns a specification from a file, marked so that its address gets no key of the user.
 
-    A key goes to the provider's own address, or where the file says `#send-key`, which `echoless
-    trust` shows to whoever trusts it.
+    A key is sent to the provider's own address, or where the file says `#send-key`, which `echoless
+    trust` shows to the person who trusts the file.
     """
     name, _, url = split_spec(spec)
     if not url or "#" in url or PROVIDERS[name].owns(url):
@@ -193,12 +195,12 @@ def from_file(spec: str) -> str:
 
 
 def sends(spec: str) -> bool:
-    """Whether an encoder or verifier may hand texts to a server."""
+    """Returns whether an encoder or verifier may send texts to a server."""
     return split_spec(spec)[0] not in LOCAL | {""}
 
 
 def told(spec: str, role: str, environment: Mapping[str, str] | None = None) -> str | None:
-    """One sentence on where texts go; None where they stay on this machine.
+    """Returns one sentence on where texts are sent; None where they stay on this machine.
 
     Args:
         spec: `name` or `name:argument`.
@@ -214,8 +216,8 @@ def told(spec: str, role: str, environment: Mapping[str, str] | None = None) -> 
             f"Texts of memories are handed to the {role} {name!r} of another package, which may "
             "send them elsewhere."
         )
-    found = os.environ if environment is None else environment
-    url = url or found.get(provider.base_url, "").strip() or provider.official
+    variables = os.environ if environment is None else environment
+    url = url or variables.get(provider.base_url, "").strip() or provider.official
     url = url.partition("#")[0].rstrip("/")
     if not _is_address(url):
         return f"Texts of memories go to an address that is none ({role} {name!r})."
@@ -223,12 +225,12 @@ def told(spec: str, role: str, environment: Mapping[str, str] | None = None) -> 
 
 
 def sentence(address: ServerAddress, role: str, who: str) -> str:
-    """Names the destination of texts, in the one form used everywhere."""
+    """Returns the sentence that names the destination of texts."""
     plain = " ".join(who.rstrip(":").split())  # a name from a file must not forge a line
     plain = plain if len(plain) <= _LONGEST_NAME else f"{plain[:_LONGEST_NAME]}..."
     return f"Texts of memories go to {address.shown} ({role} {plain})."
 
 
 def announce(line: str) -> None:
-    """Says where texts go; the command line prints each sentence once, before the first byte."""
+    """Writes to the log where texts go; the command line prints each sentence once."""
     LOG.info(line)

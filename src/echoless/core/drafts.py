@@ -1,4 +1,4 @@
-"""New files that appear whole or not at all: drafted beside their place, never over another file.
+"""New files that appear complete or not at all, and never replace another file.
 
 A draft is a folder of its own, `.NAME.RANDOM.draft`, which only its owner may read. What is made in
 it gets its name by a hard link, which fails where the name is taken: of several processes that make
@@ -8,6 +8,7 @@ one file, one wins. A process removes only its own drafts, and those whose proce
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import shutil
 import tempfile
@@ -18,7 +19,7 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from echoless.errors import StoreLocked, UsageError
+from echoless.core.errors import StoreLocked, UsageError
 
 SIDECAR: Final = ".echoless"
 BESIDE: Final = (SIDECAR, "-wal", "-journal")
@@ -60,9 +61,9 @@ def draft(target: Path) -> Iterator[Path]:
 
 
 def publish(made: Path, target: Path, *, like: Path | None = None) -> None:
-    """Gives a draft its name, with what belongs to it, and makes both durable.
+    """Links a draft and its sidecar to their names, and makes both durable.
 
-    The sidecar goes first: whoever finds the file finds all of it.
+    The sidecar goes first, so that the file is never there without it.
 
     Args:
         made: The file in its draft.
@@ -73,14 +74,17 @@ def publish(made: Path, target: Path, *, like: Path | None = None) -> None:
         UsageError: The name was taken meanwhile; nothing was overwritten.
         OSError: The disk failed; nothing is left under the name.
     """
-    parts = [(made.with_name(made.name + s), target.with_name(target.name + s)) for s in (SIDECAR,)]
-    parts = [(part, name) for part, name in parts if part.exists()] + [(made, target)]
+    parts = [(made, target)]
+    sidecar = made.with_name(made.name + SIDECAR)
+    if sidecar.exists():
+        parts.insert(0, (sidecar, target.with_name(target.name + SIDECAR)))
     done: list[tuple[Path, Path]] = []
     try:
         for part, name in parts:
             give_mode(part, like)
-            _synchronise(part)
-            _name(part, name)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            _link(part, name)
             done.append((part, name))
         synchronise_folder(target.parent)
     except BaseException as problem:
@@ -94,8 +98,11 @@ def publish(made: Path, target: Path, *, like: Path | None = None) -> None:
         raise
 
 
-def _name(part: Path, name: Path) -> None:
-    """Links a draft to its name; where there are no hard links, an empty file holds the place."""
+def _link(part: Path, name: Path) -> None:
+    """Makes a hard link from a draft to its name.
+
+    Where there are no hard links, an empty file holds the place.
+    """
     try:
         os.link(part, name)
     except OSError as problem:
@@ -112,16 +119,8 @@ def _take_back(part: Path, name: Path) -> None:
             name.unlink()
 
 
-def _synchronise(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def synchronise_folder(folder: Path) -> None:
-    """Makes names in a folder durable, where the system can; a disk that fails is told.
+    """Writes the names in a folder to the disk, where the system can.
 
     Raises:
         OSError: The disk failed.
@@ -143,7 +142,7 @@ def synchronise_folder(folder: Path) -> None:
 
 
 def refuse_what_is_in_the_way(target: Path) -> None:
-    """Refuses to make a file beside what belongs to another of its name.
+    """Refuses to make a file where a ledger, journal or lock of that name lies.
 
     Args:
         target: The file to be.
@@ -168,7 +167,7 @@ def refuse_what_is_in_the_way(target: Path) -> None:
 
 
 def is_held(lock: Path) -> bool:
-    """Whether another process holds a lock file."""
+    """Returns whether another process holds a lock file."""
     probe = FileLock(lock)
     try:
         probe.acquire(blocking=False)
@@ -182,8 +181,8 @@ def is_held(lock: Path) -> bool:
 
 
 def abandoned(target: Path) -> list[Path]:
-    """Drafts of a file whose process is gone; sorted."""
-    pattern = f".{_literal(target.name)}.*{_DRAFT}"
+    """Returns the drafts of a file whose process is gone, sorted."""
+    pattern = f".{glob.escape(target.name)}.*{_DRAFT}"
     try:
         folders = sorted(p for p in target.parent.glob(pattern) if p.is_dir())
     except OSError:
@@ -192,25 +191,19 @@ def abandoned(target: Path) -> list[Path]:
 
 
 def remove_abandoned(target: Path) -> list[Path]:
-    """Removes drafts whose process is gone, and a ledger that such a process had just published.
+    """Removes drafts whose process is gone, and a ledger that such a process had published.
 
     Returns:
         The drafts.
     """
     gone = abandoned(target)
     for folder in gone:
-        for suffix in (SIDECAR,):
-            part = folder / (target.name + suffix)
-            name = target.with_name(target.name + suffix)
-            if not target.exists() and part.exists() and name.exists():
-                _take_back(part, name)
+        part = folder / (target.name + SIDECAR)
+        name = target.with_name(target.name + SIDECAR)
+        if not target.exists() and part.exists() and name.exists():
+            _take_back(part, name)
         shutil.rmtree(folder, ignore_errors=True)
     return gone
-
-
-def _literal(name: str) -> str:
-    """A name as a glob pattern that matches only itself."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
 # ------------------------------------------------------------------ permissions
@@ -238,7 +231,7 @@ def give_mode(path: Path, like: Path | None) -> None:
 
 
 def make_private(path: Path, like: Path | None = None) -> None:
-    """Makes an empty file with the permissions of another from its first byte on, if there is none.
+    """Makes an empty file with the permissions of another, if there is no file yet.
 
     Args:
         path: The new file.

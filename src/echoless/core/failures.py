@@ -1,4 +1,4 @@
-"""What a failure of SQLite or of the operating system means: which error of ours, and what next.
+"""Translation of errors of SQLite and of the operating system into errors of echoless.
 
 Codes decide, never the words of a message: SQLite has one for a full disk and others for a disk
 that fails (https://sqlite.org/rescode.html), the system likewise (errno).
@@ -12,7 +12,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from echoless.errors import (
+from echoless.core.errors import (
     EcholessError,
     ForeignStore,
     StoreError,
@@ -40,7 +40,7 @@ _NO_ROOM: Final = 1 << 16
 
 
 def code_of(problem: Exception) -> int:
-    """SQLite's extended result code of an error; 0 where it has none.
+    """Returns SQLite's extended result code of an error; 0 where it has none.
 
     The error may be that of `sqlite3` or of `apsw`, which names it otherwise.
     """
@@ -52,14 +52,14 @@ def code_of(problem: Exception) -> int:
 
 
 def said(problem: Exception) -> str:
-    """The message of an error; where SQLite quotes a damaged schema it may be no text."""
+    """Returns the message of an error, also where SQLite quotes bytes that are no text."""
     if isinstance(problem, UnicodeDecodeError):
         return problem.object.decode("utf-8", "backslashreplace")
     return str(problem)
 
 
 def is_damage(problem: Exception) -> bool:
-    """Whether an error of SQLite says that the file is not what it should be."""
+    """Returns whether an error of SQLite says that the file is damaged or no database."""
     if isinstance(problem, UnicodeDecodeError) or code_of(problem) & _PRIMARY in _DAMAGED:
         return True
     text = said(problem)
@@ -68,12 +68,12 @@ def is_damage(problem: Exception) -> bool:
 
 
 def is_unfinished(problem: Exception) -> bool:
-    """Whether a write that was stopped in the middle has to be taken back before one can read."""
+    """Returns whether an interrupted write has to be rolled back before the file can be read."""
     return code_of(problem) == _UNFINISHED
 
 
 def is_unwritable(problem: Exception) -> bool:
-    """Whether SQLite could not make or change a file it wants beside the database."""
+    """Returns whether SQLite could not make or change a file beside the database."""
     code = code_of(problem)
     wanted = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL}
     reading = {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ}
@@ -83,24 +83,24 @@ def is_unwritable(problem: Exception) -> bool:
 
 
 def has_room(folder: Path) -> bool:
-    """Whether a small file could be made in a folder; True where the system does not tell."""
+    """Returns whether a small file fits into a folder; True where the system does not say."""
     try:
-        there = os.statvfs(folder)
+        system = os.statvfs(folder)
     except (OSError, AttributeError):
         return True
-    return not there.f_flag & os.ST_RDONLY and there.f_bavail * there.f_frsize >= _NO_ROOM
+    return not system.f_flag & os.ST_RDONLY and system.f_bavail * system.f_frsize >= _NO_ROOM
 
 
 def _is_full(path: Path | None) -> bool:
-    """Whether a file may be written as far as its permissions go, and there is no room to."""
+    """Returns whether a file may be written but there is no space for it."""
     if path is None or has_room(path.parent):
         return False
-    there = os.statvfs(path.parent)
-    return not there.f_flag & os.ST_RDONLY and os.access(path.parent, os.W_OK)
+    read_only = os.statvfs(path.parent).f_flag & os.ST_RDONLY
+    return not read_only and os.access(path.parent, os.W_OK)
 
 
 def of_sqlite(problem: Exception, path: Path | None) -> EcholessError:
-    """The error of ours that says what an error of SQLite means and what to do."""
+    """Returns the error of echoless for an error of SQLite."""
     where = str(path) if path else "the database in memory"
     code = code_of(problem)
     if is_unfinished(problem) and path is not None:
@@ -127,7 +127,7 @@ def of_sqlite(problem: Exception, path: Path | None) -> EcholessError:
 
 
 def _by_words(problem: Exception, where: str) -> EcholessError:
-    """For errors without a code of use."""
+    """Returns the error of echoless for an error of SQLite whose code says nothing."""
     text = said(problem)
     if is_damage(problem):
         return damaged(where, text)
@@ -139,7 +139,7 @@ def _by_words(problem: Exception, where: str) -> EcholessError:
 
 
 def of_system(problem: OSError, path: Path | str | None = None) -> EcholessError:
-    """The error of ours that says what an error of the operating system means and what to do."""
+    """Returns the error of echoless for an error of the operating system."""
     where = str(path or problem.filename or "the file")
     if problem.errno in FULL:
         return full(where)
@@ -154,7 +154,7 @@ def of_system(problem: OSError, path: Path | str | None = None) -> EcholessError
 
 
 def damaged(where: str, why: str) -> ForeignStore:
-    """The file is no database that can be read."""
+    """Returns the error for a file that is no readable database."""
     return ForeignStore(
         f"{where} is not a readable SQLite database ({why}). Nothing was changed. First copy the "
         f"file and what lies beside it; then `echoless check {where}` tells what is wrong, and "
@@ -163,14 +163,14 @@ def damaged(where: str, why: str) -> ForeignStore:
 
 
 def full(where: str) -> StoreFull:
-    """There is no space."""
+    """Returns the error for a disk without free space."""
     return StoreFull(
         f"No space is left to write {where}. Free some space and try again; nothing was changed."
     )
 
 
 def failing(where: str, why: str) -> StoreError:
-    """The disk itself fails."""
+    """Returns the error for a disk that fails."""
     return StoreError(
         f"The disk reports an input/output error for {where} ({why}). Copy the file to another "
         "disk before you go on; what was being written is taken back by `echoless check`."

@@ -1,9 +1,9 @@
-"""Marks such as `AKIA…[secret 1, 20 characters]` in place of secrets, in all that is printed.
+"""Masking of secrets in all output: marks such as `AKIA…[secret 1, 20 characters]`.
 
-A mark has a number: two secrets have two, and one has the same wherever it stands, so a reader sees
-why two memories are kept apart. A number tells nothing of the secret, where a digest would let a
-short password be guessed. Numbers are given in the order of the output, so that the same command
-prints the same again.
+A mark has a number: different secrets have different numbers, and one secret has the same number
+everywhere, so a reader sees why two memories are kept apart. A number reveals nothing of the
+secret, where a digest would let a short password be guessed. Numbers follow the order of the
+output, so that the same command prints the same again.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _QUOTING: Final = frozenset(
 
 
 class Masks:
-    """Numbers of secrets, given as they come. May be used by several threads."""
+    """Numbers of secrets in the order of the output; may be used by several threads."""
 
     def __init__(self, *, shown: bool = False) -> None:
-        """Know no secret.
+        """Starts without any known secret.
 
         Args:
             shown: Leave every text as it is.
@@ -62,11 +62,11 @@ class Masks:
 
     @property
     def count(self) -> int:
-        """Different secrets that were masked since `begin`."""
+        """Returns how many different secrets were masked since `begin`."""
         return len(self._used)
 
     def begin(self, *, shown: bool | None = None) -> None:
-        """Count from nothing; numbers stay.
+        """Starts the count again at zero; numbers of secrets stay.
 
         Args:
             shown: Whether secrets are shown from now on; as the environment says if None.
@@ -75,14 +75,14 @@ class Masks:
         self.shown = asked_for() if shown is None else shown
 
     def learn(self, texts: Iterable[str]) -> None:
-        """Remember the secrets of texts whose words are quoted later, without their sentence."""
+        """Remembers the secrets of texts whose words are quoted later, out of their sentence."""
         if not self.shown:
             for text in texts:
                 for secret in secrets_in(text):
                     self._number(text, secret)
 
     def text(self, text: str) -> str:
-        """A text with marks in place of its secrets."""
+        """Returns a text with marks in place of its secrets."""
         if self.shown:
             return text
         parts, at = [], 0
@@ -94,11 +94,11 @@ class Masks:
         return "".join(parts)
 
     def reason(self, text: str) -> str:
-        """As `text`, for a reason that quotes single words: parts of known secrets are hidden."""
+        """Returns a reason that quotes single words, with parts of known secrets masked too."""
         return text if self.shown else self._words_out(self.text(text), self._words)
 
     def json(self, value: Json) -> Json:
-        """As `text`, for every text of a JSON value; under some keys as `reason`."""
+        """Returns a JSON value with its texts masked, under some keys as reasons."""
         if self.shown:
             return value
         self._learn_json(value)
@@ -109,20 +109,19 @@ class Masks:
             case str():
                 return self.reason(value) if quoting else self.text(value)
             case Mapping():
-                return {
-                    self.text(key): self._field(key, each, quoting=quoting or key in _QUOTING)
-                    for key, each in value.items()
-                }
+                fields: dict[str, Json] = {}
+                for key, each in value.items():
+                    name = self.text(key)
+                    # the key may say that its value is a secret: `{"password": "..."}`
+                    if isinstance(each, str) and (secret := _named(key, each)) is not None:
+                        fields[name] = self._mark(each, secret)
+                    else:
+                        fields[name] = self._json(each, quoting=quoting or key in _QUOTING)
+                return fields
             case list() | tuple():
                 return [self._json(each, quoting=quoting) for each in value]
             case _:
                 return value
-
-    def _field(self, key: str, value: Json, *, quoting: bool) -> Json:
-        """A value whose key may say that it is a secret: `{"password": "..."}`."""
-        if isinstance(value, str) and (secret := _named(key, value)) is not None:
-            return self._mark(value, secret)
-        return self._json(value, quoting=quoting)
 
     def _learn_json(self, value: Json) -> None:
         match value:
@@ -141,10 +140,10 @@ class Masks:
         if not known or not text:
             return text
 
-        def hidden(found: re.Match[str]) -> str:
-            number = known.get(found[0].casefold())
+        def hidden(word: re.Match[str]) -> str:
+            number = known.get(word[0].casefold())
             if number is None:
-                return found[0]
+                return word[0]
             self._used.add(number)
             return f"{_MARK} {number}]"
 
@@ -156,30 +155,28 @@ class Masks:
         return mark(secret, number)
 
     def _number(self, text: str, secret: Secret) -> int:
-        said = text[secret.start : secret.end].encode("utf-8", "surrogatepass")
-        digest = hashlib.blake2b(said, key=self._key, digest_size=16).digest()
+        data = text[secret.start : secret.end].encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(data, key=self._key, digest_size=16).digest()
         with self._lock:
-            number = self._numbers.get(digest)
-            if number is None:
-                number = self._numbers[digest] = len(self._numbers) + 1
-                self._learn_parts(text[secret.start + len(secret.head) : secret.end], number)
+            known = self._numbers.get(digest)
+            if known is not None:
+                return known
+            number = self._numbers[digest] = len(self._numbers) + 1
+            body = text[secret.start + len(secret.head) : secret.end]
+            for match in _WORDS.finditer(body.casefold()):  # its words, as the judge quotes them
+                part = match[0]
+                if len(part) >= _LEAST:
+                    self._words.setdefault(part, number)
+                if len(part) >= _TELLING and not part.isalpha() and not part.isdecimal():
+                    self._telling.setdefault(part, number)
         return number
-
-    def _learn_parts(self, body: str, number: int) -> None:
-        """Words of a secret, as the judge quotes them."""
-        for found in _WORDS.finditer(body.casefold()):
-            part = found[0]
-            if len(part) >= _LEAST:
-                self._words.setdefault(part, number)
-            if len(part) >= _TELLING and not part.isalpha() and not part.isdecimal():
-                self._telling.setdefault(part, number)
 
 
 def mark(secret: Secret, number: int | None = None) -> str:
-    """What stands in the place of a secret.
+    """Returns the mark that replaces a secret.
 
-    The length is told for tokens, whose form is public, and not for passwords, where it helps to
-    guess.
+    The mark gives the length of tokens, whose form is public, and not of passwords, where the
+    length helps to guess.
     """
     which = "" if number is None else f" {number}"
     if secret.head:
@@ -188,46 +185,46 @@ def mark(secret: Secret, number: int | None = None) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """A text to be sent away, with one mark for all secrets: equal texts stay equal."""
-    found = secrets_in(text)
-    if not found:
+    """Returns a text for a server, with one mark for all secrets: equal texts stay equal."""
+    secrets = secrets_in(text)
+    if not secrets:
         return text
     parts, at = [], 0
-    for secret in found:
+    for secret in secrets:
         parts += [text[at : secret.start], mark(secret)]
         at = secret.end
     return "".join([*parts, text[at:]])
 
 
 class Veil:
-    """Marks in one question to a model, and the way back in its answer."""
+    """Marks for the secrets of one question to a model, and their removal from its answer."""
 
     def __init__(self) -> None:
-        """Hide nothing yet."""
+        """Starts without any mark."""
         self._hidden: dict[str, str] = {}
         self._marks: dict[str, str] = {}
 
     def over(self, text: str) -> str:
-        """A text with marks, numbered in the order they come."""
+        """Returns a text with marks, numbered in the order they occur."""
         parts, at = [], 0
         for secret in secrets_in(text):
-            said = text[secret.start : secret.end]
-            if said not in self._marks:
+            value = text[secret.start : secret.end]
+            if value not in self._marks:
                 made = mark(secret, len(self._marks) + 1)
-                self._marks[said], self._hidden[made] = made, said
-            parts += [text[at : secret.start], self._marks[said]]
+                self._marks[value], self._hidden[made] = made, value
+            parts += [text[at : secret.start], self._marks[value]]
             at = secret.end
         return "".join([*parts, text[at:]])
 
     def lifted(self, text: str) -> str:
-        """An answer with the secrets back in their places, so that no text loses one."""
-        for made, said in self._hidden.items():
-            text = text.replace(made, said).replace(made.replace("…", "\\u2026"), said)
+        """Returns an answer with its marks replaced by the secrets again."""
+        for made, value in self._hidden.items():
+            text = text.replace(made, value).replace(made.replace("…", "\\u2026"), value)
         return text
 
 
 def _named(key: str, value: str) -> Secret | None:
-    """The whole of a value that is a secret by its key."""
+    """Returns the part of a value that is a secret because of its key."""
     before = f"{key}: "
     for secret in secrets_in(before + value):
         if secret.start == len(before):
@@ -236,7 +233,7 @@ def _named(key: str, value: str) -> Secret | None:
 
 
 def asked_for() -> bool:
-    """Whether the environment asks for secrets to be shown."""
+    """Returns whether the environment asks for secrets to be shown."""
     return os.environ.get(VARIABLE, "").strip().lower() in {"1", "true", "yes", "on"}
 
 
@@ -245,6 +242,6 @@ OUTPUT: Final = Masks(shown=asked_for())
 
 
 def notice(count: int) -> str:
-    """How much is masked, and how to see it."""
+    """Returns the sentence that says how many secrets are masked, and how to see them."""
     what = "1 secret is masked" if count == 1 else f"{count:,} secrets are masked"
     return f"{what} in this output; {OPTION} or {VARIABLE}=1 shows secrets."

@@ -1,4 +1,4 @@
-"""Takes the digest of a folder of model files: a folder can hold anything under any name."""
+"""Digests of folders of model files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ def folder_digest(folder: Path) -> str:
     Raises:
         OSError: A file cannot be read.
     """
-    told = hashlib.sha256()
-    for file in sorted(each for each in folder.rglob("*") if _belongs(each, folder)):
-        told.update(file.relative_to(folder).as_posix().encode("utf-8", "surrogateescape"))
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        inside = file.relative_to(folder)
+        hidden = any(part.startswith(".") for part in inside.parts)
+        if not file.is_file() or hidden or file.suffix.lower() == ".md":
+            continue
+        digest.update(inside.as_posix().encode("utf-8", "surrogateescape"))
         with file.open("rb") as stream:
             while chunk := stream.read(1 << 20):
-                told.update(chunk)
-    return told.hexdigest()
-
-
-def _belongs(file: Path, folder: Path) -> bool:
-    inside = file.relative_to(folder).parts
-    hidden = any(part.startswith(".") for part in inside)
-    return file.is_file() and not hidden and file.suffix.lower() != ".md"
+                digest.update(chunk)
+    return digest.hexdigest()

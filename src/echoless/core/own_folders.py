@@ -1,7 +1,7 @@
-"""Finds the folders of this user for caches, settings and data, and checks that they are private.
+"""Folders of this user for caches, settings and data, and checks that they are private.
 
-What is read from a cache is believed, and compiled code from one is run. So a folder that another
-user owns or may write to is no cache: whoever wrote there could choose what echoless says.
+What is read from a cache is trusted, and compiled code from one is run. So a folder that another
+user owns or may write to is not used: whoever writes there could choose what echoless reports.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ import secrets
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    import platformdirs
+else:
+    platformdirs = lazy_module("platformdirs")
 
 LOG: Final = logging.getLogger("echoless.cache")
 """Where caches speak that have no report to speak in; the command line prints each sentence once
@@ -36,43 +43,46 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 class NotPrivate(OSError):
-    """A folder or file that others own or may write to, or whose place cannot be told."""
+    """Error for a folder or file that others own or may write to, or that has no place."""
 
 
 class InTheWay(OSError):
-    """Something else lies where a cache is to lie, such as a folder in place of a file."""
+    """Error for something else in the place of a cache, such as a folder instead of a file."""
 
 
 def user_folder(kind: Kind) -> Path:
     """Returns this user's folder for echoless as the platform has it, always absolute.
 
-    A relative path in `XDG_CACHE_HOME` and its kin is passed over, as the specification asks: the
-    folder would be another one in each current folder, and strangers could lay theirs there.
+    A relative path in `XDG_CACHE_HOME` and similar variables is ignored, as the specification asks:
+    it would name another folder in each current folder, and others could put theirs there.
 
     Returns:
         The folder, which may not exist; `NOWHERE` for a user without a home folder.
     """
-    import platformdirs  # noqa: PLC0415 - only where no folder is named
-
     find: Mapping[Kind, Callable[..., str]] = {
         "cache": platformdirs.user_cache_dir,
         "config": platformdirs.user_config_dir,
         "data": platformdirs.user_data_dir,
     }
     try:
-        found = Path(find[kind]("echoless", appauthor=False))
+        folder = Path(find[kind]("echoless", appauthor=False))
     except RuntimeError:  # of later editions, where this user has no home folder
         return NOWHERE
-    if found.is_absolute():
-        return found
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.expanduser raises without a home
+    if folder.is_absolute():
+        return folder
+    home = expanded("~")
     return home / _UNDER_HOME[kind] / "echoless" if home.is_absolute() else NOWHERE
 
 
 def cache_folder() -> Path:
     """Returns `ECHOLESS_CACHE_DIR` if set, else the user's cache folder for echoless."""
     chosen = os.environ.get(CACHE, "").strip()
-    return Path(os.path.expanduser(chosen)) if chosen else user_folder("cache")  # noqa: PTH111
+    return expanded(chosen) if chosen else user_folder("cache")
+
+
+def expanded(text: str) -> Path:
+    """Returns a path with `~` replaced by the home folder; as it stands for a user without one."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises without a home
 
 
 def insist_on_own(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Panics of libraries written in Rust, told from other exceptions."""
+"""Detection of panics in libraries written in Rust."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ has classes of its own by these names, and no public module to import them from.
 
 
 def is_panic(problem: BaseException) -> bool:
-    """Tell whether an exception is a panic in a Rust library.
+    """Returns whether an exception is a panic in a Rust library.
 
-    A library that panics has met what its authors held for impossible, such as a damaged file. It
-    is the caller's part to make an error of it that names the file.
+    A library panics where its authors expected no failure, such as with a damaged file. The caller
+    turns it into an error that names the file.
     """
     return type(problem).__name__ in _NAMES

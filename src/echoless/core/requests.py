@@ -1,4 +1,4 @@
-"""What a request may carry to a server that gets no key, and why redirects are not followed."""
+"""Rules for requests to model servers: headers that may be sent, and redirects."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _PLAIN: Final = frozenset(
 
 
 class Request(Protocol):
-    """What is used of a request of httpx."""
+    """The part of an httpx request that is used here."""
 
     @property
     def headers(self) -> MutableMapping[str, str]:
-        """Its headers."""
+        """Returns the headers."""
         ...
 
 
 def without_credentials(request: Request) -> None:
-    """Takes every header off a request but those HTTP itself needs.
+    """Removes all headers from a request but those HTTP itself needs.
 
     The SDKs read more of the environment than a key: organisations, projects, headers of one's own.
     A server that is to get no key gets none of these either.
@@ -40,7 +40,7 @@ def without_credentials(request: Request) -> None:
 
 
 def redirected(server: str) -> str:
-    """Why an answer that points elsewhere is not followed.
+    """Returns the sentence that says why a redirect is not followed.
 
     Args:
         server: As a subject: `The embedding server https://models.example/v1`.

@@ -1,4 +1,4 @@
-"""Whether a value beside a word such as "password" looks made up, and is none of plain language.
+"""Detection of random values beside a word such as "password", by their shape.
 
 Only the shape is looked at: a password of plain words cannot be told from a sentence.
 """
@@ -27,6 +27,7 @@ _KNOWN: Final = re.compile(
 _CONSTANT: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PART: Final = re.compile(r"[-_/.:@=+]+")
+_WORD_NUMBER: Final = re.compile(r"[^\W\d_]+\d{1,2}|\d{1,2}[^\W\d_]+|[A-Za-z]?\d+")
 _SIGNS: Final = frozenset("!#$%^&*+=?@~")
 _LEAST: Final = 6
 _LEAST_TOKEN: Final = 8
@@ -39,7 +40,7 @@ _CHANGES: Final = 0.35
 
 
 def looks_made_up(value: str, *, password: bool) -> bool:
-    """Whether a value is a secret, given that a word before it says so.
+    """Returns whether a value is a secret, given that a word before it says so.
 
     Args:
         value: Without quotes and without the full stop of its sentence.
@@ -55,17 +56,27 @@ def looks_made_up(value: str, *, password: bool) -> bool:
         return True
     if _KNOWN.fullmatch(value) and not _is_long(value):
         return False
-    letters = any(c.isalpha() for c in value)
+    capitals = [c.isupper() for c in value if c.isalpha()]
     digits = any(c.isdigit() for c in value)
-    if password and letters and (digits or not _SIGNS.isdisjoint(value)):
+    if password and capitals and (digits or not _SIGNS.isdisjoint(value)):
         return True
-    return _changes_case(value, _RANDOM_WITH_DIGIT if digits else _RANDOM) or (
-        letters and digits and _is_mixed(value)
+    changes = sum(a != b for a, b in pairwise(capitals))
+    enough = len(capitals) >= (_RANDOM_WITH_DIGIT if digits else _RANDOM)
+    if enough and changes >= _CHANGES * len(capitals):
+        return True
+    if not capitals or not digits:
+        return False
+    return any(  # a part with letters and digits that is no word with a number after it
+        len(part) >= _LEAST
+        and any(c.isalpha() for c in part)
+        and any(c.isdigit() for c in part)
+        and not _WORD_NUMBER.fullmatch(part)
+        for part in _PART.split(value)
     )
 
 
 def _is_long(value: str) -> bool:
-    """As long as keys of base64 are, and with both cases: it may begin like something known."""
+    """Returns whether a value is as long as base64 keys are, in both cases, with digits."""
     return (
         len(value) >= 32
         and value.isascii()
@@ -76,25 +87,3 @@ def _is_long(value: str) -> bool:
         and _PART.sub("", value) != ""
         and max(map(len, _PART.split(value))) >= 16
     )
-
-
-def _is_mixed(value: str) -> bool:
-    """One of its parts has letters and digits, and is no word with a number after it."""
-    return any(
-        len(part) >= _LEAST
-        and any(c.isalpha() for c in part)
-        and any(c.isdigit() for c in part)
-        and not _WORD_NUMBER.fullmatch(part)
-        for part in _PART.split(value)
-    )
-
-
-_WORD_NUMBER: Final = re.compile(r"[^\W\d_]+\d{1,2}|\d{1,2}[^\W\d_]+|[A-Za-z]?\d+")
-
-
-def _changes_case(value: str, least: int) -> bool:
-    letters = [c for c in value if c.isalpha()]
-    if len(letters) < least:
-        return False
-    changes = sum(a.isupper() != b.isupper() for a, b in pairwise(letters))
-    return changes >= _CHANGES * len(letters)

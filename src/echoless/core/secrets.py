@@ -1,9 +1,9 @@
-r"""Secrets in a text: tokens of known form, private keys, passwords in URLs and in assignments.
+r"""Detection of secrets in a text: tokens, private keys, passwords in URLs and assignments.
 
-The forms are facts that their issuers publish; each stands below with where it is published. A
-form with a fixed head (`AKIA`, `ghp_`) is a secret wherever it stands. Anything else needs a word
-beside it that says so (`password:`, `api_key=`) *and* the shape of a made-up value: letters and
-digits in one word. So "password: required", a git hash, a UUID or a date is none.
+The issuers publish the forms of their tokens; each form below names its source. A token with a
+fixed head (`AKIA`, `ghp_`) is a secret everywhere. Any other value needs a word beside it that says
+so (`password:`, `api_key=`) *and* the shape of a random value: letters and digits in one word. So
+"password: required", a git hash, a UUID or a date is no secret.
 
 Every expression takes time linear in the text: each starts at a literal, and what follows is
 bounded or consumed once.
@@ -139,7 +139,7 @@ _SAID: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A stretch of a text that is a secret.
+    """The place of a secret in a text.
 
     Attributes:
         start: Its first character.
@@ -153,14 +153,14 @@ class Secret:
 
 
 def secrets_in(text: str) -> list[Secret]:
-    """Secrets of a text from left to right, none in another. Takes time linear in its length.
+    """Finds the secrets of a text, from left to right and without overlap, in linear time.
 
     Args:
         text: Any text.
     """
-    found = sorted(_all(text), key=lambda secret: (secret.start, -secret.end))
+    matches = sorted(_all(text), key=lambda secret: (secret.start, -secret.end))
     apart: list[Secret] = []
-    for secret in found:
+    for secret in matches:
         if not apart or secret.start >= apart[-1].end:
             apart.append(secret)
         elif secret.end > apart[-1].end:  # the one that begins later goes on: both are hidden
@@ -169,9 +169,9 @@ def secrets_in(text: str) -> list[Secret]:
 
 
 def uncut(text: str, length: int) -> int:
-    """Where to cut a text so that no secret is cut, at `length` or after it.
+    """Returns the first position from `length` on where a text can be cut outside a secret.
 
-    A part of a secret is none to whoever looks for secrets later, and is shown.
+    A part of a secret would not be recognised later, and would be shown.
 
     Args:
         text: Any text.
@@ -216,7 +216,7 @@ _NAMES: Final = (
 
 def _in_addresses(text: str) -> Iterator[Secret]:
     for match in _URL.finditer(text):
-        if not _is_blank(match["value"]):
+        if _BLANK.fullmatch(match["value"]) is None:
             yield Secret(*match.span("value"))
     for pattern in (_HOOK, _BOT):
         for match in pattern.finditer(text):
@@ -229,31 +229,25 @@ _SHORTEST: Final = 8
 def _tokens(text: str) -> Iterator[Secret]:
     for match in _TOKEN.finditer(text):
         head = _HEAD.match(match[0])
-        if head is not None and _is_random(match[0][head.end() :]):
+        if head is None:
+            continue
+        rest = match[0][head.end() :]
+        if len(set(rest.lower())) >= min(6, len(rest)) and not _BLANK_INSIDE.search(rest):
             yield Secret(match.start(), match.end(), head[0])
 
 
-def _is_random(rest: str) -> bool:
-    """Not `sk-xxxxxxxx` nor `ghp_your_token_here...`, as manuals write them."""
-    return len(set(rest.lower())) >= min(6, len(rest)) and not _BLANK_INSIDE.search(rest)
-
-
 _BLANK_INSIDE: Final = re.compile(r"x{6}|\*{3}|\.{3}|your[_-]?|(?:redacted|placeholder)", re.I)
-
-
-def _is_blank(value: str) -> bool:
-    """A place for a password, not one: `<password>`, `${DB_PASS}`, `***`, `password`."""
-    return _BLANK.fullmatch(value) is not None
-
+"""Marks of an example, as manuals write them: `sk-xxxxxxxx`, `ghp_your_token_here...`."""
 
 _BLANK: Final = re.compile(
     r"[<{$%\[].*|[*x.•_-]+|password|passwd|pass|pwd|secret|token|your\S*|redacted|xxx.*|\d{1,5}/.*",
     re.IGNORECASE,
 )
+"""A place for a password, not one: `<password>`, `${DB_PASS}`, `***`, `password`."""
 
 
 def _keys(text: str) -> Iterator[Secret]:
-    """Private keys: to their end, or where that was cut off, as far as base64 goes."""
+    """Yields private keys up to their end line, or to the end of the base64 without one."""
     at = 0
     while (begun := _KEY.search(text, at)) is not None:
         ended = _KEY_END.search(text, begun.end(), begun.end() + _LONGEST_KEY)
@@ -264,7 +258,7 @@ def _keys(text: str) -> Iterator[Secret]:
 
 
 def _named(pattern: re.Pattern[str], text: str) -> Iterator[Secret]:
-    """Values with a word before them that says what they are."""
+    """Yields values that follow a word such as "password" or "api key"."""
     at = 0
     while (match := pattern.search(text, at)) is not None:
         start, value = match.start("value"), match["value"]

@@ -1,4 +1,4 @@
-"""Reads word lists and weights that came with an installed package, if they are as they came.
+"""Word lists and weights of installed packages, read only if unchanged since installation.
 
 pip keeps the SHA-256 of every file of a package in `RECORD`
 (https://packaging.python.org/en/latest/specifications/recording-installed-packages/). A weight that
@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, Final
 
-from echoless.errors import DamagedPackage
+from echoless.core.errors import DamagedPackage
 
 _HERE: Final = Path(__file__).parents[1]
 _ALGORITHM: Final = "sha256="
@@ -57,10 +57,10 @@ def _insist(package: str, path: Path, digest: str | None) -> None:
         return
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").digest()
+            current = hashlib.file_digest(file, "sha256").digest()
     except OSError as problem:
         raise _damaged(package, path) from problem
-    if base64.urlsafe_b64encode(found).rstrip(b"=").decode("ascii") != digest:
+    if base64.urlsafe_b64encode(current).rstrip(b"=").decode("ascii") != digest:
         raise _damaged(package, path)
 
 
@@ -73,12 +73,14 @@ def _damaged(package: str, path: Path) -> DamagedPackage:
 
 @cache
 def _digests(package: str) -> dict[str, str]:
-    """Digests by path, in URL-safe base 64 without padding; none where the package lists none."""
+    """Returns digests by path, in URL-safe base64 without padding; none if none are listed."""
     try:
         record = distribution(package).read_text("RECORD") or ""
     except (PackageNotFoundError, OSError, ValueError):
         return {}
     rows = (row for row in csv.reader(record.splitlines()) if len(row) == 3)
     return {
-        name: told.removeprefix(_ALGORITHM) for name, told, _ in rows if told.startswith(_ALGORITHM)
+        name: digest.removeprefix(_ALGORITHM)
+        for name, digest, _ in rows
+        if digest.startswith(_ALGORITHM)
     }

@@ -1,7 +1,8 @@
-"""Files a person trusts, by path and content: what a stranger writes into a folder is not obeyed.
+"""Files that a person trusts, identified by path and content.
 
-As direnv does it: one small file for each trusted content, in the user's own configuration folder.
-An edit changes the content, so an edited file has to be trusted again.
+What a stranger wrote into a folder does not count until it is trusted. As in direnv, there is one
+small file for each trusted content, in the user's own configuration folder. An edit changes the
+content, so an edited file has to be trusted again.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from echoless.core.errors import StoreReadOnly
 from echoless.core.own_folders import user_folder
-from echoless.errors import StoreReadOnly
 
 FOLDER: Final = "ECHOLESS_CONFIG_DIR"
 
@@ -35,42 +35,52 @@ class Trusted:
 
 
 def config_folder() -> Path:
-    """`ECHOLESS_CONFIG_DIR` if set, else the user's configuration folder for echoless."""
+    """Returns `ECHOLESS_CONFIG_DIR` if set, else the user's configuration folder for echoless."""
     if named := os.environ.get(FOLDER):
         return Path(named)
     return user_folder("config")
 
 
 def place_of(path: Path) -> Path:
-    """Where a file lies: its folder without links, and its own name, which may be one.
+    """Returns the path of a file with its folder resolved and its own name as it is.
 
-    A link in a stranger's folder to a file one trusts is the stranger's: relative names in that
-    file would mean what lies in the stranger's folder.
+    A link in a stranger's folder to a trusted file is not trusted: relative names in that file
+    would name files in the stranger's folder.
     """
     return path.absolute().parent.resolve() / path.name
 
 
 def is_trusted(path: Path, content: bytes) -> bool:
-    """Whether a file of this path and exactly this content was trusted."""
+    """Returns whether a file of this path and exactly this content was trusted."""
     wanted = _entry(path, content)
     return _read(_file(wanted)) == wanted
 
 
 def was_trusted(path: Path) -> bool:
-    """Whether a file of this path was trusted with any content."""
+    """Returns whether a file of this path was trusted with any content."""
     name = str(place_of(path))
     return any(each.path == name for each in trusted())
 
 
 def trust(path: Path, content: bytes) -> Trusted:
-    """Remembers that a person trusts a file as it is; what it held before is trusted no longer.
+    """Remembers that a person trusts a file as it is now, in place of earlier contents.
 
     Raises:
         StoreReadOnly: The user's configuration folder cannot be written.
     """
     entry = _entry(path, content)
+    file = _file(entry)
     try:
-        _write(entry)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data = json.dumps({"path": entry.path, "sha256": entry.digest}) + "\n"
+        descriptor, draft = tempfile.mkstemp(dir=file.parent)  # mode 0600
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                stream.write(data)
+            Path(draft).replace(file)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
     except OSError as problem:
         raise StoreReadOnly(
             f"{config_folder()} cannot be written ({problem.strerror}), so nothing was trusted. "
@@ -89,23 +99,19 @@ def distrust(path: Path) -> int:
         How many contents of it were trusted.
     """
     name = str(place_of(path))
-    gone = [each for each in trusted() if each.path == name]
-    for each in gone:
+    entries = [each for each in trusted() if each.path == name]
+    for each in entries:
         _file(each).unlink(missing_ok=True)
-    return len(gone)
+    return len(entries)
 
 
 def trusted() -> list[Trusted]:
-    """All files that are trusted, by path; a damaged entry counts for nothing."""
-    return sorted(_entries(), key=lambda each: (each.path, each.digest))
-
-
-def _entries() -> Iterator[Trusted]:
+    """Returns all trusted files by path; damaged entries are left out."""
     folder = config_folder() / "trusted"
-    for file in folder.glob("*.json") if folder.is_dir() else ():
-        entry = _read(file)
-        if entry is not None and _file(entry) == file:
-            yield entry
+    files = folder.glob("*.json") if folder.is_dir() else ()
+    read = [(file, _read(file)) for file in files]
+    entries = [entry for file, entry in read if entry is not None and _file(entry) == file]
+    return sorted(entries, key=lambda each: (each.path, each.digest))
 
 
 def _entry(path: Path, content: bytes) -> Trusted:
@@ -124,17 +130,3 @@ def _read(file: Path) -> Trusted | None:
         return Trusted(str(data["path"]), str(data["sha256"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _write(entry: Trusted) -> None:
-    file = _file(entry)
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    data = json.dumps({"path": entry.path, "sha256": entry.digest}) + "\n"
-    descriptor, draft = tempfile.mkstemp(dir=file.parent)  # mode 0600
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(data)
-        Path(draft).replace(file)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise

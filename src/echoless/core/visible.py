@@ -1,4 +1,4 @@
-r"""Characters that steer a terminal, or hide text from a person, as escapes such as `\u200b`.
+r"""Escapes such as `\u200b` for characters that control a terminal or are invisible.
 
 A memory is foreign text. Control and direction characters change what is shown; zero-width and tag
 characters show nothing, and a model reads them all the same (Unicode Technical Report 36).
@@ -27,7 +27,7 @@ _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~]|&(?=#?\w+;))")
 
 
 def visible(text: str) -> str:
-    r"""Returns a text in which nothing is hidden and nothing steers a terminal.
+    r"""Returns a text with escapes for hidden characters and those that control a terminal.
 
     Line feeds and tabs stay. Emoji sequences stay whole.
 
@@ -38,7 +38,7 @@ def visible(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    r"""As `visible`, with line feeds and tabs as `\n` and `\t`.
+    r"""Returns a text as `visible` does, with line feeds and tabs as `\n` and `\t`.
 
     An id or a name with a line feed would else write a line of its own into a report.
 
@@ -49,7 +49,7 @@ def on_one_line(text: str) -> str:
 
 
 def escaped_markdown(text: str) -> str:
-    """A text in which no character means something to Markdown or HTML; lines stay.
+    """Returns a text in which no character means something to Markdown or HTML; lines stay.
 
     Args:
         text: Any text; make it `visible` or `on_one_line` first.
@@ -57,6 +57,6 @@ def escaped_markdown(text: str) -> str:
     return _MARKUP.sub(r"\\\1", text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from echoless.model import Pair, Verdict
+from echoless.core.model import Pair, Verdict
 
 
 class Judge(Protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from echoless.core.model import Side
 from echoless.matching.containment import View, contained, silent, telling
 from echoless.matching.facts import Facts, remembered
 from echoless.matching.languages import Lexicon, fold
@@ -17,7 +18,6 @@ from echoless.matching.values.equivalence import (
     uncounted,
 )
 from echoless.matching.values.tokens import Kind, Token
-from echoless.model import Side
 
 _MOST_PAIRED: Final = 24
 """Tokens left over on one side beyond which no further forms of a value are tried."""

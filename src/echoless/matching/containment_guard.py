@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from echoless.model import (
+from echoless.core.model import (
     Difference,
     DifferenceKind,
     Evidence,
@@ -18,7 +18,7 @@ from echoless.model import (
     Verdict,
     merges,
 )
-from echoless.text import loose
+from echoless.core.text import loose
 
 
 class _Judge(Protocol):

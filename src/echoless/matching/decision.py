@@ -15,11 +15,11 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
+from echoless.core.model import Subsumes, Verdict
 from echoless.core.shipped import shipped_json
 from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.scoring import Scores
 from echoless.matching.rules import HOLDING
-from echoless.model import Subsumes, Verdict
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _FAR: Final = 8.0

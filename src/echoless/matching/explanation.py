@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from echoless.core.model import Difference, DifferenceKind, Evidence, Pair, Verdict, merges
+from echoless.core.run_notes import Tally
 from echoless.matching.base import Judge
 from echoless.matching.comparison import Comparison, Relation
 from echoless.matching.decision import features, rule_features
@@ -14,8 +16,6 @@ from echoless.matching.judge import LearnedJudge
 from echoless.matching.rule_judge import RuleJudge, compared
 from echoless.matching.rules import Finding, Force, findings, forbidden
 from echoless.matching.values.tokens import Kind
-from echoless.model import Difference, DifferenceKind, Evidence, Pair, Verdict, merges
-from echoless.tally import Tally
 
 MOST_WORDS: Final = 40
 """Words of a pair that are left out in turn; of a longer pair the first half of each side."""

@@ -10,6 +10,8 @@ from datetime import date, timedelta
 from functools import cache, wraps
 from typing import Any, Final, TypeVar
 
+from echoless.core.text import normalise, undress
+from echoless.core.timestamps import instant
 from echoless.matching.languages import Lexicon, fold, language_of, lexicon
 from echoless.matching.note_wrappers import unframe
 from echoless.matching.text_cache import ByText
@@ -18,8 +20,6 @@ from echoless.matching.values.relative_dates import anchored_tokens, is_relative
 from echoless.matching.values.spelled import spell
 from echoless.matching.values.tokens import Token, scan
 from echoless.matching.word_classes import Reader
-from echoless.text import normalise, undress
-from echoless.times import instant
 
 MAX_LENGTH: Final = 20_000
 """Characters looked at. What is longer is capped and never merged unless the texts are equal."""

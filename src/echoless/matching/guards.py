@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from echoless.matching.rule_judge import RuleJudge
-from echoless.model import (
+from echoless.core.model import (
     Contradiction,
     Difference,
     DifferenceKind,
@@ -25,6 +24,7 @@ from echoless.model import (
     Update,
     Verdict,
 )
+from echoless.matching.rule_judge import RuleJudge
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = re.compile(r"\w+(?:'\w+)*")

@@ -20,13 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.compiled import workers
-from echoless.matching import LEFT_OUT
-from echoless.matching.decision import Decision, features, rule_features, shipped_decision
-from echoless.matching.pair_model.scoring import PairScorer, Scores
-from echoless.matching.rule_judge import SETTLED, TOPIC, RuleJudge, in_one_slot, with_status
-from echoless.matching.rules import forbidden
-from echoless.model import (
+from echoless.core.model import (
     Contradiction,
     Distinct,
     Duplicate,
@@ -41,7 +35,13 @@ from echoless.model import (
     Verdict,
     merges,
 )
-from echoless.tally import Tally
+from echoless.core.run_notes import Tally
+from echoless.core.runtime import workers
+from echoless.matching import LEFT_OUT
+from echoless.matching.decision import Decision, features, rule_features, shipped_decision
+from echoless.matching.pair_model.scoring import PairScorer, Scores
+from echoless.matching.rule_judge import SETTLED, TOPIC, RuleJudge, in_one_slot, with_status
+from echoless.matching.rules import forbidden
 
 NO_SCORE: Final = "decided by rules: too long for the pair model, or it gave no number"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from echoless.errors import UsageError
+from echoless.core.errors import UsageError
+from echoless.core.run_notes import Tally
 from echoless.matching.base import Judge
 from echoless.matching.containment_guard import ContainmentJudge
 from echoless.matching.decision import shipped_decision
@@ -13,7 +14,6 @@ from echoless.matching.judge import LearnedJudge
 from echoless.matching.pair_model.network import available, open_network
 from echoless.matching.pair_model.scoring import PairScorer, open_scores
 from echoless.matching.rule_judge import RuleJudge
-from echoless.tally import Tally
 
 WITHOUT: Final = (
     "The pair model was not asked, as onnxruntime is not installed: memories were compared by "

@@ -23,11 +23,7 @@ from typing import Final
 import rapidfuzz
 from rapidfuzz import fuzz
 
-from echoless.matching.comparison import Comparison, compare
-from echoless.matching.facts import Facts, anchored, day_of, facts_of
-from echoless.matching.fields import Status, fields_of
-from echoless.matching.rules import VALUES, Finding, Force, findings
-from echoless.model import (
+from echoless.core.model import (
     Contradiction,
     Difference,
     DifferenceKind,
@@ -46,8 +42,12 @@ from echoless.model import (
     flipped,
     merges,
 )
-from echoless.sources import digest_of
-from echoless.times import instant
+from echoless.core.source_digest import digest_of
+from echoless.core.timestamps import instant
+from echoless.matching.comparison import Comparison, compare
+from echoless.matching.facts import Facts, anchored, day_of, facts_of
+from echoless.matching.fields import Status, fields_of
+from echoless.matching.rules import VALUES, Finding, Force, findings
 
 SETTLED: Final = frozenset(
     {"same-text", "same-text-after-normalising", "status-changed", "status-told-once"}
@@ -88,7 +88,8 @@ def edition() -> str:
 
     Another edition may give another verdict, so none is taken over from it.
     """
-    return f"{digest_of('matching', 'text.py', 'times.py', 'model.py')} {rapidfuzz.__version__}"
+    ours = digest_of("matching", "core/text.py", "core/timestamps.py", "core/model.py")
+    return f"{ours} {rapidfuzz.__version__}"
 
 
 class RuleJudge:

@@ -13,10 +13,10 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from echoless.core.model import Difference, DifferenceKind, Evidence
 from echoless.matching.comparison import Comparison, past, small_words
 from echoless.matching.surface import capitals, has_case, signs, words
 from echoless.matching.values.tokens import Kind, Token
-from echoless.model import Difference, DifferenceKind, Evidence
 
 
 class Force(IntEnum):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from echoless.core.text import undress
 from echoless.matching.facts import Facts, remembered
-from echoless.text import undress
 
 _PARTING: Final = re.compile(
     r"[.,;:!…]+(?=\s|$)|(?<!\d)[\"'“”„«»‘’「」『』]|[。、，；：！・–—]|(?<=\w)[’'](?=\w)"

@@ -1,6 +1,6 @@
-"""The door for agents: an MCP server whose tools are the library's functions, and no logic.
+"""MCP server for agents, whose tools are the library's functions; no logic of its own.
 
-`desk` holds what the tools share; `storing`, `supersession`, `looking` and `acting` are the tools,
-`answers` and `outcomes` the shapes of what they say; `guidance` holds the report and the prompt,
-`serving` the two transports. Needs the extra "mcp".
+`session` holds what the tools share. `ingest_tools`, `supersession`, `read_tools` and `write_tools`
+hold the tools, `read_schemas` and `write_schemas` the shapes of their answers; `instructions` holds
+the report and the prompt, `server` the two transports. Needs the extra "mcp".
 """

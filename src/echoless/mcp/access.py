@@ -1,4 +1,4 @@
-"""Who may speak to a server over HTTP, and whose plan is whose."""
+"""Access over HTTP: the token, the checks of Host and Origin, and the client of a plan."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _SESSION: Final = "mcp-session-id"
 
 
 class OneToken(TokenVerifier):
-    """Knows one token."""
+    """Verifies one token."""
 
     def __init__(self, token: str) -> None:
-        """Take the token."""
+        """Holds the token."""
         self._token = token.encode()
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """The client it belongs to, or None; takes as long for any wrong one."""
+        """Returns the client of a token, or None; takes as long for any wrong one."""
         if not hmac.compare_digest(token.encode(), self._token):
             return None
         return AccessToken(token=token, client_id="echoless", scopes=[])
 
 
 def security(address: Address, *, token: bool) -> TransportSecuritySettings:
-    """What the SDK checks in the Host and Origin headers of a request; `OnlyLocal` checks more.
+    """Returns what the SDK checks in the headers Host and Origin; `OnlyLocal` checks more.
 
     A page in a browser can be made to reach a server on its own machine under a foreign name (DNS
     rebinding). It cannot know a token, so behind one any Host will do.
@@ -52,18 +52,18 @@ def security(address: Address, *, token: bool) -> TransportSecuritySettings:
 
 
 class OnlyLocal:
-    """Refuses a request whose Host or Origin is not this machine, read from its first to last sign.
+    """Refuses a request whose Host or Origin, compared as a whole, is not this machine.
 
     The SDK compares beginnings: for it `127.0.0.1:80.evil.example` and `http://localhost:@evil`
     are local. Any port is right, since a tunnel may show the server under another one.
     """
 
     def __init__(self, app: ASGIApp, address: Address) -> None:
-        """Guard an application that listens at an address of this machine."""
+        """Guards an application that listens at an address of this machine."""
         self._app, self._shown = app, address.shown.lower()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 421 or 403, or hand the request on."""
+        """Answers 421 or 403, or hands the request on."""
         if scope["type"] == "http":
             refusal = self._refusal(scope)
             if refusal is not None:
@@ -72,16 +72,18 @@ class OnlyLocal:
         await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
+        """Returns the answer to a request that is not local, or None."""
         headers = [(name.lower(), value.decode("latin-1")) for name, value in scope["headers"]]
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 or not self._is_local(hosts[0]):
             return Response("Invalid Host header", status_code=421)
-        origins = [value for name, value in headers if name == b"origin"]
-        if all(scheme == "http" and self._is_local(host) for scheme, host in map(_parted, origins)):
+        origins = [value.partition("://") for name, value in headers if name == b"origin"]
+        if all(scheme.lower() == "http" and self._is_local(host) for scheme, _, host in origins):
             return None
         return Response("Invalid Origin header", status_code=403)
 
     def _is_local(self, host: str) -> bool:
+        """Returns whether a host, with or without a port, is this machine."""
         if host.lower() == self._shown:
             return True
         port = host.rpartition(":")[2]
@@ -90,13 +92,8 @@ class OnlyLocal:
         )
 
 
-def _parted(origin: str) -> tuple[str, str]:
-    scheme, _, host = origin.partition("://")
-    return scheme.lower(), host
-
-
 def client_of(ctx: Context[Any, Any]) -> str:
-    """Tells the clients of one server apart: a plan belongs to the one whose preview made it.
+    """Returns a name of the client, to which the plans of its previews belong.
 
     Until protocol 2025-11-25 a client over HTTP has a session, whose id only it knows. Later ones
     have none: there it is the address a request came from, with the name the client gives itself,
@@ -107,7 +104,7 @@ def client_of(ctx: Context[Any, Any]) -> str:
         return ""
     if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         return f"session {headers.get(_SESSION)}"
-    there = getattr(ctx.request_context.request, "client", None)
+    sender = getattr(ctx.request_context.request, "client", None)
     params = ctx.session.client_params
     name = "" if params is None else params.client_info.name
-    return f"address {getattr(there, 'host', '')}, client {name}"
+    return f"address {getattr(sender, 'host', '')}, client {name}"

@@ -1,4 +1,4 @@
-"""Where a server listens over HTTP, and the token it asks for there. Loads nothing of the SDK."""
+"""Address of a server over HTTP, and the token it asks for. Loads nothing of the SDK."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Final
 
-from echoless.errors import UsageError
+from echoless.core.errors import UsageError
 
 TOKEN: Final = "ECHOLESS_MCP_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST: Final = 16
@@ -19,7 +19,7 @@ PORT: Final = 8321
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen.
+    """Host and port to listen on.
 
     Attributes:
         host: A name or an address, without brackets.
@@ -31,7 +31,7 @@ class Address:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Returns whether only this machine can reach the address."""
         if self.host == "localhost":
             return True
         try:
@@ -41,13 +41,13 @@ class Address:
 
     @property
     def shown(self) -> str:
-        """Host and port, as in a URL."""
+        """Returns host and port, as in a URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
 
 def read_address(text: str) -> Address:
-    """An address from `HOST:PORT`, `HOST`, `:PORT` or `PORT`.
+    """Reads an address from `HOST:PORT`, `HOST`, `:PORT` or `PORT`.
 
     Raises:
         UsageError: It is none of these.
@@ -67,7 +67,7 @@ def read_address(text: str) -> Address:
 
 
 def read_token(name: str | None, address: Address) -> str | None:
-    """The bearer token a client has to send, from the environment.
+    """Reads the bearer token a client has to send from the environment.
 
     Args:
         name: Name of the variable; `ECHOLESS_MCP_TOKEN` by default.

@@ -1,4 +1,4 @@
-"""A connection over HTTP that has to bring its request in time."""
+"""Connection over HTTP with a time limit for each request."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class PatientProtocol(H11Protocol):
     _clock: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock."""
+        """Starts the clock."""
         super().connection_made(transport)
         self._start()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the clock with the end of a request, and start it with the next one."""
+        """Stops the clock with the end of a request, and starts it with the next one."""
         super().data_received(data)
         if self.conn.their_state in {h11.IDLE, h11.SEND_BODY}:
             self._start()
@@ -36,7 +36,7 @@ class PatientProtocol(H11Protocol):
             self._stop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stops the clock."""
         self._stop()
         super().connection_lost(exc)
 
@@ -55,7 +55,7 @@ class PatientProtocol(H11Protocol):
 
 
 def patient(seconds: float) -> type[PatientProtocol]:
-    """The protocol with another time.
+    """Returns the protocol with another time limit.
 
     Args:
         seconds: What a request may take to come in.

@@ -1,4 +1,4 @@
-"""The tool that puts a new memory in the place of an older one: two calls, as it hides something.
+"""Tool that puts a new memory in the place of an older one: two calls, as it hides something.
 
 Hints belong to a tool, not to a call. So `memory_remember` only adds, and what hides is a tool of
 its own, for which a client can ask its person.
@@ -13,12 +13,12 @@ from uuid import uuid4
 
 from pydantic import Field
 
-from echoless.errors import PlanRefused, UsageError
+from echoless.core.errors import PlanRefused, UsageError
 from echoless.mcp.access import client_of
-from echoless.mcp.desk import Desk
-from echoless.mcp.outcomes import RememberAnswer, SupersedeAnswer
-from echoless.mcp.tools import Context, MemoryTool, made
-from echoless.mcp.working import Teller, in_thread
+from echoless.mcp.background import Teller, in_thread
+from echoless.mcp.session import Desk
+from echoless.mcp.tool import Context, MemoryTool, make_tool
+from echoless.mcp.write_schemas import RememberAnswer, SupersedeAnswer
 
 
 class _Details(TypedDict):
@@ -44,13 +44,13 @@ class Superseding:
     """The one tool by which an addition hides a memory; undoable."""
 
     def __init__(self, desk: Desk) -> None:
-        """Write to the store of this desk."""
+        """Writes to the store of this desk."""
         self._desk = desk
 
     def tools(self) -> list[MemoryTool]:
-        """The tool; a server that only reads still shows its previews."""
+        """Returns the tool; a server that only reads still shows its previews."""
         return [
-            made(
+            make_tool(
                 self.memory_supersede,
                 "Store in place of an older memory",
                 reads=self._desk.read_only,
@@ -90,14 +90,15 @@ class Superseding:
         if text is None:
             raise UsageError("Give the new text, or the plan_id of a preview.")
         details: _Details = {"namespace": namespace, "type": type, "tags": tuple(tags or ())}
-        asked = text
+        new = text
 
         def look(_tell: Teller) -> SupersedeAnswer:
-            return self._preview(asked, details, client_of(ctx))
+            return self._preview(new, details, client_of(ctx))
 
         return await in_thread(look, ctx)
 
     def _preview(self, text: str, details: _Details, client: str) -> SupersedeAnswer:
+        """Returns what would be hidden, and keeps the plan where there is something to hide."""
         answer = self._answered(text, details, dry_run=True)
         if answer["answer"] != "updates":
             after = "It updates no memory, so none would be hidden. memory_remember stores it."
@@ -109,7 +110,7 @@ class Superseding:
         return {**answer, "dry_run": True, "plan_id": plan_id, "next": after}
 
     def _done(self, plan: _Replacement) -> SupersedeAnswer:
-        """Carries it out if a new look says what the preview said."""
+        """Carries a plan out if a new preview says the same."""
         answer = self._answered(plan.text, plan.details, dry_run=True)
         same = answer["answer"] == "updates" and answer["old"] == plan.old
         if not same or answer["matches"][0]["text"] != plan.old_text:
@@ -123,8 +124,9 @@ class Superseding:
         return {**done, "dry_run": False, "plan_id": None, "next": after}
 
     def _answered(self, text: str, details: _Details, *, dry_run: bool) -> RememberAnswer:
-        said = self._desk.door.remember(text, supersede=True, dry_run=dry_run, **details)
-        return cast("RememberAnswer", said.to_json())
+        """Returns the answer of the guard."""
+        answer = self._desk.door.remember(text, supersede=True, dry_run=dry_run, **details)
+        return cast("RememberAnswer", answer.to_json())
 
 
 _CHOOSE = "Give plan_id alone to act, or leave it out to look. Nothing was written."

@@ -1,4 +1,4 @@
-"""Stores: where memories live. The contract is small; everything else is a declared capability."""
+"""Stores of memories: a small contract, and capabilities a store may declare besides."""
 
 from echoless.stores.base import (
     HidesMarked,

@@ -1,4 +1,4 @@
-"""The contract of a store, and the capabilities it may declare.
+"""Contract of a store, and the capabilities it may declare.
 
 A store is registered as an entry point of the group `echoless.stores` under the scheme of its URL:
 a class with the class methods of `StoreKind`. `echoless.testing.stores` holds the conformance suite
@@ -13,9 +13,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Protocol, Self, runtime_checkable
 
-from echoless.errors import StoreLocked, UsageError
-from echoless.ledger import Ledger, Mark
-from echoless.model import Memory
+from echoless.core.errors import StoreLocked, UsageError
+from echoless.core.model import Memory
+from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.prints import Printed, Prints
 from echoless.stores.scope import ALL, Head, Scope
 
@@ -57,59 +57,59 @@ class Store(Protocol):
     """Memories behind one URL.
 
     Reading never changes a byte. Writing happens inside `writing()`, which takes the one writer's
-    lock; `put` and `remove` outside of it raise. Every method raises the errors of `errors.py`
+    lock; `put` and `remove` outside of it raise. Every method raises the errors of `core/errors.py`
     only.
     """
 
     @property
     def url(self) -> str:
-        """Where it is, in the canonical form `open_store` takes."""
+        """Returns the URL of the store, in the canonical form `open_store` takes."""
         ...
 
     @property
     def identity(self) -> str:
-        """Stays the same for the life of the store; what a plan is bound to."""
+        """Returns a text that never changes in the life of the store; a plan is bound to it."""
         ...
 
     @property
     def profile(self) -> str:
-        """Name of the profile it proposes."""
+        """Returns the name of the profile the store proposes."""
         ...
 
     @property
     def ledger(self) -> Ledger:
-        """Lineage: in the store itself or in a sidecar; in memory until a store has one."""
+        """Returns the lineage, kept in the store, in a sidecar, or in memory before one exists."""
         ...
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """All memories in the scope, in the store's own order."""
+        """Yields all memories in the scope, in the store's own order."""
         ...
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Fresh copies by id; ids that are not there are left out."""
+        """Returns fresh copies by id; ids that are not in the store are left out."""
         ...
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Write memories: replace those whose id is there, add the others.
+        """Writes memories: replaces those whose id is in the store, and adds the others.
 
         A memory whose `native` came from this store goes back to its old place.
         """
         ...
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take memories out; unknown ids are ignored (callers verify by reading)."""
+        """Removes memories; unknown ids are ignored (callers verify by reading)."""
         ...
 
     def count(self, scope: Scope = ALL) -> int:
-        """Number of memories in the scope."""
+        """Returns the number of memories in the scope."""
         ...
 
     def namespaces(self) -> Mapping[str, int]:
-        """Number of memories by namespace, names sorted."""
+        """Returns the number of memories by namespace, names sorted."""
         ...
 
     def writing(self) -> AbstractContextManager[None]:
-        """Hold the writer's lock.
+        """Holds the writer's lock inside the block.
 
         Raises:
             StoreLocked: Another writer holds it.
@@ -118,7 +118,7 @@ class Store(Protocol):
         ...
 
     def close(self) -> None:
-        """Release everything. May be called twice."""
+        """Releases all files and connections; may be called twice."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -127,14 +127,14 @@ class Store(Protocol):
 
 
 class StoreKind(Protocol):
-    """What an entry point of `echoless.stores` offers besides the store itself."""
+    """Class behind an entry point of `echoless.stores`: opens, makes and recognises its stores."""
 
     summary: str
     """One line for `echoless stores`."""
 
     @classmethod
     def open(cls, location: str) -> Store:
-        """Open what stands after `scheme://`; it must exist.
+        """Opens the store at what stands after `scheme://`; it must exist.
 
         Raises:
             StoreNotFound: Nothing is there.
@@ -144,21 +144,21 @@ class StoreKind(Protocol):
 
     @classmethod
     def create(cls, location: str) -> Store:
-        """Open, or make an empty store where there is none."""
+        """Opens a store, or makes an empty one where there is none."""
         ...
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """Whether a file or folder looks, by its content, like one of its stores."""
+        """Returns whether a file or folder looks, by its content, like a store of this kind."""
         ...
 
 
 @runtime_checkable
 class TakesMap(Protocol):
-    """A kind of store that reads its owner's columns or keys by a map in the URL."""
+    """Kind of store that reads its owner's columns or keys by a map in the URL."""
 
     def mapped(self, location: str, field_map: FieldMap) -> str:
-        """A location with a map, filled up from the one it has.
+        """Returns a location with a map; fields the map lacks come from the location's own map.
 
         Args:
             location: What stands after `scheme:///`.
@@ -169,20 +169,20 @@ class TakesMap(Protocol):
 
 @runtime_checkable
 class Transaction(Protocol):
-    """The store can change many records at once, all or nothing."""
+    """Store that can change many records at once, all or nothing."""
 
     @property
     def holds_ledger(self) -> bool:
-        """Whether the ledger takes part in the same transaction."""
+        """Returns whether the ledger takes part in the same transaction."""
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Changes inside the block become visible together, or not at all."""
+        """Makes all changes inside the block visible together, or none of them."""
         ...
 
 
 def check_namespace(store: Store, namespace: str | None) -> None:
-    """Refuse a namespace the store does not have; None, for all, is always there.
+    """Refuses a namespace the store does not have; None stands for all and is always accepted.
 
     Raises:
         UsageError: There is no such namespace; the message lists those there are.
@@ -195,12 +195,12 @@ def check_namespace(store: Store, namespace: str | None) -> None:
 
 
 def together(store: Store) -> AbstractContextManager[None]:
-    """One transaction for the records, where the store has transactions."""
+    """Opens one transaction for the records, where the store has transactions."""
     return store.transaction() if isinstance(store, Transaction) else nullcontext()
 
 
 def together_with_ledger(store: Store) -> AbstractContextManager[None]:
-    """One transaction for records and lineage, where the store holds both."""
+    """Opens one transaction for records and lineage, where the store holds both."""
     if isinstance(store, Transaction) and store.holds_ledger:
         return store.transaction()
     return nullcontext()
@@ -208,17 +208,17 @@ def together_with_ledger(store: Store) -> AbstractContextManager[None]:
 
 @contextmanager
 def writing_within(store: Store, seconds: float) -> Iterator[None]:
-    """Hold the writer's lock, waiting for other writers.
+    """Holds the writer's lock inside the block, and waits for other writers first.
 
     Where records and lineage share a transaction it is open inside the block: that is what locks
     such a store.
 
     Args:
         store: The store.
-        seconds: How long to wait for them, at least 0; a try of its own takes a few seconds.
+        seconds: How long to wait for them, at least 0; one attempt alone takes a few seconds.
 
     Raises:
-        StoreLocked: They did not come to an end in time.
+        StoreLocked: They did not finish in time.
     """
     end = monotonic() + seconds
     while True:
@@ -236,10 +236,10 @@ def writing_within(store: Store, seconds: float) -> Iterator[None]:
 
 @runtime_checkable
 class Shapes(Protocol):
-    """The store asks something of new records: an id of its own form, a time it can hold."""
+    """Store that demands something of new records: an id of its own form, a time it can hold."""
 
     def shaped(self, memory: Memory) -> Memory:
-        """A new record as this store would hand it back. Pure: nothing is written.
+        """Returns a new record as this store would give it back; nothing is written.
 
         Raises:
             StoreError: It cannot hold such a record.
@@ -249,36 +249,36 @@ class Shapes(Protocol):
 
 @runtime_checkable
 class Changes(Protocol):
-    """The store can tell what changed in it, whoever changed it."""
+    """Store that knows what changed in it, whoever changed it."""
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
-        """Its state now, and which memories may look otherwise than in an earlier state.
+        """Returns the present state, and which memories may differ from an earlier state.
 
         Args:
-            since: A state it told before; empty for none.
+            since: A state this method returned before; empty for none.
 
         Returns:
             The state, and the ids of memories that were added, changed or removed since; None where
-            that cannot be told, so that any of them may have been.
+            that is unknown, so that any of them may have been.
         """
         ...
 
 
 @runtime_checkable
 class TextSearch(Protocol):
-    """The store can find memories by words."""
+    """Store that can find memories by words."""
 
     def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
-        """Ids with a score, best first (higher is better), ties by id; at most `limit`."""
+        """Returns at most `limit` ids with a score, best first (higher is better), ties by id."""
         ...
 
 
 @runtime_checkable
 class LinkSearch(Protocol):
-    """The store can tell which memories link to given ones, without reading all it holds."""
+    """Store that finds the memories linking to given ones without reading all it holds."""
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
-        """Ids of the memories with a link to one of these, as the store is now.
+        """Returns the ids of the memories with a link to one of these, as the store is now.
 
         What other programs and the open transaction wrote counts. It may name too many (the caller
         reads them), never too few.
@@ -288,7 +288,7 @@ class LinkSearch(Protocol):
 
 @runtime_checkable
 class Unites(Protocol):
-    """The store has rules of its own for what a survivor takes over, beside those of `merging`."""
+    """Store with rules of its own for what a survivor takes over, besides the common rules."""
 
     def united(
         self,
@@ -299,37 +299,37 @@ class Unites(Protocol):
         at: str | None,
         removed: bool,
     ) -> Memory:
-        """The survivor as this store wants it. Pure: nothing is read or written.
+        """Returns the survivor as this store wants it; nothing is read or written.
 
         Args:
             old: The survivor as it is.
             members: Its duplicates, in the order of the plan.
             new: The survivor as the common rules make it.
-            at: Time of the merge; None in a preview, which tells what does not depend on it.
+            at: Time of the merge; None in a preview, which leaves out what depends on it.
             removed: Whether the members will be removed, so that what belongs to them moves.
         """
         ...
 
     def relinked(self, new: Memory) -> Memory:
-        """A memory whose links were pointed at survivors, as this store can hold them."""
+        """Returns a memory whose links now point at survivors, as this store can hold it."""
         ...
 
 
 @runtime_checkable
 class Remarks(Protocol):
-    """The store notices oddities while it reads, and leaves them as they are."""
+    """Store that notes odd records while it reads, and leaves them as they are."""
 
     def remarks(self) -> Sequence[str]:
-        """What the last complete `scan` found odd, one sentence each; none if nothing was."""
+        """Returns what the last complete `scan` found odd, one sentence each."""
         ...
 
 
 @runtime_checkable
 class Protects(Protocol):
-    """The store's owner holds some memories dear: they are never hidden, merged away or removed."""
+    """Store with protected memories, which are never hidden, merged away or removed."""
 
     def protected(self, memory: Memory) -> str | None:
-        """Why a memory is protected now, as a half sentence, or None.
+        """Returns why a memory is protected now, as a half sentence, or None.
 
         Asked when groups are made and again when a plan is carried out. Not a field of the memory:
         it may depend on the time and on how often the memory was recalled.
@@ -339,10 +339,10 @@ class Protects(Protocol):
 
 @runtime_checkable
 class Retains(Protocol):
-    """Some memories may be hidden but not removed: others refer to them, or they know more."""
+    """Store with memories that may be hidden but not removed, as when others refer to them."""
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
-        """Why duplicates must stay in the store.
+        """Returns why duplicates must stay in the store.
 
         Args:
             pairs: (duplicate, survivor).
@@ -355,23 +355,23 @@ class Retains(Protocol):
 
 @runtime_checkable
 class Reports(Protocol):
-    """The store keeps something beside the memories that a write may leave behind."""
+    """Store with data beside the memories that a write may leave out of date."""
 
     def notes(self) -> Sequence[str]:
-        """What was left behind since it was opened, one sentence each."""
+        """Returns what writes left behind since the store was opened, one sentence each."""
         ...
 
 
 @runtime_checkable
 class LeavesDrafts(Protocol):
-    """The store drafts files beside its own; a writer that was stopped may leave some behind."""
+    """Store that drafts files beside its own; a stopped writer may leave some behind."""
 
     def leftovers(self) -> Sequence[Path]:
-        """Drafts beside the store; those of living writers too, unless inside `writing()`."""
+        """Returns drafts beside the store; outside of `writing()`, those of running writers too."""
         ...
 
     def remove_leftovers(self) -> Sequence[Path]:
-        """Remove drafts of stopped writers; called inside `writing()`.
+        """Removes drafts of stopped writers; called inside `writing()`.
 
         Returns:
             What was removed.
@@ -381,19 +381,19 @@ class LeavesDrafts(Protocol):
 
 @runtime_checkable
 class RecordsRemovals(Protocol):
-    """The store keeps its own record of what was removed, and for which survivor."""
+    """Store that keeps its own record of what was removed, and for which survivor."""
 
     def record_removals(self, removed: Sequence[Mark]) -> None:
-        """Note removals; called in the transaction that carries them out, before it does."""
+        """Records removals; called in the transaction that removes, before it does."""
         ...
 
 
 @runtime_checkable
 class HidesMarked(Protocol):
-    """The store's own clients stop seeing a marked memory too."""
+    """Store whose own clients stop seeing a marked memory too."""
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Hide memories in the store's own way.
+        """Hides memories in the store's own way.
 
         Called in the transaction of the run, before the marks stand in the ledger, and again by a
         recovery. To hide what is hidden, or does not exist, does nothing.
@@ -404,29 +404,29 @@ class HidesMarked(Protocol):
         ...
 
     def unhide(self, ids: Iterable[str]) -> None:
-        """Take `hide` back; ids that are not hidden are ignored."""
+        """Undoes `hide`; ids that are not hidden are ignored."""
         ...
 
 
 @runtime_checkable
 class Remembers(Protocol):
-    """The store knows which memories it once held, whoever removed them."""
+    """Store that knows which memories it once held, whoever removed them."""
 
     def gone(self) -> Collection[str]:
-        """Ids that were here and are not any more."""
+        """Returns the ids that were in the store and are not any more."""
         ...
 
 
 @runtime_checkable
 class Unfinished(Protocol):
-    """The store can tell that a program was stopped in the middle of a write to its files."""
+    """Store that detects a program stopped in the middle of a write to its files."""
 
     def unfinished(self) -> Sequence[Path]:
-        """Files in which a write was stopped and stands as it was left; readers do not see it."""
+        """Returns the files with a stopped, unfinished write; readers do not see it."""
         ...
 
     def take_back(self) -> None:
-        """Take such writes back on the files themselves; `writing()` does so too.
+        """Undoes unfinished writes on the files themselves; `writing()` does so too.
 
         Raises:
             StoreError: A file is locked, or may not be written.
@@ -436,19 +436,19 @@ class Unfinished(Protocol):
 
 @runtime_checkable
 class Exclusive(Protocol):
-    """No one else can open the store as long as it is open: it stays what it is."""
+    """Store that no one else can open while it is open, so that it stays what it is."""
 
     @property
     def exclusive(self) -> bool:
-        """Whether that is so; a second opening, in the same process too, is refused then."""
+        """Returns whether a second opening is refused, in the same process too."""
         ...
 
 
 @runtime_checkable
 class Unrestored(Protocol):
-    """An undo puts records back, but not all that the program behind the store knew of them."""
+    """Store where an undo restores records, but not all that its own program knew of them."""
 
     @property
     def unrestored(self) -> str:
-        """What an undo cannot bring back, in one sentence or two."""
+        """Returns what an undo cannot bring back, in one sentence or two."""
         ...

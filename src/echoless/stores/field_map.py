@@ -1,4 +1,4 @@
-"""Which column or metadata key of another program's table holds which field of a memory.
+"""Map from the fields of a memory to columns or metadata keys of another program's table.
 
 A `FieldMap` is a small value: field of `Memory` to column. It is read from `field=column` options,
 from a TOML or JSON file, or from the query of a store's URL (`?map=field:column`), and it travels
@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from echoless.errors import InputError, UsageError
-from echoless.text import unreadable
+from echoless.core.errors import InputError, UsageError
+from echoless.core.text import unreadable
 
 MAPPABLE: Final = (
     "id",
@@ -36,7 +36,7 @@ MAPPABLE: Final = (
     "metadata",
     "vectors",
 )
-"""Fields that may have a column. `extra` has none: it is what no field claims."""
+"""Fields that may have a column. `extra` has none: it holds what belongs to no field."""
 
 _SAFE: Final = "/ :.,@+-_"
 """Characters of a column's name that may stand in a query as they are."""
@@ -44,16 +44,16 @@ _SAFE: Final = "/ :.,@+-_"
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """Field of a memory to column.
+    """Map from field of a memory to column.
 
     Attributes:
-        columns: Column by field; fields without one are not read from a column of the owner's.
+        columns: Column by field; fields that are missing are not read from a column of the owner's.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant.
+        """Refuses unknown fields, columns without a name, and columns named twice.
 
         Raises:
             UsageError: A field is unknown, a column has no name, or two fields share one.
@@ -78,15 +78,15 @@ class FieldMap:
         return bool(self.columns)
 
     def column(self, name: str, default: str | None = None) -> str | None:
-        """The column of a field, or the default."""
+        """Returns the column of a field, or the default."""
         return self.columns.get(name, default)
 
     def over(self, lower: FieldMap) -> FieldMap:
-        """This map, filled up from a weaker one."""
+        """Returns this map with the fields it lacks taken from another one."""
         return FieldMap({**lower.columns, **self.columns})
 
     def only(self, fields: Iterable[str], store: str) -> FieldMap:
-        """The map itself, if it names no other fields than these.
+        """Returns the map itself, if it names no other fields than these.
 
         Args:
             fields: Those the kind of store can take from a column.
@@ -106,34 +106,34 @@ class FieldMap:
 
     @property
     def query(self) -> str:
-        """As the query of a URL, without the question mark; empty for an empty map."""
+        """Returns the map as the query of a URL, without the question mark; may be empty."""
         pairs = sorted(self.columns.items())
         return "&".join(f"map={name}:{quote(column, safe=_SAFE)}" for name, column in pairs)
 
 
 def read_pairs(pairs: Iterable[str], separator: str = "=") -> FieldMap:
-    """A map from `field=column` texts; the first separator counts.
+    """Reads a map from `field=column` texts; the first separator counts.
 
     Raises:
         UsageError: A text has no separator, or names a field twice.
     """
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for pair in pairs:
-        name, there, column = pair.partition(separator)
+        name, separated, column = pair.partition(separator)
         name = name.strip()
-        if not there:
+        if not separated:
             raise UsageError(
                 f"The map entry {pair!r} is not FIELD{separator}COLUMN, such as "
                 f"namespace{separator}project."
             )
-        if name in found:
+        if name in columns:
             raise UsageError(f"The map names the field {name!r} twice.")
-        found[name] = column.strip()
-    return FieldMap(found)
+        columns[name] = column.strip()
+    return FieldMap(columns)
 
 
 def read_file(path: Path) -> FieldMap:
-    """A map from a TOML or JSON file: an object of field to column, alone or under `map`.
+    """Reads a map from a TOML or JSON file: an object of field to column, alone or under `map`.
 
     Raises:
         InputError: The file is not there or not valid, or a column is not a text.
@@ -163,11 +163,11 @@ def read_file(path: Path) -> FieldMap:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """What stands behind `scheme:///`, taken apart.
+    """Parts of what follows `scheme:///` in a URL.
 
     Attributes:
         path: The file or folder.
-        part: What stands behind `#`: a collection or table; empty if nothing does.
+        part: What follows `#`: a collection or table; may be empty.
         map: From the query.
     """
 
@@ -181,7 +181,7 @@ class Location:
 
 
 def read_location(location: str) -> Location:
-    """Take `PATH?map=field:column&map=…#PART` apart; a `?` or `#` belongs to the path if it exists.
+    """Splits `PATH?map=field:column&map=…#PART`; a `?` or `#` may belong to an existing path.
 
     Raises:
         UsageError: The query holds something else than maps, or as `FieldMap`.
@@ -190,14 +190,12 @@ def read_location(location: str) -> Location:
         return Location(Path(location))
     rest, _, part = location.rpartition("#") if "#" in location else (location, "", "")
     path, _, query = rest.partition("?")
-    return Location(Path(path), part, read_pairs(_maps(query), ":"))
-
-
-def _maps(query: str) -> Iterator[str]:
+    pairs: list[str] = []
     for entry in filter(None, query.split("&")):
         name, _, value = entry.partition("=")
         if name != "map":
             raise UsageError(
                 f"The URL holds {entry!r}. Behind the question mark only map=FIELD:COLUMN is known."
             )
-        yield unquote(value)
+        pairs.append(unquote(value))
+    return Location(Path(path), part, read_pairs(pairs, ":"))

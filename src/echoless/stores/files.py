@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from filelock import FileLock, Timeout
+
 from echoless.core import drafts
+from echoless.core.errors import EcholessError, StoreError, StoreLocked, StoreReadOnly, UsageError
 from echoless.core.failures import of_system
-from echoless.database import BUSY_TIMEOUT_SECONDS
-from echoless.errors import EcholessError, StoreError, StoreLocked, StoreReadOnly, UsageError
+from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How a file looked when it was read: enough to notice that someone replaced or edited it."""
+    """State of a file when it was read: shows whether someone replaced or edited it since."""
 
     size: int
     modified: int
@@ -28,7 +30,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, path: Path) -> Snapshot | None:
-        """The present state, or None if there is no file."""
+        """Returns the present state, or None if there is no file."""
         try:
             stat = path.stat()
         except FileNotFoundError:
@@ -37,7 +39,7 @@ class Snapshot:
 
 
 def file_number(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another one that takes its place; None where there is none."""
+    """Returns device and inode, which differ for a file put in its place; None if it is missing."""
     try:
         stat = path.stat()
     except FileNotFoundError:
@@ -46,7 +48,7 @@ def file_number(path: Path) -> tuple[int, int] | None:
 
 
 def database_state(path: Path) -> str:
-    """What tells one state of an SQLite file from the next, whoever wrote it.
+    """Returns a text that changes with each write to an SQLite file, whoever writes.
 
     Size, time and inode of the file and of its write-ahead log, and the salts of the log (bytes 16
     to 23, https://sqlite.org/fileformat2.html). The file itself is not opened: to close it again
@@ -60,21 +62,23 @@ def database_state(path: Path) -> str:
     except FileNotFoundError:
         pass
     except OSError as problem:
-        raise translated(problem, log) from problem
+        raise of_system(problem, log) from problem
     return f"{Snapshot.of(path)}/{Snapshot.of(log)}/{salts}"
 
 
 def since(state: str, before: str) -> tuple[str, tuple[str, ...] | None]:
-    """What `Changes.changes` answers for a store that can only tell whether anything changed."""
+    """Returns the answer of `Changes.changes` for a store that knows only whether it changed."""
     return state, () if state == before else None
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole file."""
-    try:
+    """Reads a whole file.
+
+    Raises:
+        StoreError: The operating system cannot read it.
+    """
+    with speaking_of(path):
         return path.read_bytes()
-    except OSError as problem:
-        raise translated(problem, path) from problem
 
 
 def write_new(path: Path, data: bytes, *, like: Path | None = None) -> None:
@@ -114,7 +118,7 @@ def make_file(path: Path) -> None:
 
 
 def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
-    """Replace a file atomically: written beside it, synchronised, renamed over it.
+    """Replaces a file atomically: writes beside it, synchronises, renames over it.
 
     Args:
         path: The file; its permissions and owner are kept.
@@ -131,7 +135,8 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
             raise PermissionError(errno.EACCES, "file is read-only", str(path))
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=NEW, dir=path.parent)
     except OSError as problem:
-        raise translated(problem, path) from problem
+        raise of_system(problem, path) from problem
+    draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -143,19 +148,19 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
                 f"{path} was changed by another program while it was being written. "
                 "Nothing was changed; try again."
             )
-        os.replace(name, path)  # noqa: PTH105
+        draft.replace(path)
     except BaseException as problem:
         with suppress(OSError):
-            os.unlink(name)  # noqa: PTH108
+            draft.unlink()
         if isinstance(problem, OSError):
-            raise translated(problem, path) from problem
+            raise of_system(problem, path) from problem
         raise
     with speaking_of(path):
         drafts.synchronise_folder(path.parent)
 
 
 def _take_over(handle: int, path: Path) -> None:
-    """Give an open new file the owner and the permissions of the file it will replace."""
+    """Gives an open new file the owner and the permissions of the file it will replace."""
     try:
         old = path.stat()
     except FileNotFoundError:
@@ -177,50 +182,46 @@ NEW: Final = ".new"
 
 
 def drafts_of(path: Path) -> list[Path]:
-    """Drafts that stopped writers left beside a file. Call under the writer's lock.
+    """Returns drafts that stopped writers left beside a file; call under the writer's lock.
 
     Returns:
         Files and folders, sorted.
     """
     pattern = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\{NEW}")
-    try:
+    with speaking_of(path):
         names = sorted(other.name for other in path.parent.iterdir())
-    except OSError as problem:
-        raise translated(problem, path) from problem
     files = [path.with_name(name) for name in names if pattern.fullmatch(name)]
     return files + drafts.abandoned(path)
 
 
 def remove_drafts(path: Path) -> list[Path]:
-    """Removes what `drafts_of` finds; call under the writer's lock."""
-    found = drafts_of(path)
+    """Removes the drafts beside a file and returns them; call under the writer's lock."""
+    removed = drafts_of(path)
     with speaking_of(path):
-        for each in found:
+        for each in removed:
             if not each.is_dir():
                 each.unlink(missing_ok=True)
         drafts.remove_abandoned(path)
-    return found
+    return removed
 
 
 @contextmanager
 def speaking_of(path: Path) -> Iterator[None]:
-    """Turns errors of the operating system about a file into ours."""
+    """Turns errors of the operating system about a file into errors of echoless."""
     try:
         yield
     except OSError as problem:
-        raise translated(problem, path) from problem
+        raise of_system(problem, path) from problem
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """The advisory lock of the one writer of a file, `.NAME.lock` beside it.
+    """Holds the advisory lock of the one writer of a file, `.NAME.lock` beside it.
 
     Raises:
         StoreLocked: Another writer holds it for longer than the busy timeout.
         StoreReadOnly: The folder may not be written.
     """
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - only writers need it
-
     lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=BUSY_TIMEOUT_SECONDS)
     try:
         lock.acquire()
@@ -230,7 +231,7 @@ def exclusive(path: Path) -> Iterator[None]:
             "again; nothing was changed."
         ) from problem
     except OSError as problem:
-        raise translated(problem, path) from problem
+        raise of_system(problem, path) from problem
     try:
         yield
     finally:
@@ -238,5 +239,5 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 def translated(problem: OSError, path: Path) -> EcholessError:
-    """The error of ours that says what an operating-system error means and what to do."""
+    """Returns the error of echoless for an error of the operating system about a file."""
     return of_system(problem, path)

@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from echoless.codec import json_text
-from echoless.database import Database, in_memory
-from echoless.model import Memory
+from echoless.core.json_codec import json_text
+from echoless.core.model import Memory
+from echoless.core.sqlite import Database, in_memory
+from echoless.core.text import has_unspaced_script, normalise
 from echoless.stores import schema
-from echoless.text import has_unspaced_script, normalise
 
 _TOKEN: Final = re.compile(r"\w+", re.UNICODE)
 
@@ -19,15 +19,15 @@ _TOKEN: Final = re.compile(r"\w+", re.UNICODE)
 def search(
     db: sqlite3.Connection, query: str, namespace: str | None, limit: int
 ) -> list[tuple[str, float]]:
-    """Memories that match, best first.
+    """Finds the memories that match a query, best first.
 
     Words are joined by OR, so one missing word does not hide everything; BM25 ranks those with
     more and rarer words first. A query in a script without spaces goes to the trigram index; parts
     of fewer than three characters, which trigrams cannot find, are looked for as substrings.
 
     Args:
-        db: Holds the tables of `schema.py`.
-        query: What a person typed; never read as FTS5 syntax.
+        db: A database with the tables of `schema.py`.
+        query: Text a person typed; never read as FTS5 syntax.
         namespace: Only this one, or all.
         limit: At most so many.
 
@@ -38,15 +38,16 @@ def search(
     if not tokens:
         return []
     if has_unspaced_script(query):
-        found = _trigrams(db, tokens, namespace, limit)
+        scores = _trigrams(db, tokens, namespace, limit)
     else:
-        found = _match(db, schema.WORDS, tokens, namespace, limit)
-    return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
+        scores = _match(db, schema.WORDS, tokens, namespace, limit)
+    return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
 
 
 def _match(
     db: sqlite3.Connection, table: str, tokens: Iterable[str], namespace: str | None, limit: int
 ) -> dict[str, float]:
+    """Finds memories with any of the tokens; returns BM25 scores by id."""
     expression = " OR ".join('"' + token.replace('"', '""') + '"' for token in tokens)
     rows = db.execute(
         f"SELECT m.id, -bm25({table}) AS score FROM {table}"
@@ -61,9 +62,10 @@ def _match(
 def _trigrams(
     db: sqlite3.Connection, tokens: list[str], namespace: str | None, limit: int
 ) -> dict[str, float]:
+    """Finds memories with any part of the tokens; a short part adds 1 to the score."""
     pieces = [token[i : i + 3] for token in tokens for i in range(max(1, len(token) - 2))]
     long = [piece for piece in pieces if len(piece) == 3]
-    found = _match(db, schema.TRIGRAMS, long, namespace, limit) if long else {}
+    scores = _match(db, schema.TRIGRAMS, long, namespace, limit) if long else {}
     for piece in (p for p in pieces if len(p) < 3):
         rows = db.execute(
             "SELECT id FROM memories WHERE instr(lower(content), ?1) > 0"
@@ -71,42 +73,34 @@ def _trigrams(
             (piece, namespace, limit),
         )
         for (id_,) in rows:
-            found[id_] = found.get(id_, 0.0) + 1.0
-    return found
+            scores[id_] = scores.get(id_, 0.0) + 1.0
+    return scores
 
 
 def index(memories: Iterable[Memory]) -> tuple[Database, Mapping[str, str]]:
-    """The same index in memory, so that a store that cannot search can be searched.
+    """Makes the same index in memory, to search a store that has none of its own.
 
     Returns:
-        The index, and the ids of memories by what stands for them in it: half of a surrogate pair,
-        which JSON can hold, is an escape there.
+        The index, and the ids of memories by their names in it: half of a surrogate pair, which
+        JSON can hold, is an escape there.
     """
     database = in_memory()
     ids: dict[str, str] = {}
     schema.migrations.apply(database)
     with database.transaction():
-        database.connection.executemany(
-            "INSERT INTO memories (id, content, namespace, tags) VALUES (?, ?, ?, ?)",
-            (
-                (_named(m.id, ids), _storable(m.content), _storable(m.namespace), _tags(m))
-                for m in memories
-            ),
-        )
+        for memory in memories:
+            name = _storable(memory.id)
+            while name in ids:
+                name += "'"
+            ids[name] = memory.id
+            tags = json_text([_storable(tag) for tag in memory.tags])
+            database.connection.execute(
+                "INSERT INTO memories (id, content, namespace, tags) VALUES (?, ?, ?, ?)",
+                (name, _storable(memory.content), _storable(memory.namespace), tags),
+            )
     return database, ids
 
 
-def _named(id_: str, ids: dict[str, str]) -> str:
-    name = _storable(id_)
-    while name in ids:
-        name += "'"
-    ids[name] = id_
-    return name
-
-
 def _storable(text: str) -> str:
+    """Returns a text in which lone surrogates, which UTF-8 cannot hold, are escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _tags(memory: Memory) -> str:
-    return json_text([_storable(tag) for tag in memory.tags])

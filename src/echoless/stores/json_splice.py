@@ -1,4 +1,4 @@
-"""Change single fields of a JSON object in its own text, leaving every other character alone.
+"""Change of single fields of a JSON object in its own text; all other characters stay.
 
 Unknown fields, the order of keys, number formats (`1.00`) and spacing stay as they were written.
 """
@@ -17,14 +17,25 @@ _DECODER: Final = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class _Member:
+    """Place of one member in the text of an object.
+
+    Attributes:
+        key: Its key.
+        start: Where the key starts.
+        value: Where the value starts.
+        end: Behind the value.
+        comma: Behind the comma that follows, with the space behind it; None for the last member.
+    """
+
     key: str
-    start: int  # of the key
-    value: int  # start of the value
-    end: int  # behind the value
+    start: int
+    value: int
+    end: int
+    comma: int | None
 
 
 def splice(text: str, changes: Mapping[str, str | None]) -> str:
-    """Replace, add or drop members of the object a text holds.
+    """Replaces, adds or drops members of the object a text holds.
 
     Args:
         text: One JSON object.
@@ -46,8 +57,11 @@ def splice(text: str, changes: Mapping[str, str | None]) -> str:
         member = members.get(key)
         if member and value is not None:
             edits.append((member.value, member.end, value))
-        elif member:
-            edits.append((*_with_comma(text, member), ""))
+        elif member and member.comma is not None:
+            edits.append((member.start, member.comma, ""))
+        elif member:  # the last one goes with the comma before it
+            before = text.rfind(",", 0, member.start)
+            edits.append((before if before >= 0 else member.start, member.end, ""))
         elif value is not None:
             added += f"{comma}{json.dumps(key, ensure_ascii=False)}{style}{value}"
     if added:
@@ -60,33 +74,30 @@ def splice(text: str, changes: Mapping[str, str | None]) -> str:
 
 
 def _members(text: str) -> list[_Member]:
+    """Returns the members of an object in their order; a repeated key occurs twice.
+
+    Raises:
+        ValueError: The text is not a JSON object.
+    """
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
         raise ValueError("not a JSON object")
     at = _skip(text, at + 1)
-    found: list[_Member] = []
+    members: list[_Member] = []
     while text[at] != "}":
         start = at
         key, at = _DECODER.raw_decode(text, at)
         at = _skip(text, _skip(text, at) + 1)  # over the colon
         value = at
-        _, at = _DECODER.raw_decode(text, at)
-        found.append(_Member(key, start, value, at))
-        at = _skip(text, at)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-    return found
+        _, end = _DECODER.raw_decode(text, at)
+        at = _skip(text, end)
+        comma = _skip(text, at + 1) if text[at] == "," else None
+        members.append(_Member(key, start, value, end, comma))
+        at = at if comma is None else comma
+    return members
 
 
 def _skip(text: str, at: int) -> int:
+    """Returns the place of the first character from `at` on that is no white space."""
     match = _SPACE.match(text, at)
     return match.end() if match else at
-
-
-def _with_comma(text: str, member: _Member) -> tuple[int, int]:
-    """The span of a member with the comma behind it, or before it if it is the last."""
-    after = _skip(text, member.end)
-    if text[after] == ",":
-        return member.start, _skip(text, after + 1)
-    before = text.rfind(",", 0, member.start)
-    return (before if before >= 0 else member.start), member.end

@@ -1,4 +1,4 @@
-"""One line of a JSON Lines store as a memory, and a memory back into its line."""
+"""Conversion of a line of a JSON Lines store to a memory, and back."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from echoless import codec
-from echoless.errors import BadRecord
-from echoless.model import EMPTY, Json, JsonObject, Memory, Vector
+from echoless.core import json_codec as codec
+from echoless.core.errors import BadRecord
+from echoless.core.model import EMPTY, Json, JsonObject, Memory
+from echoless.core.text import content_key
 from echoless.stores.json_splice import splice
 from echoless.stores.scope import Head
-from echoless.text import content_key
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "content": ("content", "text", "memory"),
@@ -30,13 +30,13 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "metadata": ("metadata",),
     "vectors": ("vectors", "embedding"),
 }
-"""Keys a field is read from, first found wins; all others are carried along as `extra`."""
+"""Keys a field is read from, the first present one wins; all others go to `extra`."""
 
 _MODEL_KEY: Final = "embedding_model"
 
 
 def parse(line: str, path: Path, number: int) -> JsonObject:
-    """The object on a line.
+    """Parses the JSON object on a line.
 
     Raises:
         BadRecord: It is not a JSON object; the message names the line.
@@ -61,7 +61,7 @@ def parse(line: str, path: Path, number: int) -> JsonObject:
 
 
 def given_id(data: JsonObject, path: Path, number: int) -> str | None:
-    """The record's own id, or None if it has none.
+    """Returns the record's own id, or None if it has none.
 
     Raises:
         BadRecord: The id is empty, or neither text nor whole number.
@@ -79,17 +79,17 @@ def given_id(data: JsonObject, path: Path, number: int) -> str | None:
 
 
 def derived_id(text: str) -> str:
-    """An id for a record without one: from its content, so it survives other lines' changes."""
+    """Returns an id for a record without one, made from its text alone."""
     return "h-" + content_key(text)[:16]
 
 
 def text_of(data: JsonObject) -> str | None:
-    """The text of a record, or None if it has none."""
+    """Returns the text of a record, or None if it has none."""
     return next((v for k in KEYS["content"] if isinstance(v := data.get(k), str)), None)
 
 
 def content(data: JsonObject, path: Path, number: int) -> str:
-    """The text of a record.
+    """Returns the text of a record.
 
     Raises:
         BadRecord: It has none; the message names the line.
@@ -104,7 +104,7 @@ def content(data: JsonObject, path: Path, number: int) -> str:
 
 
 def memory(line: str, id_: str, path: Path, place: int) -> Memory:
-    """The memory on a line.
+    """Reads the memory on a line.
 
     Args:
         line: Raw text with its line end.
@@ -126,7 +126,7 @@ def memory(line: str, id_: str, path: Path, place: int) -> Memory:
 
 
 def head(data: JsonObject, id_: str) -> Head | None:
-    """What a scope asks of a record; None where reading the record will say what is wrong."""
+    """Returns the fields of a record that a scope needs; None where one of them is damaged."""
     namespace, time = data.get(_key(data, "namespace")), data.get(_key(data, "created_at"))
     if isinstance(namespace, int | float) and not isinstance(namespace, bool):
         namespace = str(namespace)
@@ -139,7 +139,7 @@ def head(data: JsonObject, id_: str) -> Head | None:
 
 
 def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = EMPTY) -> Memory:
-    """The memory an object describes, wherever it stood.
+    """Makes the memory a JSON object describes, from any file.
 
     Args:
         data: The object.
@@ -151,6 +151,10 @@ def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = E
         BadRecord: A field has the wrong form; the message names it.
     """
     used = {name: _key(data, name) for name in KEYS}
+    vectors = data.get(used["vectors"])
+    if used["vectors"] == "embedding" and vectors is not None:
+        model = data.get(_MODEL_KEY)
+        vectors = {model if isinstance(model, str) and model else "unnamed": vectors}
     consumed = {*used.values(), "id"} | ({_MODEL_KEY} if used["vectors"] == "embedding" else set())
     fields: dict[str, Json] = {
         name: data.get(key) for name, key in used.items() if name not in {"content", "vectors"}
@@ -163,7 +167,7 @@ def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = E
             **fields,
             "id": id_,
             "content": text,
-            "vectors": _vectors(data, used["vectors"]),
+            "vectors": vectors,
             "extra": {k: v for k, v in data.items() if k not in consumed},
             "native": native,
         }
@@ -171,20 +175,12 @@ def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = E
 
 
 def _key(data: JsonObject, name: str) -> str:
-    """The key that holds a field in this record, or the first choice if none does."""
+    """Returns the key of a field in this record, or the usual one if the record lacks it."""
     return next((key for key in KEYS[name] if key in data), KEYS[name][0])
 
 
-def _vectors(data: JsonObject, key: str) -> Json:
-    value = data.get(key)
-    if key == "vectors" or value is None:
-        return value
-    model = data.get(_MODEL_KEY)
-    return {model if isinstance(model, str) and model else "unnamed": value}
-
-
 def written(new: Memory) -> str:
-    """A line for a memory that has none yet; fields at their defaults are left out."""
+    """Returns a new line for a memory; fields at their defaults are left out."""
     blank = Memory(id=new.id, content="")
     made: dict[str, Json] = {"id": new.id, "content": new.content}
     for name in codec.FIELDS[2:]:
@@ -197,22 +193,23 @@ def written(new: Memory) -> str:
 
 
 def _json_field(value: Memory, name: str) -> Json:
+    """Returns a field as JSON; vectors as numbers that people can read."""
     if name == "vectors":
-        return {v.model: _numbers(v) for v in value.vectors}
+        return {v.model: codec.bytes_to_floats(v.data) for v in value.vectors}
     return codec.field_to_json(value, name)
 
 
-def _numbers(vector: Vector) -> Json:
-    return codec.bytes_to_floats(vector.data)
-
-
 def changed(line: str, old: Memory, new: Memory) -> str:
-    """A line with only the fields changed in which two states of its memory differ."""
+    """Returns a line with only the fields changed in which two states of its memory differ."""
     data = json.loads(line)
     changes: dict[str, str | None] = {}
     for name in codec.FIELDS[1:]:
-        if codec.field_to_json(old, name) != codec.field_to_json(new, name):
-            changes |= _change(data, name, new)
+        if codec.field_to_json(old, name) == codec.field_to_json(new, name):
+            continue
+        if name == "vectors":
+            changes |= dict.fromkeys((k for k in ("embedding", _MODEL_KEY) if k in data), None)
+        key = name if name == "vectors" else _key(data, name)
+        changes[key] = codec.json_text(_json_field(new, name))
     for key in [*old.extra, *(k for k in new.extra if k not in old.extra)]:
         if key not in new.extra:
             changes[key] = None
@@ -221,14 +218,7 @@ def changed(line: str, old: Memory, new: Memory) -> str:
     return splice(line, changes)
 
 
-def _change(data: JsonObject, name: str, new: Memory) -> dict[str, str | None]:
-    if name == "vectors":
-        drop = dict.fromkeys((k for k in ("embedding", _MODEL_KEY) if k in data), None)
-        return {**drop, "vectors": codec.json_text(_json_field(new, name))}
-    return {_key(data, name): codec.json_text(codec.field_to_json(new, name))}
-
-
 def native_line(memory_: Memory) -> str | None:
-    """The raw line a memory was read from, if it came from a JSON Lines file."""
+    """Returns the raw line a memory was read from, if it came from a JSON Lines file."""
     line = memory_.native.get("line", EMPTY)
     return line if isinstance(line, str) else None

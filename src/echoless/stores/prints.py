@@ -1,4 +1,4 @@
-"""Digests of all that a store holds, by namespace: what tells whether anything there changed."""
+"""Digests of all that a store holds, by namespace, to notice any change."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Prints:
-    """What a store holds, as digests.
+    """Digests of what a store holds.
 
     Attributes:
         by_namespace: 64 bytes for each namespace with memories, over every field and vector of
-            every memory in it. Without these, nobody can tell them.
+            every memory in it. Without these, nobody can guess them.
         homes: Namespace by id, of the memories that were asked about and are there.
-        moment: What the store tells the time before by, for `Printed.still`.
+        moment: State of the store when the digests were made, for `Printed.still`.
     """
 
     by_namespace: Mapping[str, bytes]
@@ -25,21 +25,21 @@ class Prints:
 
 @runtime_checkable
 class Printed(Protocol):
-    """The store can tell what it holds for far less than it takes to read it."""
+    """Store that digests what it holds in far less time than it takes to read it."""
 
     def prints(
         self, namespaces: Collection[str] | None = None, homes_of: Collection[str] = ()
     ) -> Prints:
-        """Digests of what is in it now.
+        """Returns digests of what the store holds now.
 
         Args:
             namespaces: Only these; all by default.
-            homes_of: Ids whose namespace is wanted, as far as they are in these.
+            homes_of: Ids whose namespace is wanted, as far as they are in those namespaces.
         """
         ...
 
     def still(self, prints: Prints) -> bool:
-        """Whether nothing was written since, as far as the store can tell without reading.
+        """Returns whether the store knows, without reading, that nothing was written since.
 
         Args:
             prints: Made by this object.

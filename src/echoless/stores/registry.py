@@ -1,12 +1,12 @@
-"""From a URL or a bare path to an open store."""
+"""Registry of the kinds of store, and how a URL or a bare path becomes an open store."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import cast
 
-from echoless import plugins
-from echoless.errors import ForeignStore, StoreNotFound, UsageError
+from echoless.core import plugins
+from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.stores.base import Store, StoreKind, TakesMap
 from echoless.stores.field_map import FieldMap
 
@@ -20,7 +20,7 @@ _SUFFIXES = {
 
 
 def kinds() -> dict[str, StoreKind]:
-    """All kinds of store by scheme."""
+    """Returns all kinds of store by scheme."""
     return {name: _kind(name) for name in plugins.names("stores")}
 
 
@@ -29,7 +29,7 @@ def _kind(scheme: str) -> StoreKind:
 
 
 def open_store(url: str | Path, *, create: bool = False) -> Store:
-    """Open a store.
+    """Opens a store by its URL or path.
 
     Args:
         url: `scheme:///path` (three slashes and an absolute or relative path, so
@@ -53,7 +53,9 @@ def open_store(url: str | Path, *, create: bool = False) -> Store:
     try:
         return kind.open(location)
     except StoreNotFound as problem:
-        if not _is_at_the_root(location):
+        path = location.partition("#")[0].partition("?")[0]
+        meant_absolute = path and not Path(path).is_absolute() and Path("/", path).exists()
+        if not meant_absolute:
             raise
         raise StoreNotFound(
             f"{problem} Did you mean {scheme}:////{location}? A URL with an absolute path has four "
@@ -61,14 +63,18 @@ def open_store(url: str | Path, *, create: bool = False) -> Store:
         ) from None
 
 
-def _is_at_the_root(location: str) -> bool:
-    """Whether a relative location that is not there would be, were it absolute."""
-    path = location.partition("#")[0].partition("?")[0]
-    return bool(path) and not Path(path).is_absolute() and Path("/", path).exists()
-
-
 def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
-    """Scheme and location of a store, without opening it; arguments and errors as `open_store`."""
+    """Returns scheme and location of a store without opening it.
+
+    Args:
+        url: As for `open_store`.
+        create: As for `open_store`.
+
+    Raises:
+        UsageError: Nothing was named, or the suffix of a new store is unknown.
+        StoreNotFound: As `open_store`.
+        ForeignStore: As `open_store`.
+    """
     url = str(url)
     if not url.strip():
         raise UsageError("No store was named. Give a path or a URL such as sqlite:///agent.db.")
@@ -76,23 +82,31 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
     if separator:
         return scheme, rest.removeprefix("/")
     path = Path(url)
+    suffix = path.suffix.lower()
     if path.exists():
-        return _recognise(path), url
+        matches = [name for name, kind in kinds().items() if kind.recognises(path)]
+        if matches:
+            return matches[0], url
+        if suffix in _SUFFIXES:
+            return _SUFFIXES[suffix], url  # opening it says what is wrong with it
+        raise ForeignStore(
+            f"{path} is not a store echoless knows ({', '.join(plugins.names('stores'))}). "
+            "`echoless stores` lists what can be opened."
+        )
     if not create:
         raise StoreNotFound(
             f"There is no store at {url}. Check the path; `echoless import` makes a new store."
         )
-    try:
-        return _SUFFIXES[path.suffix.lower()], url
-    except KeyError:
+    if suffix not in _SUFFIXES:
         raise UsageError(
             f"What kind of store should {url} be? Use a suffix ({', '.join(_SUFFIXES)}) or a URL "
             "such as sqlite:///NAME."
-        ) from None
+        )
+    return _SUFFIXES[suffix], url
 
 
 def mapped(url: str, field_map: FieldMap) -> str:
-    """The URL of a store with a map of its fields, in place of the entries it has.
+    """Returns the URL of a store with a map of its fields; the map replaces entries of the URL.
 
     Args:
         url: A URL or a bare path, as for `open_store`.
@@ -111,15 +125,3 @@ def mapped(url: str, field_map: FieldMap) -> str:
             f"These do: {', '.join(takers) or 'none'}."
         )
     return f"{scheme}:///{kind.mapped(location, field_map)}"
-
-
-def _recognise(path: Path) -> str:
-    matches = [name for name, kind in kinds().items() if kind.recognises(path)]
-    if not matches and path.suffix.lower() in _SUFFIXES:
-        return _SUFFIXES[path.suffix.lower()]  # opening it says what is wrong with it
-    if not matches:
-        raise ForeignStore(
-            f"{path} is not a store echoless knows ({', '.join(plugins.names('stores'))}). "
-            "`echoless stores` lists what can be opened."
-        )
-    return matches[0]

@@ -1,4 +1,7 @@
-"""Rows of the embedded store as memories: a million of them take seconds, so every step counts."""
+"""Conversion of rows of the embedded store to memories.
+
+A million rows take seconds, so every step in the loops here counts.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from echoless.codec import read_links, read_tags
-from echoless.errors import BadRecord
-from echoless.model import EMPTY, Json, Link, Memory, Provenance, Vector
+from echoless.core.errors import BadRecord
+from echoless.core.json_codec import read_links, read_tags
+from echoless.core.model import EMPTY, Json, Memory, Provenance, Vector
 
 PLAIN: Final = (
     "id",
@@ -38,7 +41,7 @@ _MOST_KNOWN: Final = 100_000
 
 
 class Place(Mapping[str, Json]):
-    """Where a memory stands in its file, as `native`: a tenth of what a dictionary takes."""
+    """Place of a memory in its file, as `native`; a tenth of the size of a dictionary."""
 
     __slots__ = ("_seq",)
 
@@ -58,10 +61,10 @@ class Place(Mapping[str, Json]):
 
 
 class Rows:
-    """Turns rows into memories; what comes again is held once."""
+    """Conversion of rows to memories; repeated names and tags are held once."""
 
     def __init__(self, path: Path) -> None:
-        """Begin.
+        """Starts with nothing held.
 
         Args:
             path: Of the file, for messages.
@@ -71,7 +74,7 @@ class Rows:
         self._tags: dict[str, tuple[str, ...]] = {"[]": ()}
 
     def memories(self, batches: Iterable[Sequence[tuple[Any, ...]]]) -> Iterator[Memory]:
-        """Memories, in the order of the rows.
+        """Yields memories, in the order of the rows.
 
         Args:
             batches: Rows of model, data (both None without a vector), seq and `COLUMNS`; rows of
@@ -99,6 +102,7 @@ class Rows:
             yield self._memory(pending, vectors)
 
     def _memory(self, row: tuple[Any, ...], vectors: tuple[Vector, ...]) -> Memory:
+        """Makes one memory; raises as `memories`."""
         _, _, seq, id_, content, namespace, kind, importance, count, made, changed, seen = row[:12]
         provenance, pinned, tags, links, metadata, extra = row[12:]
         if len(self._names) > _MOST_KNOWN:
@@ -113,7 +117,7 @@ class Rows:
                 and type(seen) in _TIME
                 and type(importance) in _NUMBER
             ):
-                _explain(row)
+                _raise_for_type(row)
             return Memory(
                 id=id_,
                 content=content,
@@ -126,7 +130,7 @@ class Rows:
                 updated_at=changed,
                 last_accessed=seen,
                 provenance=_PROVENANCE.get(provenance, Provenance.UNKNOWN),
-                links=() if links == "[]" else _links(links),
+                links=() if links == "[]" else read_links(json.loads(links)),
                 pinned=bool(pinned),
                 metadata=EMPTY if metadata == "{}" else _object(metadata),
                 vectors=vectors,
@@ -137,12 +141,14 @@ class Rows:
             raise self._damaged(id_, str(problem)) from problem
 
     def _damaged(self, id_: object, why: str) -> BadRecord:
+        """Returns the error for a damaged memory."""
         return BadRecord(
             f"Memory {id_!r} in {self._path} is damaged ({why}). Nothing was changed. First copy "
             "the file; `echoless check STORE` looks for more."
         )
 
     def _tagged(self, text: str) -> tuple[str, ...]:
+        """Parses the tags of a row, each text once."""
         known = self._tags.get(text)
         if known is None:
             known = read_tags(json.loads(text))
@@ -152,8 +158,8 @@ class Rows:
         return known
 
 
-def _explain(row: Sequence[Any]) -> None:
-    """Say which field of a row is of a wrong type.
+def _raise_for_type(row: Sequence[Any]) -> None:
+    """Raises the error that names the field of a wrong type.
 
     Raises:
         TypeError: It names the field; types that are right after all raise nothing.
@@ -171,11 +177,8 @@ def _explain(row: Sequence[Any]) -> None:
 
 
 def _object(text: str) -> dict[str, Json]:
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    """Parses a JSON object."""
+    parsed = json.loads(text)
+    if not isinstance(parsed, dict):
         raise TypeError(f"an object was expected, not {text[:20]!r}")
-    return found
-
-
-def _links(text: str) -> tuple[Link, ...]:
-    return read_links(json.loads(text))
+    return parsed

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from echoless import lineage
-from echoless.database import Migrations
-from echoless.known_schema import KnownSchema
+from echoless.core.sqlite import Migrations
+from echoless.stores import ledger_schema as lineage
+from echoless.stores.known_schema import KnownSchema
 
 APPLICATION_ID: Final = 0x4563686F
 """`PRAGMA application_id` of our files: "Echo" in ASCII; tells them from other programs' files."""
@@ -21,6 +21,7 @@ CHANGES: Final = "memories_changes"
 
 @migrations.add("0001_memories")
 def _memories(db: sqlite3.Connection) -> None:
+    """Makes the tables of memories and vectors."""
     db.execute(f"PRAGMA application_id={APPLICATION_ID}")
     db.execute(
         "CREATE TABLE memories (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
@@ -45,6 +46,7 @@ def _memories(db: sqlite3.Connection) -> None:
 
 @migrations.add("0002_full_text")
 def _full_text(db: sqlite3.Connection) -> None:
+    """Makes the two full-text indexes, and the triggers that keep them up to date."""
     for table, tokenizer in ((WORDS, "unicode61 remove_diacritics 2"), (TRIGRAMS, "trigram")):
         db.execute(
             f"CREATE VIRTUAL TABLE {table} USING fts5(content, tags, content='memories',"
@@ -69,19 +71,19 @@ def _full_text(db: sqlite3.Connection) -> None:
 
 @migrations.add("0003_changes")
 def _changes(db: sqlite3.Connection) -> None:
-    """The last change of each memory, whoever made it, so that an index can follow."""
+    """Makes a table with the last change of each memory, so that an index can follow."""
     db.execute(
         f"CREATE TABLE {CHANGES} (number INTEGER PRIMARY KEY AUTOINCREMENT,"
         " id TEXT NOT NULL UNIQUE)"
     )
     note = f"INSERT OR REPLACE INTO {CHANGES} (id) VALUES"
     whose = "(SELECT id FROM memories WHERE seq = {}.seq)"
-    for name, moment, said in (
+    for name, moment, action in (
         ("ci", "AFTER INSERT ON memories", f"{note} (new.id);"),
         ("cd", "AFTER DELETE ON memories", f"{note} (old.id);"),
         ("cu", "AFTER UPDATE ON memories", f"{note} (old.id); {note} (new.id);"),
     ):
-        db.execute(f"CREATE TRIGGER memories_{name} {moment} BEGIN {said} END")
+        db.execute(f"CREATE TRIGGER memories_{name} {moment} BEGIN {action} END")
     for name, moment, row in (("ci", "INSERT", "new"), ("cd", "DELETE", "old")):
         db.execute(
             f"CREATE TRIGGER vectors_{name} AFTER {moment} ON vectors"
@@ -96,4 +98,4 @@ _VECTORS_OF_0_1: Final = (
 )
 
 KNOWN: Final = KnownSchema(migrations, lineage.migrations, older={"vectors": (_VECTORS_OF_0_1,)})
-"""What a file of ours holds, and nothing else of note."""
+"""Tables and triggers of a file of echoless; indexes and tables of SQLite itself may differ."""

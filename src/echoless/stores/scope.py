@@ -1,4 +1,4 @@
-"""Which memories of a store to look at, told from little of each."""
+"""Choice of the memories of a store to look at, made from a few fields of each."""
 
 from __future__ import annotations
 
@@ -7,28 +7,34 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Final, Protocol, TypeVar
 
-from echoless.times import instant
+from echoless.core.timestamps import instant
 
 _OLDEST: Final = -(2**63)
-"""Where a time that is missing or cannot be read stands."""
+"""Moment given to a time that is missing or cannot be read."""
 
 
 class Placed(Protocol):
-    """What a scope looks at: a memory, or the head of one."""
+    """Fields a scope looks at: of a memory, or of the head of one."""
 
     @property
-    def id(self) -> str: ...  # noqa: D102
+    def id(self) -> str:
+        """Returns the id of the memory."""
+        ...
 
     @property
-    def namespace(self) -> str: ...  # noqa: D102
+    def namespace(self) -> str:
+        """Returns its namespace."""
+        ...
 
     @property
-    def created_at(self) -> str | None: ...  # noqa: D102
+    def created_at(self) -> str | None:
+        """Returns its time of creation."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Enough of a memory to tell whether it is in a scope, read before the rest of it.
+    """Fields of a memory that decide whether it is in a scope, read before the others.
 
     Attributes:
         id: As that of the memory.
@@ -46,11 +52,11 @@ AnyPlaced = TypeVar("AnyPlaced", bound=Placed)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which memories of a store to look at.
+    """Choice of the memories of a store to look at.
 
     Attributes:
         namespace: Only this one; None for all.
-        since: Only memories created at or after this time (any form `times.instant` reads).
+        since: Only memories created at or after this time (any form `timestamps.instant` reads).
         limit: Only the most recently created, at least 1; None for all.
     """
 
@@ -59,7 +65,7 @@ class Scope:
     limit: int | None = None
 
     def narrow(self, memories: Iterable[AnyPlaced]) -> Iterator[AnyPlaced]:
-        """Apply the scope in Python, for stores that cannot select by themselves.
+        """Yields the memories in the scope, for stores that cannot select by themselves.
 
         A store whose records are large narrows their heads, and reads whole records of those that
         are left. The order of the input is kept.

@@ -1,4 +1,4 @@
-"""The ledger beside a store that cannot hold one: `NAME.echoless`, an SQLite file."""
+"""Ledger beside a store that cannot hold one: `NAME.echoless`, an SQLite file."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 from threading import RLock
 from typing import Final, Self
 
-from echoless import lineage
 from echoless.core import drafts
-from echoless.database import (
+from echoless.core.errors import EcholessError, ForeignStore, LedgerDamaged, StoreError
+from echoless.core.sqlite import (
     Database,
     in_memory,
     open_for_reading,
     open_for_writing,
     table_exists,
 )
-from echoless.errors import EcholessError, ForeignStore, LedgerDamaged, StoreError
-from echoless.ledger import Ledger
+from echoless.stores import ledger_schema as lineage
 from echoless.stores.files import speaking_of
+from echoless.stores.ledger import Ledger
 
 SUFFIX: Final = drafts.SIDECAR
 
 
 class Sidecar:
-    """The lineage of one file; made by the first write, never by a reader."""
+    """Lineage of one file; made by the first write, never by a reader."""
 
     def __init__(self, store: Path, *, path: Path | None = None) -> None:
-        """Open the sidecar of a store's file if there is one.
+        """Opens the sidecar of a store's file if there is one.
 
         Args:
             store: The store's file or folder.
@@ -42,6 +42,7 @@ class Sidecar:
         self._database = self._open_reader()
 
     def _open_reader(self) -> Database:
+        """Opens the file for reading, or an empty ledger in memory where there is none."""
         self._damage = None
         if self.path.exists() and self.path.stat().st_size > 0:
             try:
@@ -50,8 +51,8 @@ class Sidecar:
                 lineage.migrations.check(database)
                 if table_exists(database.connection, "facts"):
                     return database
-                database.close()  # whoever made it was stopped before there was anything in it
-            except ForeignStore as problem:  # told by whatever asks for the ledger
+                database.close()  # its maker was stopped before anything was in it
+            except ForeignStore as problem:  # raised when the ledger is asked for
                 self._damage = lost(self.path, problem)
         database = in_memory()
         lineage.migrations.apply(database)
@@ -59,7 +60,7 @@ class Sidecar:
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger as it is now.
+        """Returns the ledger as it is now.
 
         Raises:
             LedgerDamaged: The file is there and cannot be read at all.
@@ -70,9 +71,9 @@ class Sidecar:
 
     @property
     def identity(self) -> str:
-        """Written when the sidecar is made, so it survives moving both files.
+        """Returns the identity of the store, written when the sidecar is made.
 
-        Until then it is derived from where the store lies.
+        So it survives moving both files. Until then it is derived from the place of the store.
         """
         known = self.ledger.fact("store")
         if known:
@@ -81,7 +82,7 @@ class Sidecar:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Open for writing, made if missing."""
+        """Opens the file for writing, and makes it if it is missing."""
         identity = self.identity
         reader = self._database
         with speaking_of(self.path):
@@ -102,20 +103,20 @@ class Sidecar:
             self._database = self._open_reader()
 
     def unfinished(self) -> tuple[Path, ...]:
-        """The file, where another writer was stopped in the middle."""
+        """Returns the file, where another writer was stopped in the middle."""
         return (self.path,) if self._database.unfinished else ()
 
     def take_back(self) -> None:
-        """Take the stopped write back on the file itself."""
+        """Undoes the unfinished write on the file itself."""
         self._database.heal()
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file."""
         self._database.close()
 
 
 def lost(path: Path, problem: EcholessError) -> LedgerDamaged:
-    """The error for a sidecar of which nothing can be read."""
+    """Returns the error for a sidecar of which nothing can be read."""
     why = f"cannot be read at all ({problem})"
     return LedgerDamaged(
         f"The ledger {path} {why} The memories lie in another file and are not touched by that. To "
@@ -126,38 +127,38 @@ def lost(path: Path, problem: EcholessError) -> LedgerDamaged:
 
 
 class MemorySidecar:
-    """Lineage that lasts as long as the object: for a store that is no file and needs no past."""
+    """Lineage that lasts as long as the object, for a store that is no file."""
 
     def __init__(self) -> None:
-        """Make an empty ledger."""
+        """Makes an empty ledger."""
         self._database = in_memory()
         lineage.migrations.apply(self._database)
         self.identity = uuid.uuid4().hex
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger as it is now."""
+        """Returns the ledger as it is now."""
         return Ledger(self._database)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Nothing has to be opened."""
+        """Does nothing: there is no file to open."""
         yield
 
     def unfinished(self) -> tuple[Path, ...]:
-        """No other program writes it."""
+        """Returns nothing: no other program writes it."""
         return ()
 
     def take_back(self) -> None:
-        """There is nothing to take back."""
+        """Does nothing: there is no write to undo."""
 
     def close(self) -> None:
-        """Forget it."""
+        """Drops the lineage."""
         self._database.close()
 
 
 class BesideSidecar:
-    """What stores have in common whose ledger lies beside them.
+    """Common part of the stores whose ledger lies beside them.
 
     Attributes:
         url: Where the store is.
@@ -171,24 +172,24 @@ class BesideSidecar:
 
     @property
     def identity(self) -> str:
-        """Given by the sidecar; before it exists, derived from where the store lies."""
+        """Returns the identity the sidecar gives, or one from the place of the store before."""
         return self._sidecar.identity
 
     @property
     def ledger(self) -> Ledger:
-        """In the sidecar."""
+        """Returns the ledger in the sidecar."""
         return self._sidecar.ledger
 
     def unfinished(self) -> tuple[Path, ...]:
-        """Files in which a write was stopped in the middle."""
+        """Returns the files in which a write was stopped in the middle."""
         return self._sidecar.unfinished()
 
     def take_back(self) -> None:
-        """Take such writes back on the files themselves."""
+        """Undoes unfinished writes on the files themselves."""
         self._sidecar.take_back()
 
     def _must_write(self) -> None:
-        """Refuse a change outside of `writing()`.
+        """Refuses a change outside of `writing()`.
 
         Raises:
             StoreError: The store is open for reading.
@@ -197,7 +198,7 @@ class BesideSidecar:
             raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
 
     def close(self) -> None:
-        """Close the sidecar."""
+        """Closes the sidecar."""
         self._sidecar.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""The embedded default: one SQLite file with memories, vectors, full text and lineage.
+"""Default store: one SQLite file with memories, vectors, full text and lineage.
 
 `sqlite:///agent.db`. WAL mode, foreign keys, FTS5 over words with a trigram index beside it for
 scripts without spaces. Changes and their lineage share one transaction.
@@ -14,11 +14,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple, Self
 
-from echoless import lineage
-from echoless.codec import field_to_json, json_text
 from echoless.core import drafts
-from echoless.database import Database, is_sqlite, open_for_reading, open_for_writing, table_exists
-from echoless.errors import (
+from echoless.core.errors import (
     BadRecord,
     EcholessError,
     ForeignStore,
@@ -26,21 +23,30 @@ from echoless.errors import (
     StoreNotFound,
     StoreReplaced,
 )
-from echoless.known_schema import refusal
-from echoless.ledger import Ledger
-from echoless.model import Json, Memory
+from echoless.core.json_codec import field_to_json, json_text
+from echoless.core.model import Json, Memory
+from echoless.core.sqlite import (
+    Database,
+    is_sqlite,
+    open_for_reading,
+    open_for_writing,
+    table_exists,
+)
+from echoless.core.text import unreadable
+from echoless.core.timestamps import instant
 from echoless.stores import full_text, schema
+from echoless.stores import ledger_schema as lineage
 from echoless.stores.base import ALL, Prints, Scope
 from echoless.stores.files import file_number, make_file
+from echoless.stores.known_schema import refusal
+from echoless.stores.ledger import Ledger
 from echoless.stores.rows import CODED, COLUMNS, PLAIN, Rows
-from echoless.text import unreadable
-from echoless.times import instant
 
 _BATCH: Final = 500
 
 
 class _Head(NamedTuple):
-    """Enough of a memory to tell whether it is in a scope, and its place."""
+    """Fields of a memory that decide whether it is in a scope, and its place."""
 
     id: str
     namespace: str
@@ -49,14 +55,14 @@ class _Head(NamedTuple):
 
 
 class SqliteStore:
-    """Memories in an SQLite file of ours."""
+    """Memories in an SQLite file of echoless."""
 
     summary: ClassVar[str] = "one SQLite file: memories, vectors, full text and lineage (default)"
     holds_ledger: Final = True
     profile: Final = "safe"
 
     def __init__(self, path: Path, database: Database) -> None:
-        """Wrap an open database that holds our schema; use `open` or `create`."""
+        """Wraps an open database with the schema of echoless; use `open` or `create`."""
         self._path = path
         self._number = file_number(path)
         self._database = database
@@ -66,18 +72,39 @@ class SqliteStore:
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Open an existing file for reading; `writing()` opens it for writing."""
+        """Opens an existing file for reading; `writing()` opens it for writing.
+
+        Files of other programs and of newer versions are refused; older ones are read as they are.
+        """
         path = Path(location)
         if not path.is_file():
             raise StoreNotFound(
                 f"There is no file {path}. Check the path; `echoless import SOURCE sqlite:///{path}`"
                 " makes a new store."
             )
-        return cls(path, _checked(path, open_for_reading(path)))
+        database = open_for_reading(path)
+        try:
+            with database.speaking():
+                (application,) = database.connection.execute("PRAGMA application_id").fetchone()
+                has_memories = table_exists(database.connection, "memories")
+        except EcholessError:
+            database.close()
+            raise
+        if application == schema.APPLICATION_ID:
+            schema.KNOWN.check(database, writing=False)
+        if application != schema.APPLICATION_ID or not has_memories:
+            database.close()
+            raise ForeignStore(
+                f"{path} is an SQLite database of another program. echoless reads the stores "
+                "listed by `echoless stores`; export the memories as JSONL and import that."
+            )
+        for migrations in (schema.migrations, lineage.migrations):
+            migrations.check(database)
+        return cls(path, database)
 
     @classmethod
     def create(cls, location: str) -> Self:
-        """Open a file, or make an empty store where there is none (or an empty file)."""
+        """Opens a file, or makes an empty store where there is none (or an empty file)."""
         path = Path(location)
         if not path.exists():
             make_file(path)
@@ -91,19 +118,19 @@ class SqliteStore:
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """An SQLite file, of ours or not: opening says what is wrong with another program's."""
+        """Returns whether it is an SQLite file; `open` refuses those of other programs."""
         return path.is_file() and is_sqlite(path)
 
     # ------------------------------------------------------------------ reading
 
     @property
     def identity(self) -> str:
-        """A UUID written when the store was made."""
+        """Returns a UUID written when the store was made."""
         return self.ledger.fact("store") or ""
 
     @property
     def ledger(self) -> Ledger:
-        """In the same file."""
+        """Returns the ledger in the same file."""
         return Ledger(self._database)
 
     @property
@@ -111,7 +138,7 @@ class SqliteStore:
         return self._database.connection
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """All memories in the scope, in the order they were added."""
+        """Yields all memories in the scope, in the order they were added."""
         if scope.since is None and scope.limit is None:
             yield from self._select("WHERE (?1 IS NULL OR m.namespace = ?1)", (scope.namespace,))
             return
@@ -121,17 +148,17 @@ class SqliteStore:
             yield from self._select(f"WHERE m.seq IN ({','.join('?' * len(batch))})", batch)
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Fresh copies by id."""
+        """Returns fresh copies by id."""
         wanted = sorted(set(ids))
-        found: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         for start in range(0, len(wanted), _BATCH):
             batch = wanted[start : start + _BATCH]
             places = ",".join("?" * len(batch))
-            found.update((m.id, m) for m in self._select(f"WHERE m.id IN ({places})", batch))
-        return found
+            memories.update((m.id, m) for m in self._select(f"WHERE m.id IN ({places})", batch))
+        return memories
 
     def _chosen(self, scope: Scope) -> list[int]:
-        """Places of the memories in a scope, ascending: only ids and times are read."""
+        """Returns the places of the memories in a scope, ascending; reads only ids and times."""
         with self._database.speaking():
             rows = self._db.execute(
                 "SELECT id, namespace, created_at, seq FROM memories"
@@ -141,6 +168,7 @@ class SqliteStore:
             return [each.seq for each in scope.narrow(_Head(*row) for row in rows)]
 
     def _select(self, where: str, values: Sequence[Json]) -> Iterator[Memory]:
+        """Yields the memories a condition selects, in the order of their places."""
         columns = ", ".join(f"m.{name}" for name in COLUMNS)
         with self._database.speaking():
             rows = self._db.execute(
@@ -152,7 +180,7 @@ class SqliteStore:
             yield from Rows(self._path).memories(iter(rows.fetchmany, []))
 
     def count(self, scope: Scope = ALL) -> int:
-        """Number of memories in the scope."""
+        """Returns the number of memories in the scope."""
         if scope.since is not None or scope.limit is not None:
             return len(self._chosen(scope))
         with self._database.speaking():
@@ -163,7 +191,7 @@ class SqliteStore:
         return int(row[0])
 
     def namespaces(self) -> Mapping[str, int]:
-        """Number of memories by namespace."""
+        """Returns the number of memories by namespace."""
         with self._database.speaking():
             return dict(
                 self._db.execute("SELECT namespace, count(*) FROM memories GROUP BY 1 ORDER BY 1")
@@ -172,24 +200,24 @@ class SqliteStore:
     def prints(
         self, namespaces: Collection[str] | None = None, homes_of: Collection[str] = ()
     ) -> Prints:
-        """Digests by namespace, from the rows as they lie there; no memory is made of them."""
-        told: dict[str, blake2b] = {}
+        """Returns digests by namespace, made from the raw rows without making memories."""
+        digests: dict[str, blake2b] = {}
         homes: dict[str, str] = {}
         wanted = [None] if namespaces is None else sorted(namespaces)
         asked = frozenset(homes_of)
         with self._database.speaking():
             moment = self._moment()
             for name in wanted:
-                self._add_prints(name, told, asked, homes)
-        return Prints({name: each.digest() for name, each in told.items()}, homes, moment)
+                homes |= self._add_prints(name, digests, asked)
+        return Prints({name: each.digest() for name, each in digests.items()}, homes, moment)
 
     def still(self, prints: Prints) -> bool:
-        """Whether neither this connection nor another one wrote since."""
+        """Returns whether neither this connection nor another one wrote since."""
         with self._database.speaking():
             return prints.moment == self._moment()
 
     def _moment(self) -> tuple[int, int]:
-        """Another one after each commit of another connection, and each change by this one.
+        """Returns a value that changes with each commit of others and each own change.
 
         https://sqlite.org/pragma.html#pragma_data_version
         """
@@ -197,13 +225,14 @@ class SqliteStore:
         return int(version), self._db.total_changes
 
     def _add_prints(
-        self,
-        wanted: str | None,
-        told: dict[str, blake2b],
-        asked: Collection[str],
-        homes: dict[str, str],
-    ) -> None:
-        """Add the rows of one namespace, or of all."""
+        self, wanted: str | None, digests: dict[str, blake2b], asked: Collection[str]
+    ) -> dict[str, str]:
+        """Adds the rows of one namespace, or of all, to the digests.
+
+        Returns:
+            Namespace by id, of the memories that were asked about.
+        """
+        homes: dict[str, str] = {}
         where, values = ("", ()) if wanted is None else ("WHERE namespace = ?", (wanted,))
         owners: dict[int, blake2b] = {}
         for row in self._db.execute(
@@ -211,9 +240,9 @@ class SqliteStore:
             values,
         ):
             name, seq, id_ = row[:3]
-            own = told.get(name)
+            own = digests.get(name)
             if own is None:
-                own = told[name] = blake2b()
+                own = digests[name] = blake2b()
             own.update(repr(row).encode("utf-8", "surrogatepass"))
             owners[seq] = own
             if id_ in asked:
@@ -224,9 +253,10 @@ class SqliteStore:
         ):
             if own := owners.get(seq):
                 own.update(b"%d %d " % (seq, len(data)) + model.encode() + b"\0" + data)
+        return homes
 
     def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
-        """BM25 over words, and over trigrams where the query has a script without spaces."""
+        """Searches by BM25 over words, or over trigrams in scripts without spaces."""
         start = instant(scope.since)
         with self._database.speaking():
             hits = full_text.search(self._db, query, scope.namespace, limit)
@@ -236,7 +266,7 @@ class SqliteStore:
             return [h for h in hits if (instant(times[h[0]].created_at) or -(2**63)) >= start]
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
-        """By the numbers triggers give to changes; every program's changes count."""
+        """Returns state and changed ids by the numbers triggers give to changes of any program."""
         if not table_exists(self._db, schema.CHANGES):  # not written since an older version
             return "", None
         with self._database.speaking():
@@ -256,7 +286,7 @@ class SqliteStore:
             return state, [id_ for (id_,) in rows]
 
     def gone(self) -> Collection[str]:
-        """Memories of which a change was noted and which are not here any more."""
+        """Returns the ids of memories with a recorded change that are not here any more."""
         if not table_exists(self._db, schema.CHANGES):
             return ()
         with self._database.speaking():
@@ -269,7 +299,9 @@ class SqliteStore:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Open the file for writing; SQLite's own write lock is taken by the transaction.
+        """Opens the file for writing; SQLite's own write lock is taken by the transaction.
+
+        The writer stays open after the first time: whoever writes once writes again soon.
 
         Raises:
             StoreReplaced: The file was removed or replaced: what would be written now would go with
@@ -286,7 +318,14 @@ class SqliteStore:
         self.take_back()
         reader = self._database
         if self._writer is None:
-            self._writer = self._open_writer()
+            writer = open_for_writing(self._path)
+            schema.KNOWN.check(writer, writing=True)
+            try:
+                _migrate(writer)
+            except BaseException:
+                writer.close()
+                raise
+            self._writer = writer
         self._database, self._writing = self._writer, True
         try:
             yield
@@ -294,31 +333,20 @@ class SqliteStore:
             self._database, self._writing = reader, False
 
     def leftovers(self) -> list[Path]:
-        """Drafts that stopped exports left beside the file."""
+        """Returns drafts that stopped exports left beside the file."""
         return drafts.abandoned(self._path)
 
     def remove_leftovers(self) -> list[Path]:
-        """Remove them."""
+        """Removes drafts of stopped exports."""
         return drafts.remove_abandoned(self._path)
 
-    def _open_writer(self) -> Database:
-        """Opened by the first write and kept: whoever remembers a text writes again soon."""
-        writer = open_for_writing(self._path)
-        schema.KNOWN.check(writer, writing=True)
-        try:
-            _migrate(writer)
-        except BaseException:
-            writer.close()
-            raise
-        return writer
-
     def transaction(self) -> AbstractContextManager[None]:
-        """All or nothing, lineage included."""
+        """Makes all changes inside, lineage included, or none of them."""
         self._must_write()
         return self._database.transaction()
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Replace or add; a memory taken out earlier goes back to its old place if it is free."""
+        """Replaces or adds; a removed memory goes back to its old place if it is free."""
         self._must_write()
         for memory in memories:
             problem = unreadable(memory.content) or unreadable(memory.id)
@@ -331,6 +359,7 @@ class SqliteStore:
                 self._put(memory)
 
     def _put(self, memory: Memory) -> None:
+        """Writes the row and the vectors of one memory."""
         values = [getattr(memory, name) for name in PLAIN]
         values += [memory.provenance.value, int(memory.pinned)]
         values += [json_text(field_to_json(memory, name)) for name in CODED]
@@ -341,10 +370,14 @@ class SqliteStore:
             self._db.execute(f"UPDATE memories SET {setters} WHERE seq = ?", [*values, seq])
             self._db.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
         else:
+            place = memory.native.get("seq")
+            taken = "SELECT 1 FROM memories WHERE seq = ?"
+            if not isinstance(place, int) or self._db.execute(taken, (place,)).fetchone():
+                place = None  # the next free one
             places = ", ".join("?" * (len(COLUMNS) + 1))
             cursor = self._db.execute(
                 f"INSERT INTO memories (seq, {', '.join(COLUMNS)}) VALUES ({places})",
-                [self._free_place(memory), *values],
+                [place, *values],
             )
             seq = cursor.lastrowid
         self._db.executemany(
@@ -352,43 +385,37 @@ class SqliteStore:
             ((seq, v.model, v.dimensions, v.data) for v in memory.vectors),
         )
 
-    def _free_place(self, memory: Memory) -> int | None:
-        seq = memory.native.get("seq")
-        if not isinstance(seq, int):
-            return None
-        taken = self._db.execute("SELECT 1 FROM memories WHERE seq = ?", (seq,)).fetchone()
-        return None if taken else seq
-
     def remove(self, ids: Iterable[str]) -> None:
-        """Take memories out, their vectors with them."""
+        """Removes memories with their vectors."""
         self._must_write()
         with self._database.transaction(), self._database.speaking():
             self._db.executemany("DELETE FROM memories WHERE id = ?", ((i,) for i in ids))
 
     def _must_write(self) -> None:
+        """Refuses a change outside of `writing()`."""
         if not self._writing:
             raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
 
     def integrity(self) -> list[str]:
-        """What is wrong with the file, one sentence each; empty if nothing is."""
+        """Returns what is wrong with the file, one sentence each; empty if nothing is."""
         with self._database.speaking():
             rows = self._db.execute("PRAGMA integrity_check(5)").fetchall()
             broken = self._db.execute("PRAGMA foreign_key_check").fetchall()
             odd = schema.KNOWN.oddities(self._db)
-        found = [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
-        found += [str(refusal(self._path, odd))] if odd else []
-        return found + [f"{self._path}: a vector belongs to no memory." for _ in broken[:1]]
+        wrong = [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
+        wrong += [str(refusal(self._path, odd))] if odd else []
+        return wrong + [f"{self._path}: a vector belongs to no memory." for _ in broken[:1]]
 
     def unfinished(self) -> Sequence[Path]:
-        """The file, where another writer was stopped in the middle."""
+        """Returns the file, where another writer was stopped in the middle."""
         return (self._path,) if self._database.unfinished else ()
 
     def take_back(self) -> None:
-        """Take the stopped write back on the file itself."""
+        """Undoes the unfinished write on the file itself."""
         self._database.heal()
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -402,31 +429,10 @@ class SqliteStore:
 
 
 def _migrate(database: Database) -> None:
+    """Applies all migrations, and gives a new store its identity."""
     schema.migrations.apply(database)
     lineage.migrations.apply(database)
     ledger = Ledger(database)
     if ledger.fact("store") is None:
         with database.transaction():
             ledger.set_fact("store", str(uuid.uuid4()))
-
-
-def _checked(path: Path, database: Database) -> Database:
-    """Refuse other programs' files and files of a newer version; read older ones as they are."""
-    try:
-        with database.speaking():
-            (application,) = database.connection.execute("PRAGMA application_id").fetchone()
-            there = table_exists(database.connection, "memories")
-    except EcholessError:
-        database.close()
-        raise
-    if application == schema.APPLICATION_ID:
-        schema.KNOWN.check(database, writing=False)
-    if application != schema.APPLICATION_ID or not there:
-        database.close()
-        raise ForeignStore(
-            f"{path} is an SQLite database of another program. echoless reads the stores listed by "
-            "`echoless stores`; export the memories as JSONL and import that."
-        )
-    for migrations in (schema.migrations, lineage.migrations):
-        migrations.check(database)
-    return database

@@ -1,4 +1,4 @@
-"""Shipped test suites and strategies, for adapters and plug-ins kept elsewhere.
+"""Shipped test suites and strategies, for stores and plug-ins of other packages.
 
 Needs pytest and hypothesis: `pip install 'echoless[testing]'`.
 """

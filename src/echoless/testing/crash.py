@@ -1,4 +1,4 @@
-"""Kill a process at its n-th write, for real, and look at what is left.
+"""Test tool that kills a process at its n-th write, to check what is left.
 
 A child process does the work and is killed with SIGKILL right before the n-th statement SQLite
 executes or the n-th change to the file system; the parent then opens the store as the next user
@@ -21,19 +21,20 @@ _FILE_CALLS: Final = ("replace", "unlink", "fsync", "open", "chmod", "fdopen")
 
 
 class _Countdown:
-    """Kills its own process when it reaches zero."""
+    """Counter that kills its own process when it reaches zero."""
 
     def __init__(self, steps: int) -> None:
         self.left = steps
 
     def step(self, *_: object) -> None:
+        """Counts one step."""
         self.left -= 1
         if self.left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
 def killed_at(step: int, work: Callable[[], object]) -> bool:
-    """Do `work` in a child that is killed before its write number `step` (from 0).
+    """Does `work` in a child that is killed before its write number `step` (from 0).
 
     Returns:
         True if the child was killed, False if it finished first: there are no more steps.
@@ -62,7 +63,7 @@ def killed_at(step: int, work: Callable[[], object]) -> bool:
 
 
 def _instrument(countdown: _Countdown) -> None:
-    """Count SQLite statements and changes to the file system in this (child) process."""
+    """Counts SQLite statements and changes to the file system in this (child) process."""
     connect = sqlite3.connect
 
     def counted(*arguments: object, **options: object) -> sqlite3.Connection:
@@ -85,6 +86,8 @@ def _instrument(countdown: _Countdown) -> None:
 
 
 def _counted_call(call: Callable[..., object], countdown: _Countdown) -> Callable[..., object]:
+    """Returns a function that counts before it calls another one."""
+
     def counted(*arguments: object, **options: object) -> object:
         countdown.step()
         return call(*arguments, **options)

@@ -1,7 +1,7 @@
-"""The conformance suite for detectors: inherit it, say how yours is made, and run pytest.
+"""Conformance suite for detectors: inherit it, define how yours is made, and run pytest.
 
 ```python
-from echoless.detect import Detector, DetectorOptions
+from echoless.blocking.detectors import Detector, DetectorOptions
 from echoless.testing.detectors import DetectorConformance
 from mypackage import SoundexDetector
 
@@ -21,9 +21,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from echoless.detect.base import Detector
-from echoless.model import Candidate, Memory
-from echoless.tally import Tally
+from echoless.blocking.detector import Detector
+from echoless.core.model import Candidate, Memory
+from echoless.core.run_notes import Tally
 
 __all__ = ["ODD_TEXTS", "PLAIN_TEXTS", "DetectorConformance", "memories_of"]
 
@@ -68,15 +68,15 @@ ODD_TEXTS: Final = (
 
 
 def memories_of(texts: Sequence[str]) -> list[Memory]:
-    """One memory for each text, ids in the order of the texts."""
+    """Returns one memory for each text, ids in the order of the texts."""
     return [Memory(id=f"m{number:05d}", content=text) for number, text in enumerate(texts)]
 
 
 class DetectorConformance(ABC):
-    """What holds for every detector.
+    """Tests that every detector passes.
 
     Attributes:
-        example: Two texts the detector has to propose when they stand among `PLAIN_TEXTS`.
+        example: Two texts the detector has to propose when they are among `PLAIN_TEXTS`.
         threshold: The threshold `make` uses, if it should be checked on every pair.
     """
 
@@ -85,19 +85,19 @@ class DetectorConformance(ABC):
 
     @abstractmethod
     def make(self) -> Detector:
-        """A new detector."""
+        """Makes a new detector."""
 
     def propose(self, memories: Sequence[Memory]) -> list[Candidate]:
-        """All pairs a new detector proposes."""
+        """Returns all pairs a new detector proposes."""
         return list(self.make().detect(memories, Tally()))
 
     def corpus(self) -> list[Memory]:
-        """Plain and odd texts without empty ones or repeats, and the example."""
+        """Returns plain and odd texts without empty ones or repeats, and the example."""
         odd = [text for text in ODD_TEXTS if text.strip()]
         return memories_of(list(dict.fromkeys([*PLAIN_TEXTS, *self.example, *odd])))
 
     def test_it_has_a_name_and_a_card(self) -> None:
-        """Name and card are there for the listing."""
+        """Checks that name and card exist for the listing."""
         detector = self.make()
         assert detector.name
         assert detector.card.finds
@@ -105,14 +105,14 @@ class DetectorConformance(ABC):
         assert detector.card.cost
 
     def test_the_example_is_found(self) -> None:
-        """The texts it says it finds are found."""
+        """Checks that the example is proposed."""
         memories = self.corpus()
         ids = {memory.content: memory.id for memory in memories}
         wanted = tuple(sorted(ids[text] for text in self.example))
         assert wanted in {(pair.a, pair.b) for pair in self.propose(memories)}
 
     def test_pairs_are_ordered_and_carry_its_name(self) -> None:
-        """The smaller id first, ids of the input only, and the detector's own name."""
+        """Checks the order of ids, that they are of the input, and the detector's name."""
         memories = self.corpus()
         ids = {memory.id for memory in memories}
         name = self.make().name
@@ -122,18 +122,18 @@ class DetectorConformance(ABC):
             assert pair.how == name
 
     def test_each_pair_comes_once(self) -> None:
-        """No pair is proposed twice."""
+        """Checks that no pair is proposed twice."""
         pairs = [(pair.a, pair.b) for pair in self.propose(self.corpus())]
         assert len(pairs) == len(set(pairs))
 
     def test_similarity_lies_between_0_and_1(self) -> None:
-        """Similarities are 0 to 1, and none lies below the threshold given."""
+        """Checks that similarities are 0 to 1, and none is below the threshold given."""
         for pair in self.propose(self.corpus()):
             assert 0.0 <= pair.similarity <= 1.0
             assert self.threshold is None or pair.similarity >= self.threshold
 
     def test_order_of_input_does_not_matter(self) -> None:
-        """The same memories in any order give the same pairs and similarities."""
+        """Checks that memories in any order give the same pairs and similarities."""
         memories = self.corpus()
         expected = sorted(self.propose(memories))
         for seed in range(4):
@@ -142,7 +142,7 @@ class DetectorConformance(ABC):
             assert sorted(self.propose(shuffled)) == expected
 
     def test_one_detector_can_be_used_twice(self) -> None:
-        """Nothing of one run is left over in the next."""
+        """Checks that one run does not change the next."""
         memories = self.corpus()
         detector = self.make()
         first = list(detector.detect(memories, Tally()))
@@ -150,7 +150,7 @@ class DetectorConformance(ABC):
         assert list(detector.detect(memories, Tally())) == first
 
     def test_what_is_skipped_is_told(self) -> None:
-        """Ids in the tally are ids of the input, and none of them is in a pair."""
+        """Checks that ids in the tally are of the input, and that none is in a pair."""
         memories = self.corpus()
         tally = Tally()
         paired = {id_ for p in self.make().detect(memories, tally) for id_ in (p.a, p.b)}
@@ -158,18 +158,18 @@ class DetectorConformance(ABC):
         assert skipped <= {memory.id for memory in memories} - paired
 
     def test_odd_unicode_is_no_error(self) -> None:
-        """Empty texts, NUL, lone surrogates, rare scripts and long runs do not raise."""
+        """Checks that empty texts, NUL, lone surrogates, rare scripts and long runs are fine."""
         self.propose(memories_of(ODD_TEXTS))
         for text in ODD_TEXTS:
             self.propose(memories_of([text, PLAIN_TEXTS[0]]))
 
     def test_nothing_gives_nothing(self) -> None:
-        """No memories and a single one are fine and give no pair."""
+        """Checks that no memories and a single one give no pair."""
         assert self.propose([]) == []
         assert self.propose(memories_of(PLAIN_TEXTS[:1])) == []
 
     def test_memories_are_left_as_they_were(self) -> None:
-        """The sequence handed in is not reordered or changed."""
+        """Checks that the given sequence is not reordered or changed."""
         memories = self.corpus()[::-1]
         before = list(memories)
         self.propose(memories)

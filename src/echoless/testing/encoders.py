@@ -1,4 +1,4 @@
-"""An encoder without a model, whose vectors one can foresee."""
+"""Encoder without a model, with predictable vectors, for tests."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from echoless.errors import EncoderError
+from echoless.core.errors import EncoderError
+from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+else:
+    np = lazy_module("numpy")
 
 __all__ = ["WordBag"]
 
 
 class WordBag:
-    """One fixed random direction for each word, summed: shared words mean a high cosine.
+    """Encoder that sums one fixed random direction for each word.
+
+    So texts with shared words have a high cosine.
 
     Attributes:
         model: Identity its vectors carry.
         dimensions: Length of its vectors.
-        asked: What `encode` was asked for, call by call.
+        asked: The texts given to `encode`, call by call.
         fail_after: Number of calls after which `encode` raises EncoderError, or None.
     """
 
@@ -32,7 +37,7 @@ class WordBag:
         self.fail_after: int | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Encode.
+        """Encodes texts.
 
         Args:
             texts: Any texts.
@@ -43,8 +48,6 @@ class WordBag:
         Raises:
             EncoderError: `fail_after` calls were made.
         """
-        import numpy as np  # noqa: PLC0415
-
         if self.fail_after is not None and len(self.asked) >= self.fail_after:
             raise EncoderError("The server of the encoder went away. Run again.")
         self.asked.append(list(texts))

@@ -1,4 +1,4 @@
-"""Texts at which programs stumble: for fuzzers, and for suites that want to see them survived."""
+"""Texts that programs often handle badly, for fuzzers and test suites."""
 
 from __future__ import annotations
 

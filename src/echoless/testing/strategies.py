@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from echoless.model import Json, Link, Memory, Provenance, Vector
+from echoless.core.model import Json, Link, Memory, Provenance, Vector
 from echoless.testing.hostile import TEXTS
 
 _TEXT = st.text(
@@ -51,11 +51,11 @@ BASES = (
     "",
     "   ",
 )
-"""Texts of which some say the same, some only look alike, and some say nothing."""
+"""Texts: some are duplicates, some only look alike, and some are empty."""
 
 
 def memories(content: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Memory]:
-    """One memory with any metadata; its id is to be made unique by the caller."""
+    """Returns a strategy for one memory with any metadata; the caller makes its id unique."""
     return st.builds(
         Memory,
         id=st.just("?"),
@@ -75,7 +75,7 @@ def memories(content: st.SearchStrategy[str] | None = None) -> st.SearchStrategy
         pinned=st.booleans(),
         metadata=st.dictionaries(_WORDS, _JSON, max_size=2),
         vectors=st.lists(_VECTORS, max_size=2, unique_by=lambda v: v.model).map(
-            lambda found: tuple(sorted(found, key=lambda v: v.model))
+            lambda vectors: tuple(sorted(vectors, key=lambda v: v.model))
         ),
         extra=st.dictionaries(st.sampled_from(["cluster", "seit", "x-y"]), _JSON, max_size=2),
     )
@@ -84,7 +84,7 @@ def memories(content: st.SearchStrategy[str] | None = None) -> st.SearchStrategy
 def worlds(
     max_size: int = 8, *, pinned: bool = True, content: st.SearchStrategy[str] | None = None
 ) -> st.SearchStrategy[list[Memory]]:
-    """Stores worth deduplicating: texts from `BASES` with any metadata, ids from `m-0` on.
+    """Returns a strategy for lists of memories: texts from `BASES`, ids from `m-0` on.
 
     Args:
         max_size: At most so many memories.
@@ -93,15 +93,15 @@ def worlds(
     """
     one = memories(st.sampled_from(BASES) if content is None else content)
     return st.lists(one, max_size=max_size).map(
-        lambda found: [
+        lambda drawn: [
             replace(memory, id=f"m-{number}", pinned=memory.pinned and pinned)
-            for number, memory in enumerate(found)
+            for number, memory in enumerate(drawn)
         ]
     )
 
 
 def hostile_texts() -> st.SearchStrategy[str]:
-    """Texts at which programs stumble, alone and between others; see `hostile.TEXTS`.
+    """Returns a strategy for texts that programs often handle badly; see `hostile.TEXTS`.
 
     A store keeps each of them or refuses it with a message; it never keeps another text. Give it
     to `memories` or `worlds`.

@@ -10,12 +10,12 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple, TypeGuard
 
-from echoless.compiled import workers
+from echoless.core.model import Pair, Verdict
+from echoless.core.run_notes import Tally
+from echoless.core.runtime import workers
 from echoless.matching.base import Judge, Repeatable
 from echoless.matching.batch.serialisation import packed
 from echoless.matching.rule_judge import RuleJudge
-from echoless.model import Pair, Verdict
-from echoless.tally import Tally
 
 PROCESSES_FROM: Final = 10_000
 """Pairs from which other processes help. Each needs half a second to start."""

@@ -1,4 +1,7 @@
-"""A verdict as bytes, and back without loss. What is kept of it is sealed (`sealing.py`)."""
+"""A verdict as bytes, and back without loss.
+
+What is kept of it is sealed (`core/content_encryption.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 from math import isfinite
 from typing import Final, TypeAlias
 
-from echoless.model import (
+from echoless.core.model import (
     Contradiction,
     Difference,
     DifferenceKind,

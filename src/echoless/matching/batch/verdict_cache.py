@@ -1,9 +1,9 @@
 """Keeps the verdicts of the rules: one SQLite file in the user's cache folder, no store's.
 
-It behaves as the vector cache does (`vectors/cache.py`): several processes may share it, a killed
-run goes on where its last batch ended, and a damaged, locked or unwritable file costs time and a
-sentence in the report, nothing else. It holds no text: entries are named by digests and sealed
-(`sealing.py`). What was not asked for longest leaves first.
+It behaves as the vector cache does (`models/encoders/vector_cache.py`): several processes may share
+it, a killed run goes on where its last batch ended, and a damaged, locked or unwritable file costs
+time and a sentence in the report, nothing else. It holds no text: entries are named by digests and
+sealed (`core/content_encryption.py`). What was not asked for longest leaves first.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from echoless.core.cache import AgingFile
+from echoless.core.content_encryption import opened, pair_key, sealed, text_print
+from echoless.core.model import Pair, Verdict
 from echoless.core.own_folders import cache_folder
+from echoless.core.run_notes import Tally
+from echoless.core.timestamps import instant
 from echoless.matching.base import Repeatable
 from echoless.matching.batch.serialisation import unpacked
-from echoless.model import Pair, Verdict
-from echoless.sealing import opened, pair_key, sealed, text_print
-from echoless.tally import Tally
-from echoless.times import instant
-from echoless.vectors.cache_file import AgingFile
 
 FILE_NAME: Final = "verdicts.sqlite3"
 

@@ -16,15 +16,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from echoless.errors import DamagedPackage
+from echoless.core.errors import DamagedPackage
+from echoless.core.optional import is_installed, lazy_module, require_module
 from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.tokenizer import Tokenizer
-from echoless.vectors.optional import is_installed, require_module
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from onnxruntime import InferenceSession
+else:
+    np = lazy_module("numpy")
 
 MODULES: Final = ("onnxruntime",)
 EXTRA: Final = "use"
@@ -131,7 +133,6 @@ class PairNetwork:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Loads the files of a folder that were compared with their digests."""
-        import numpy as np  # noqa: PLC0415 - optional libraries load when first used
         from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415
 
         options = SessionOptions()
@@ -161,8 +162,6 @@ class PairNetwork:
 
     def logits(self, a: Sequence[int], b: Sequence[int]) -> tuple[float, float, float]:
         """Returns the logits of a holds b, b holds a, and conflict, for token numbers that fit."""
-        import numpy as np  # noqa: PLC0415 - as above
-
         tokens = [self.manifest.start, *a, self.manifest.end, *b, self.manifest.end]
         first, second = len(a) + 1, len(a) + 2 + len(b)
         sides = np.zeros(len(tokens), dtype=np.intp)

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from echoless.core.cache import BytesFile, checked, unchecked
+from echoless.core.content_encryption import pair_key, text_print
 from echoless.core.own_folders import cache_folder
+from echoless.core.run_notes import Tally
 from echoless.matching.pair_model.network import PairNetwork, runtime
-from echoless.sealing import pair_key, text_print
-from echoless.tally import Tally
-from echoless.vectors.cache_file import BytesFile, checked, unchecked
 
 _FORM: Final = struct.Struct("<3f")
 _AT_ONCE: Final = 64

@@ -1,4 +1,4 @@
-"""The folder of a Chroma store: what is in it, a copy to read from, a client to write with.
+"""The folder of a Chroma store: its collections, a copy to read from, a client to write with.
 
 Opening a folder with the library's own client writes to it, even if nothing is asked of it after
 (1.5.9: a row in `acquire_write`, a rewritten `length.bin`, and the migrations of an older folder).
@@ -16,10 +16,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from echoless import database
-from echoless.core.panics import is_panic
-from echoless.database import is_sqlite, is_unfinished_at, open_for_reading
-from echoless.errors import (
+from echoless.core import sqlite as database
+from echoless.core.errors import (
     EcholessError,
     ForeignStore,
     MissingExtra,
@@ -28,70 +26,83 @@ from echoless.errors import (
     StoreNotFound,
     UsageError,
 )
+from echoless.core.panics import is_panic
+from echoless.core.sqlite import is_sqlite, is_unfinished_at, open_for_reading
 from echoless.stores.files import Snapshot, translated
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from echoless.model import Json
+    from echoless.core.model import Json
 
 EXTRA: Final = "chroma"
 DATABASE: Final = "chroma.sqlite3"
 _ATTEMPTS: Final = 5
 
 State = Mapping[str, Snapshot | None]
-"""How every file of a folder looks, by its path in the folder."""
+"""State of every file of a folder, by its path in the folder."""
 
 
 class Collection(Protocol):
-    """What is used of the library's collection. `embedding_function` is None: nothing embeds."""
+    """The methods of the library's collection that are used.
+
+    It is opened with `embedding_function` None, so that Chroma never embeds a text.
+    """
 
     name: str
 
     @property
-    def configuration_json(self) -> Mapping[str, Json]: ...  # noqa: D102
+    def configuration_json(self) -> Mapping[str, Json]:
+        """The settings of the index and of the embedding function."""
 
-    def get(self, ids: list[str] | None = None, *, include: list[str]) -> Mapping[str, Any]: ...  # noqa: D102
+    def get(self, ids: list[str] | None = None, *, include: list[str]) -> Mapping[str, Any]:
+        """Returns columns of some records, or of all."""
 
-    def add(  # noqa: D102
+    def add(
         self,
         ids: list[str],
         embeddings: Sequence[NDArray[np.float32]],
         *,
         metadatas: list[dict[str, Json] | None],
         documents: list[str | None],
-    ) -> None: ...
+    ) -> None:
+        """Writes new records."""
 
-    def update(  # noqa: D102
+    def update(
         self,
         ids: list[str],
         *,
         embeddings: NDArray[np.float32] | None,
         metadatas: list[dict[str, Json]] | None,
         documents: list[str] | None,
-    ) -> None: ...
+    ) -> None:
+        """Changes records; metadata is merged key by key."""
 
-    def delete(self, ids: list[str]) -> object: ...  # noqa: D102
+    def delete(self, ids: list[str]) -> object:
+        """Removes records."""
 
 
 class Client(Protocol):
-    """What is used of the library's client."""
+    """The methods of the library's client that are used."""
 
-    def get_collection(self, name: str, *, embedding_function: None) -> Collection: ...  # noqa: D102
+    def get_collection(self, name: str, *, embedding_function: None) -> Collection:
+        """Returns a collection that exists."""
 
-    def create_collection(self, name: str, *, embedding_function: None) -> Collection: ...  # noqa: D102
+    def create_collection(self, name: str, *, embedding_function: None) -> Collection:
+        """Creates a collection."""
 
-    def close(self) -> None: ...  # noqa: D102
+    def close(self) -> None:
+        """Closes the client."""
 
 
 def folder_of(path: Path) -> Path | None:
-    """The Chroma folder at a path: itself, or `chroma` in the data folder of a program."""
+    """Returns the Chroma folder at a path: itself, or `chroma` in the data folder of a program."""
     return next((each for each in (path, path / "chroma") if (each / DATABASE).is_file()), None)
 
 
-def found(path: Path) -> Path:
-    """As `folder_of`.
+def existing(path: Path) -> Path:
+    """Returns the Chroma folder at a path, as `folder_of`, which must exist.
 
     Raises:
         StoreNotFound: There is none.
@@ -105,7 +116,7 @@ def found(path: Path) -> Path:
 
 
 def collections(folder: Path) -> list[str]:
-    """Names of the collections, sorted; read without a trace.
+    """Returns the names of the collections, sorted, without changing a byte of the folder.
 
     Raises:
         ForeignStore: The database is not one of Chroma's.
@@ -115,34 +126,34 @@ def collections(folder: Path) -> list[str]:
 
 
 def chosen(folder: Path, part: str, usual: str) -> str:
-    """The collection meant: the one named, else the usual one, else the only one.
+    """Returns the collection to open: the one named, else the usual one, else the only one.
 
     Raises:
         StoreNotFound: It is not there, or there is none.
         UsageError: There are several and none was named.
     """
-    there = collections(folder)
-    if part and part not in there:
+    names = collections(folder)
+    if part and part not in names:
         raise StoreNotFound(
-            f'collection "{part}" not found in {folder}. It has: {", ".join(there) or "none"}.'
+            f'collection "{part}" not found in {folder}. It has: {", ".join(names) or "none"}.'
         )
     if part:
         return part
-    if usual in there:
+    if usual in names:
         return usual
-    if not there:
+    if not names:
         raise StoreNotFound(f'collection "{usual}" not found in {folder}. It has none.')
-    if len(there) > 1:
+    if len(names) > 1:
         raise UsageError(
-            f"{folder} has several collections ({', '.join(there)}). Name one: "
-            f"chroma:///{folder}#{there[0]}"
+            f"{folder} has several collections ({', '.join(names)}). Name one: "
+            f"chroma:///{folder}#{names[0]}"
         )
-    return there[0]
+    return names[0]
 
 
 @contextmanager
 def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
-    """The database; one that was left in the middle of a write is read from a copy."""
+    """Yields the database for reading; after a stopped write, a repaired copy of it."""
     path = folder / DATABASE
     if not is_sqlite(path):
         raise ForeignStore(
@@ -156,12 +167,12 @@ def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def unfinished(folder: Path) -> bool:
-    """Whether a program was stopped in the middle of a write to the database."""
+    """Checks whether a program was stopped in the middle of a write to the database."""
     return is_unfinished_at(folder / DATABASE)
 
 
 def take_back(folder: Path) -> None:
-    """Take such a write back.
+    """Undoes a write to the database that was stopped in the middle.
 
     Raises:
         StoreError: The database is locked, or may not be written.
@@ -178,7 +189,7 @@ def _locked(folder: Path) -> StoreLocked:
 
 
 def state(folder: Path) -> State:
-    """How the files of a folder look now; tells whether anyone wrote since."""
+    """Returns the state of a folder's files now, which shows later whether anyone wrote."""
     return {
         str(path.relative_to(folder)): Snapshot.of(path)
         for path in sorted(folder.rglob("*"))
@@ -187,7 +198,7 @@ def state(folder: Path) -> State:
 
 
 def copy(folder: Path, collection: str) -> tuple[Path, State]:
-    """A private copy of what one collection needs, and how the folder looked.
+    """Copies what one collection needs, and returns the copy and the state of the folder.
 
     Returns:
         A folder in the system's temporary one; the caller removes it.
@@ -214,6 +225,7 @@ def copy(folder: Path, collection: str) -> tuple[Path, State]:
 
 
 def _copy(folder: Path, collection: str, target: Path) -> None:
+    """Copies the database and the index files of one collection once."""
     with _reading(folder) as db:
         with closing(sqlite3.connect(target / DATABASE)) as made:
             db.backup(made)
@@ -228,12 +240,12 @@ def _copy(folder: Path, collection: str, target: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a copy."""
+    """Removes a copy."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def open_client(folder: Path) -> Client:
-    """The library's client on a folder, without telemetry. It writes to the folder.
+    """Opens the library's client on a folder, without telemetry. It writes to the folder.
 
     Raises:
         MissingExtra: The library is not installed.
@@ -251,7 +263,7 @@ def open_client(folder: Path) -> Client:
 
 @contextmanager
 def speaking(folder: Path) -> Iterator[None]:
-    """Turn the library's errors into ours.
+    """Raises the library's errors inside the block as errors of echoless.
 
     Raises:
         StoreError: The library refused or failed; the message quotes it.
@@ -277,5 +289,5 @@ def speaking(folder: Path) -> Iterator[None]:
 
 
 def may_write(folder: Path) -> bool:
-    """Whether this process may change the folder and its database."""
+    """Checks whether this process may change the folder and its database."""
     return os.access(folder, os.W_OK) and os.access(folder / DATABASE, os.W_OK)

@@ -1,16 +1,19 @@
-"""How a collection writes a memory: the owner's keys, and those of echoless for the rest."""
+"""The metadata keys of a collection: those of its owner, and those of echoless for the rest."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from echoless.model import Json, JsonObject
+from echoless.core.model import Json, JsonObject, Memory
+from echoless.core.timestamps import instant
 from echoless.stores.field_map import FieldMap
 
 OWN: Final = "echoless."
-"""Begins the metadata keys of fields the owner's layout has no key for."""
+"""Prefix of the metadata keys for fields the owner's layout has no key for."""
 
 FIELDS: Final = (
     "namespace",
@@ -25,7 +28,7 @@ FIELDS: Final = (
     "links",
     "pinned",
 )
-"""Fields that lie in metadata; `content` may, with a map."""
+"""Fields stored in metadata; with a map `content` may be one too."""
 
 EGO_COLLECTION: Final = "ego_memories"
 _EGO_SIGNS: Final = frozenset({"emotion", "timestamp", "linked_ids"})
@@ -42,18 +45,22 @@ _EGO_MAP: Final = FieldMap(
 )
 _EGO_LINK: Final[JsonObject] = {"target_id": "", "link_type": "", "confidence": 0, "note": ""}
 
+_USUAL_INTENSITY: Final = 0.5
+_USUAL_IMPORTANCE: Final = 3
+_SECOND: Final = 10**9
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What is where in a collection.
+    """The place of each field in the records of a collection.
 
     Attributes:
-        profile: Name of the profile it proposes.
+        profile: Name of the profile the store proposes.
         map: Metadata key by field.
-        model: What the vectors' model is called where a record does not say.
-        privacy: Key of a truth value that parts memories into the namespaces `private` and
-            `public`; empty where there is none.
-        link: A link as the owner writes them.
+        model: Name of the vectors' model where a record does not state one.
+        privacy: Key of a boolean that splits memories into the namespaces `private` and `public`;
+            empty where there is none.
+        link: A link in the owner's form, with empty values.
     """
 
     profile: str
@@ -63,17 +70,17 @@ class Layout:
     link: JsonObject | None = None
 
     def key(self, name: str) -> str:
-        """The metadata key of a field."""
+        """Returns the metadata key of a field."""
         return self.map.columns.get(name, OWN + name)
 
     @property
     def keys(self) -> frozenset[str]:
-        """Keys that hold fields."""
+        """The keys that hold fields."""
         return frozenset({*map(self.key, FIELDS), *self.map.columns.values(), self.privacy} - {""})
 
 
 def general(field_map: FieldMap, model: str) -> Layout:
-    """Any collection, with a map.
+    """Returns the layout of any collection, with a map.
 
     Raises:
         UsageError: The map names a field that has a place of its own.
@@ -82,12 +89,12 @@ def general(field_map: FieldMap, model: str) -> Layout:
 
 
 def ego(model: str) -> Layout:
-    """The collection of ego-mcp."""
+    """Returns the layout of the collection of ego-mcp."""
     return Layout("ego", _EGO_MAP, model, "is_private", _EGO_LINK)
 
 
 def is_ego(collection: str, first: Mapping[str, Json] | None) -> bool:
-    """Whether a collection is laid out like ego-mcp's.
+    """Checks whether a collection has the layout of ego-mcp.
 
     Args:
         collection: Its name.
@@ -97,10 +104,10 @@ def is_ego(collection: str, first: Mapping[str, Json] | None) -> bool:
 
 
 def model_of(collection: str, configuration: Mapping[str, Json]) -> str:
-    """What to call the model of a collection's vectors.
+    """Returns the name of the model that made a collection's vectors.
 
-    Chroma keeps the name of its own embedding functions; of any other nothing is known, and the
-    collection stands for the model: vectors of two collections never meet.
+    Chroma keeps the name of its own embedding functions. Of any other nothing is known; then the
+    collection gives the name, so that vectors of two collections are never compared.
     """
     used = configuration.get("embedding_function")
     if isinstance(used, Mapping) and used.get("type") == "known":
@@ -108,3 +115,43 @@ def model_of(collection: str, configuration: Mapping[str, Json]) -> str:
         named = settings.get("model_name") if isinstance(settings, Mapping) else None
         return ":".join(str(each) for each in (used.get("name"), named) if each)
     return f"chroma:{collection}"
+
+
+def protection(memory: Memory, now: datetime) -> str | None:
+    """Returns why ego-mcp's owner wants a memory protected, as a half sentence, or None.
+
+    A memory is protected if its intensity is 0.6 or more and persons are involved, if it was
+    recalled three times or more though its importance is 2 or less, or if what it anticipates lies
+    in the future.
+
+    Args:
+        memory: Of ego-mcp's layout.
+        now: With an offset.
+    """
+    metadata = memory.metadata
+    try:
+        intensity = float(metadata.get("intensity"))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        intensity = _USUAL_INTENSITY
+    if intensity >= 0.6 and persons(metadata.get("involved_person_ids")):
+        return "it is felt strongly and involves persons"
+    importance = _USUAL_IMPORTANCE if memory.importance is None else memory.importance
+    if memory.access_count >= 3 and importance <= 2:
+        return "it is recalled often though it counts as unimportant"
+    anticipated = metadata.get("anticipated_at")
+    moment = instant(anticipated) if isinstance(anticipated, str) else None
+    if moment is not None and moment > int(now.timestamp() * _SECOND):
+        return "what it anticipates is still to come"
+    return None
+
+
+def persons(value: Json) -> tuple[str, ...]:
+    """Returns the ids of persons in a text that holds a JSON list or names with commas."""
+    if not isinstance(value, str):
+        return ()
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        parsed = None
+    listed = parsed if isinstance(parsed, list) else value.split(",")
+    return tuple(text for each in listed if (text := str(each).strip()))

@@ -1,7 +1,7 @@
 """One record of a collection as a memory, and a memory back into its record.
 
-What is written starts from the record as it was and changes only the keys whose fields changed: a
-record that went out and came back is the one it was.
+Writing starts from the record as it was and changes only the keys whose fields changed, so that a
+memory that is read and written again gives the same record.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from echoless.codec import json_text
-from echoless.errors import BadRecord, StoreError
-from echoless.model import Json, JsonObject, Memory, Vector, canonical
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.json_codec import json_text
+from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
+from echoless.core.text import unreadable
 from echoless.stores import column_values as values
 from echoless.stores.chroma.layout import FIELDS, OWN, Layout
 from echoless.stores.scope import Head
-from echoless.text import unreadable
 
 _METADATA: Final = f"{OWN}metadata"
 _EXTRA: Final = f"{OWN}extra"
@@ -32,7 +32,7 @@ _CLASSES: Final = ("public", "private")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a collection holds under one id, besides the vector.
+    """The text and the metadata of one record of a collection.
 
     Attributes:
         document: The text, or None.
@@ -44,16 +44,16 @@ class Record:
 
 
 def native(record: Record) -> dict[str, Json]:
-    """What a memory carries along of its record."""
+    """Returns the `native` value of a memory, which holds its record unchanged."""
     return {_NATIVE: {"document": record.document, "metadata": dict(record.metadata)}}
 
 
 def from_native(memory: Memory) -> Record | None:
-    """The record a memory was read from, if it came from a collection."""
-    kept = memory.native.get(_NATIVE)
-    if not isinstance(kept, Mapping):
+    """Returns the record a memory was read from, if it came from a collection."""
+    saved = memory.native.get(_NATIVE)
+    if not isinstance(saved, Mapping):
         return None
-    document, metadata = kept.get("document"), kept.get("metadata")
+    document, metadata = saved.get("document"), saved.get("metadata")
     return Record(
         document if isinstance(document, str) else None,
         dict(metadata) if isinstance(metadata, Mapping) else {},
@@ -64,18 +64,18 @@ def from_native(memory: Memory) -> Record | None:
 
 
 def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Memory:
-    """The memory of a record.
+    """Returns the memory of a record.
 
-    A value that cannot be read as the field its key stands for stays in `metadata` as it is, and
-    the field takes its default.
+    A value that cannot be read as the field of its key stays in `metadata` as it is, and the field
+    takes its default.
     """
     raw = record.metadata
     read, taken = _fields(raw, layout)
     extra = dict(values.as_object(raw.get(_EXTRA)))
     content = record.document or ""
     column = layout.map.column("content")
-    if column is not None and isinstance(there := raw.get(column), str):
-        content = there
+    if column is not None and isinstance(text := raw.get(column), str):
+        content = text
         taken.add(column)
         if record.document is not None:
             extra[_DOCUMENT] = record.document
@@ -83,20 +83,20 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
     metadata = {key: value for key, value in raw.items() if key not in taken}
     metadata.update(values.as_object(raw.get(_METADATA)))
     model = raw.get(MODEL)
-    named = model if isinstance(model, str) and model else layout.model
+    model_name = model if isinstance(model, str) and model else layout.model
     return Memory(
         id=id_,
         content=content,
         metadata=metadata,
         extra=extra,
-        vectors=() if vector is None else (Vector(named, vector),),
+        vectors=() if vector is None else (Vector(model_name, vector),),
         native=native(record),
         **read,  # type: ignore[arg-type]
     )
 
 
 def head(id_: str, raw: Mapping[str, Json], layout: Layout) -> Head:
-    """What a scope asks of the memory of a record, from its metadata."""
+    """Returns the id, namespace and time of a record's memory, from its metadata."""
     read, _ = _fields(raw, layout, _HEAD)
     time = read.get("created_at")
     return Head(id_, str(read.get("namespace", "")), None if time is None else str(time))
@@ -105,7 +105,7 @@ def head(id_: str, raw: Mapping[str, Json], layout: Layout) -> Head:
 def _fields(
     raw: Mapping[str, Json], layout: Layout, names: Sequence[str] = FIELDS
 ) -> tuple[dict[str, object], set[str]]:
-    """Fields by name, and the keys they were read from."""
+    """Returns fields by name, and the keys they were read from."""
     read: dict[str, object] = {}
     taken: set[str] = set()
     for name in names:
@@ -128,7 +128,7 @@ def _fields(
 
 
 def encode(memory: Memory, base: Record, layout: Layout) -> Record:
-    """The record of a memory.
+    """Returns the record of a memory.
 
     Args:
         memory: As it has to read afterwards.
@@ -150,28 +150,34 @@ def encode(memory: Memory, base: Record, layout: Layout) -> Record:
         if canonical(_comparable(memory, name)) != canonical(_comparable(old, name)):
             _change(raw, name, memory, layout)
     _write_metadata(raw, old, memory, layout)
-    extra = {k: v for k, v in memory.extra.items() if k != _DOCUMENT or not _apart(layout)}
-    _overflow(raw, _EXTRA, extra)
-    return Record(_write_content(raw, old, memory, base, layout), raw)
+    column = layout.map.column("content")
+    if column is None:
+        _write_object(raw, _EXTRA, memory.extra)
+        return Record(base.document if memory.content == old.content else memory.content, raw)
+    _write_object(raw, _EXTRA, {k: v for k, v in memory.extra.items() if k != _DOCUMENT})
+    if memory.content != old.content or column not in raw:
+        raw[column] = memory.content
+    document = memory.extra.get(_DOCUMENT)
+    return Record(document if isinstance(document, str) else None, raw)
 
 
 def _comparable(memory: Memory, name: str) -> Json:
+    """Returns a field as JSON."""
     if name == "links":
         return [[link.target, link.kind, link.data] for link in memory.links]
     value: Json = getattr(memory, name)
     return value
 
 
-def _apart(layout: Layout) -> bool:
-    """Whether the text lies in a key of its own, apart from the document."""
-    return layout.map.column("content") is not None
-
-
 def _change(raw: dict[str, Json], name: str, memory: Memory, layout: Layout) -> None:
-    if name == "namespace" and layout.privacy:
-        _write_class(raw, memory, layout)
-        return
+    """Writes one field into the metadata, in the form its key has."""
     key = layout.key(name)
+    if name == "namespace" and layout.privacy:
+        # a namespace that is no privacy class goes into a key of echoless
+        is_class = memory.namespace in (*_CLASSES, "")
+        _set(raw, key, None if is_class else memory.namespace)
+        raw[layout.privacy] = memory.namespace == "private"
+        return
     try:
         if key in raw:
             values.read(name, raw[key])  # what cannot be read is not overwritten
@@ -184,14 +190,8 @@ def _change(raw: dict[str, Json], name: str, memory: Memory, layout: Layout) -> 
     _set(raw, key, made)
 
 
-def _write_class(raw: dict[str, Json], memory: Memory, layout: Layout) -> None:
-    """The namespace of a layout with privacy classes; one that is neither has a key of ours."""
-    known = memory.namespace in (*_CLASSES, "")
-    _set(raw, layout.key("namespace"), None if known else memory.namespace)
-    raw[layout.privacy] = memory.namespace == "private"
-
-
 def _set(raw: dict[str, Json], key: str, value: Json) -> None:
+    """Sets a key, or removes it for None."""
     if value is None:
         raw.pop(key, None)
     else:
@@ -199,6 +199,7 @@ def _set(raw: dict[str, Json], key: str, value: Json) -> None:
 
 
 def _write_metadata(raw: dict[str, Json], old: Memory, memory: Memory, layout: Layout) -> None:
+    """Writes the metadata keys that changed, as JSON where Chroma or the layout has no place."""
     if canonical(memory.metadata) == canonical(old.metadata):
         return
     before = dict(raw)
@@ -213,35 +214,18 @@ def _write_metadata(raw: dict[str, Json], old: Memory, memory: Memory, layout: L
             raw[key] = value
         else:
             overflow[key] = value
-    _overflow(raw, _METADATA, overflow)
+    _write_object(raw, _METADATA, overflow)
 
 
-def _overflow(raw: dict[str, Json], key: str, value: JsonObject) -> None:
-    """Keep an object as JSON; the text there is left alone if it says the same."""
+def _write_object(raw: dict[str, Json], key: str, value: JsonObject) -> None:
+    """Writes an object as JSON; a text that already holds the same object stays."""
     if canonical(values.as_object(raw.get(key))) == canonical(value):
         return
     _set(raw, key, json_text(value) if value else None)
 
 
-def _write_content(
-    raw: dict[str, Json], old: Memory, memory: Memory, base: Record, layout: Layout
-) -> str | None:
-    """Write the text where it lies.
-
-    Returns:
-        The document.
-    """
-    column = layout.map.column("content")
-    if column is None:
-        return base.document if memory.content == old.content else memory.content
-    if memory.content != old.content or column not in raw:
-        raw[column] = memory.content
-    document = memory.extra.get(_DOCUMENT)
-    return document if isinstance(document, str) else None
-
-
 def fits(key: str, value: Json) -> bool:
-    """Whether Chroma gives a metadata value back as it took it."""
+    """Checks whether Chroma returns a metadata value exactly as it was written."""
     if not key or key.startswith(_RESERVED) or unreadable(key):
         return False
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -251,6 +235,7 @@ def fits(key: str, value: Json) -> bool:
 
 
 def _scalar(value: Json) -> bool:
+    """Checks whether Chroma returns a single value exactly; it loses the sign of -0.0."""
     match value:
         case bool():
             return True

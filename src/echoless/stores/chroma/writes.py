@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Final, TypeAlias
 
-from echoless.model import Json, JsonObject
+from echoless.core.model import Json
 from echoless.stores.chroma.exact import to_rows
 from echoless.stores.chroma.folder import Collection
 from echoless.stores.chroma.record import Record
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 Held: TypeAlias = tuple[Record, bytes | None]
 """A record as it is, with its vector."""
 
-_AT_ONCE = 1000
+_BATCH: Final = 1000
 
 
 class Writes:
-    """Records to write to one collection."""
+    """Records to write to one collection, sorted by the call each one needs."""
 
     def __init__(self, collection: Collection) -> None:
-        """Collect for a collection."""
+        """Collects for a collection."""
         self._collection = collection
         self._away: list[str] = []
         self._new: list[tuple[str, Record, bytes]] = []
@@ -31,7 +27,7 @@ class Writes:
         self._texts: list[tuple[str, str | None, bytes, dict[str, Json]]] = []
 
     def add(self, id_: str, old: Held | None, new: Record, vector: bytes) -> None:
-        """One record, as it has to be.
+        """Adds one record to what is to be written.
 
         Args:
             id_: Its id.
@@ -45,7 +41,14 @@ class Writes:
         if old is None:
             self._new.append((id_, new, vector))
             return
-        changes = _changes(old[0].metadata, new.metadata)
+        before, after = old[0].metadata, new.metadata
+        changes: dict[str, Json] = {
+            key: value
+            for key, value in after.items()
+            if key not in before or before[key] != value or type(before[key]) is not type(value)
+        }
+        # an update merges key by key, and None takes a key away
+        changes.update((key, None) for key in before if key not in after)
         document = new.document if new.document != old[0].document else None
         if document is not None or vector != old[1]:
             self._texts.append((id_, document, vector, changes))
@@ -53,23 +56,24 @@ class Writes:
             self._keys.append((id_, changes))
 
     def carry_out(self) -> None:
-        """Write."""
+        """Writes what was added."""
         if self._away:
             self._collection.delete(self._away)
-        for start in range(0, len(self._new), _AT_ONCE):
-            some = self._new[start : start + _AT_ONCE]
+        for start in range(0, len(self._new), _BATCH):
+            new = self._new[start : start + _BATCH]
             self._collection.add(
-                [id_ for id_, _, _ in some],
-                _stacked([vector for _, _, vector in some]),
-                metadatas=[dict(record.metadata) or None for _, record, _ in some],
-                documents=[record.document for _, record, _ in some],
+                [id_ for id_, _, _ in new],
+                # a list of rows: vectors of two lengths are for the library to refuse
+                [to_rows(vector)[0] for _, _, vector in new],
+                metadatas=[dict(record.metadata) or None for _, record, _ in new],
+                documents=[record.document for _, record, _ in new],
             )
-        for start in range(0, len(self._keys), _AT_ONCE):
-            told = self._keys[start : start + _AT_ONCE]
+        for start in range(0, len(self._keys), _BATCH):
+            changed = self._keys[start : start + _BATCH]
             self._collection.update(
-                [id_ for id_, _ in told],
+                [id_ for id_, _ in changed],
                 embeddings=None,
-                metadatas=[changes for _, changes in told],
+                metadatas=[changes for _, changes in changed],
                 documents=None,
             )
         for id_, document, vector, changes in self._texts:
@@ -79,19 +83,3 @@ class Writes:
                 metadatas=[changes] if changes else None,
                 documents=None if document is None else [document],
             )
-
-
-def _stacked(vectors: list[bytes]) -> list[NDArray[np.float32]]:
-    """One row each: vectors of two lengths are for the library to refuse."""
-    return [to_rows(vector)[0] for vector in vectors]
-
-
-def _changes(old: JsonObject, new: JsonObject) -> dict[str, Json]:
-    """Keys to set, and with None those to take away: an update merges key by key."""
-    changed: dict[str, Json] = {
-        key: value
-        for key, value in new.items()
-        if key not in old or old[key] != value or type(old[key]) is not type(value)
-    }
-    gone: dict[str, Json] = {key: None for key in old if key not in new}
-    return {**changed, **gone}

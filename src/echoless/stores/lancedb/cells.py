@@ -1,7 +1,7 @@
 """Cells of an Arrow table as plain values and back, exactly.
 
-A cell is what JSON can hold, or the float32 bytes of a vector. A type JSON has no word for (binary,
-decimal, …) travels as the Arrow bytes of the one cell.
+A cell is what JSON can hold, or the float32 bytes of a vector. A cell of a type that JSON lacks
+(binary, decimal, …) is kept as the bytes of an Arrow stream of one cell.
 """
 
 from __future__ import annotations
@@ -9,83 +9,79 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from echoless.model import Json
+from echoless.core.model import Json
+from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+else:
+    np = lazy_module("numpy")
 
 Cell: TypeAlias = "Json | bytes"
 
 OPAQUE: Final = "arrow"
-"""Key of a cell that travels as Arrow bytes."""
+"""Key of a cell that is kept as Arrow bytes."""
+
+
+def arrow() -> ModuleType:
+    """Returns the library pyarrow, which is optional and loaded by the first call."""
+    return import_module("pyarrow")
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """A type of texts."""
-    from pyarrow import types  # noqa: PLC0415 - the library is optional
-
+    """Checks for a type of texts."""
+    types = arrow().types
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def is_whole(kind: pa.DataType) -> bool:
-    """A type of whole numbers."""
-    from pyarrow import types  # noqa: PLC0415
-
-    return bool(types.is_integer(kind))
+    """Checks for a type of whole numbers."""
+    return bool(arrow().types.is_integer(kind))
 
 
 def is_real(kind: pa.DataType) -> bool:
-    """A type of floating numbers."""
-    from pyarrow import types  # noqa: PLC0415
-
-    return bool(types.is_floating(kind))
+    """Checks for a type of floating numbers."""
+    return bool(arrow().types.is_floating(kind))
 
 
 def is_truth(kind: pa.DataType) -> bool:
-    """A type of true and false."""
-    from pyarrow import types  # noqa: PLC0415
-
-    return bool(types.is_boolean(kind))
+    """Checks for a type of true and false."""
+    return bool(arrow().types.is_boolean(kind))
 
 
 def is_moment(kind: pa.DataType) -> bool:
-    """A type of moments; its cells are whole numbers in its unit since 1970."""
-    from pyarrow import types  # noqa: PLC0415
-
-    return bool(types.is_timestamp(kind))
+    """Checks for a type of timestamps; its cells are whole numbers in its unit since 1970."""
+    return bool(arrow().types.is_timestamp(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """A type of lists, of fixed length or not."""
-    from pyarrow import types  # noqa: PLC0415
-
+    """Checks for a type of lists, of fixed length or not."""
+    types = arrow().types
     lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
     return any(each(kind) for each in lists)
 
 
 def is_vector(kind: pa.DataType) -> bool:
-    """A list of floats of at most 32 bits; its cells are float32 bytes."""
-    from pyarrow import types  # noqa: PLC0415
-
+    """Checks for a list of floats of at most 32 bits; its cells are float32 bytes."""
     if not is_list(kind):
         return False
-    inner = kind.value_type
+    types, inner = arrow().types, kind.value_type
     return bool(types.is_float32(inner) or types.is_float16(inner))
 
 
 def dimensions(kind: pa.DataType) -> int | None:
-    """Fixed length of a vector type; None where the length is free."""
-    from pyarrow import types  # noqa: PLC0415
-
-    return int(kind.list_size) if types.is_fixed_size_list(kind) else None
+    """Returns the fixed length of a vector type; None where the length is free."""
+    return int(kind.list_size) if arrow().types.is_fixed_size_list(kind) else None
 
 
 def is_plain(kind: pa.DataType) -> bool:
-    """A type whose cells are JSON as they are."""
-    from pyarrow import types  # noqa: PLC0415
-
+    """Checks for a type whose cells are JSON as they are."""
+    types = arrow().types
     if is_text(kind) or is_whole(kind) or is_real(kind) or is_truth(kind) or types.is_null(kind):
         return True
     if is_list(kind):
@@ -96,15 +92,13 @@ def is_plain(kind: pa.DataType) -> bool:
 
 
 def read(array: pa.Array) -> list[Cell]:
-    """The cells of an Arrow array."""
+    """Returns the cells of an Arrow array."""
     kind = array.type
     if is_vector(kind):
         return _vectors(array)
     if is_moment(kind):
-        import pyarrow as pa  # noqa: PLC0415
-
-        found: list[Cell] = array.cast(pa.int64()).to_pylist()
-        return found
+        moments: list[Cell] = array.cast(arrow().int64()).to_pylist()
+        return moments
     if is_plain(kind):
         plain: list[Cell] = array.to_pylist()
         return plain
@@ -112,9 +106,7 @@ def read(array: pa.Array) -> list[Cell]:
 
 
 def _vectors(array: pa.Array) -> list[Cell]:
-    """Rows of a vector column as float32 bytes, cut from the one buffer they lie in."""
-    import numpy as np  # noqa: PLC0415 - the module is imported to recognise any store
-
+    """Returns the rows of a vector column as float32 bytes, cut from their one buffer."""
     size = dimensions(array.type)
     if size is None:
         bounds = array.offsets.to_numpy().astype(np.int64)
@@ -123,32 +115,34 @@ def _vectors(array: pa.Array) -> list[Cell]:
     numbers = array.values.to_numpy(zero_copy_only=False)  # all of them, whatever the offset
     data = np.ascontiguousarray(numbers, dtype="<f4").data.cast("B")
     ends = (4 * bounds).tolist()
-    there = array.is_valid().to_pylist()
+    present = array.is_valid().to_pylist()
     return [
         bytes(data[start:end]) if valid else None
-        for start, end, valid in zip(ends, ends[1:], there, strict=False)
+        for start, end, valid in zip(ends, ends[1:], present, strict=False)
     ]
 
 
 def has_nan(row: pa.Scalar) -> bool:
-    """Whether a cell of a vector column holds a not-a-number."""
-    import numpy as np  # noqa: PLC0415 - the module is imported to recognise any store
-
+    """Checks whether a cell of a vector column holds a not-a-number."""
     return row.is_valid and bool(np.isnan(row.values.to_numpy(zero_copy_only=False)).any())
 
 
 def write(cells: Sequence[Cell], kind: pa.DataType) -> pa.Array:
-    """An Arrow array of a type from cells.
+    """Returns an Arrow array of a type from cells.
 
     Raises:
         pyarrow.ArrowException: A cell does not fit the type.
         ValueError: As above; surrogates in a text, too.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
+    pa = arrow()
     if is_vector(kind):
-        rows = [None if cell is None else _unpacked_floats(cell, kind) for cell in cells]
-        return pa.array(rows, kind)
+        if not all(isinstance(cell, bytes | None) for cell in cells):
+            raise ValueError("a vector is needed here")
+        form = np.float16 if pa.types.is_float16(kind.value_type) else np.float32
+        rows = (np.frombuffer(c, dtype="<f4") if isinstance(c, bytes) else None for c in cells)
+        return pa.array(
+            [None if row is None else row.astype(form, copy=False) for row in rows], kind
+        )
     if is_moment(kind):
         return pa.array(cells, pa.int64()).cast(kind)
     if is_plain(kind):
@@ -156,18 +150,8 @@ def write(cells: Sequence[Cell], kind: pa.DataType) -> pa.Array:
     return pa.concat_arrays([pa.array([], kind), *(_unpacked(cell, kind) for cell in cells)])
 
 
-def _unpacked_floats(cell: Cell, kind: pa.DataType) -> object:
-    import numpy as np  # noqa: PLC0415
-    from pyarrow import types  # noqa: PLC0415
-
-    if not isinstance(cell, bytes):
-        raise ValueError("a vector is needed here")  # noqa: TRY004 - one kind for all misfits
-    row = np.frombuffer(cell, dtype="<f4")
-    return row.astype(np.float16) if types.is_float16(kind.value_type) else row
-
-
 def alike(one: Cell, other: Cell) -> bool:
-    """The same cell; not-a-number is itself, and true is not one."""
+    """Checks whether two cells are the same; not-a-number equals itself, and true is not 1."""
     if isinstance(one, float) and isinstance(other, float):
         return one == other or (math.isnan(one) and math.isnan(other))
     if isinstance(one, list) and isinstance(other, list):
@@ -176,11 +160,10 @@ def alike(one: Cell, other: Cell) -> bool:
 
 
 def _packed(array: pa.Array) -> Cell:
-    """One cell as the bytes of an Arrow stream; null stays null."""
-    import pyarrow as pa  # noqa: PLC0415
-
+    """Returns one cell as the bytes of an Arrow stream; null stays null."""
     if array.null_count:
         return None
+    pa = arrow()
     batch = pa.record_batch([array], names=["cell"])
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as stream:
@@ -189,8 +172,8 @@ def _packed(array: pa.Array) -> Cell:
 
 
 def _unpacked(cell: Cell, kind: pa.DataType) -> pa.Array:
-    import pyarrow as pa  # noqa: PLC0415
-
+    """Returns the Arrow array of one cell that `_packed` made."""
+    pa = arrow()
     if cell is None:
         return pa.array([None], kind)
     if not isinstance(cell, dict) or OPAQUE not in cell:

@@ -1,16 +1,16 @@
-"""Layouts: which column of a table is which field of a memory."""
+"""Layouts: which column of a table holds which field of a memory."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from echoless import codec
-from echoless.codec import FIELDS
-from echoless.errors import ForeignStore, UsageError
-from echoless.model import Json
+from echoless.core import json_codec as codec
+from echoless.core.errors import ForeignStore, UsageError
+from echoless.core.json_codec import FIELDS
+from echoless.core.model import Json
 from echoless.stores.field_map import FieldMap
 from echoless.stores.lancedb import cells, moments, places
 from echoless.stores.lancedb.places import Place, Value
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 SLIDING_CONTEXT: Final = "sliding-context"
 CONTEXT_TABLE: Final = "context_entries"
 PLACEHOLDER: Final = "__schema__"
-"""Id of the row a fresh sliding-context table is made from; no entry."""
+"""Id of the row a new sliding-context table is made from; it is no entry."""
 
 OPENAI_MODELS: Final[Mapping[int, str]] = {
     1536: "text-embedding-3-small",
     3072: "text-embedding-3-large",
 }
-"""Model by the length of its vectors, as sliding-context knows them."""
+"""Model by the length of its vectors, as in sliding-context."""
 
 _CONTEXT_COLUMNS: Final = (
     "id",
@@ -53,19 +53,19 @@ _USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "vectors": ("vector", "embedding", "vectors", "embeddings"),
     "created_at": ("created_at", "createdAt", "timestamp", "created"),
 }
-"""What columns are usually called; every other field goes by its own name. A map comes first."""
+"""Usual names of columns; every other field has its own name. A map comes first."""
 
 _TIMES: Final = ("created_at", "updated_at", "last_accessed")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table is read.
+    """The places of all fields in a table.
 
     Attributes:
         name: `sliding-context`, or `general`.
         profile: The profile a store of this layout proposes.
-        places: Where each field lies; every column of the table is in exactly one.
+        places: Place of each field; every column of the table is in exactly one.
         placeholder: Id of a row that is no memory, or None.
     """
 
@@ -76,22 +76,22 @@ class Layout:
 
     @property
     def id(self) -> Place:
-        """Where the id lies."""
+        """The place of the id."""
         return next(place for place in self.places if place.field == "id")
 
     @property
     def time(self) -> Place | None:
-        """Where the time of creation lies."""
+        """The place of the time of creation."""
         return next((place for place in self.places if place.field == "created_at"), None)
 
 
 def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | None) -> Layout:
-    """The layout of a table.
+    """Returns the layout of a table.
 
     Args:
         schema: Of the table.
         table: Its name, for messages.
-        columns: What a person said about the columns; with it nothing is taken for granted.
+        columns: The map a person gave; with it the layout of sliding-context is not tried.
         model: Name of the model that made the vectors, or None.
 
     Raises:
@@ -100,11 +100,24 @@ def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | Non
     """
     if not columns and _is_sliding_context(schema):
         return _sliding_context(schema, model)
-    return _general(schema, table, columns, model)
+    made = []
+    for field, name in _chosen(schema, table, columns).items():
+        kind = schema.field(name).type
+        make = _maker(field, kind)
+        if make is None:
+            raise UsageError(
+                f"The column {name!r} holds {kind}, which cannot be the {field!r} of a "
+                "memory. Map another column."
+            )
+        is_list = field == "vectors" and cells.is_list(kind)
+        made.append(places.vector(name, model_namer(name, model)) if is_list else make(name))
+    if set(own_schema().names) <= set(schema.names):
+        made.append(places.others(OTHERS))
+    return Layout("general", "safe", (*made, *_remaining(schema, made)))
 
 
 def model_namer(column: str, model: str | None) -> Callable[[int], str]:
-    """Names a model by the number of components of its vectors."""
+    """Returns what names a model by the number of components of its vectors."""
     return lambda length: model or OPENAI_MODELS.get(length) or f"{column}-{length}"
 
 
@@ -112,7 +125,7 @@ def model_namer(column: str, model: str | None) -> Callable[[int], str]:
 
 
 def _is_sliding_context(schema: pa.Schema) -> bool:
-    """The columns without which there is no entry; older tables may lack others."""
+    """Checks for the columns every entry of sliding-context has; older tables lack others."""
     kinds = {name: schema.field(name).type for name in schema.names}
     vector, time = kinds.get("vector"), kinds.get("timestamp")
     return (
@@ -126,54 +139,52 @@ def _is_sliding_context(schema: pa.Schema) -> bool:
 
 
 def _sliding_context(schema: pa.Schema, model: str | None) -> Layout:
+    """Returns the layout of a table of sliding-context."""
     real = cells.is_real(schema.field("timestamp").type)
     in_text = {
-        "topics": places.coded("tags", "topics", _strings, empty=(), to=places.as_list),
-        "messageRange": places.coded("extra", "messageRange", _object, empty=None),
-        "telegramMessageIds": places.coded(
-            "extra", "telegramMessageIds", _whole_numbers, empty=None
-        ),
+        "topics": places.coded("tags", "topics", _reader("topics"), empty=(), to=places.as_list),
+        **{
+            name: places.coded("extra", name, _reader(name), empty=None)
+            for name in ("messageRange", "telegramMessageIds")
+        },
     }
-    there = {name for name in schema.names if cells.is_text(schema.field(name).type)}
-    found = (
+    texts = {name for name in schema.names if cells.is_text(schema.field(name).type)}
+    made = (
         places.text("id", "id"),
         places.text("content", "summary"),
         places.vector("vector", model_namer("vector", model)),
         places.joined("namespace", ("sessionType", "channel")),
         moments.moment("created_at", "timestamp", "ms", real=real),
-        *(place for name, place in in_text.items() if name in there),
+        *(place for name, place in in_text.items() if name in texts),
     )
-    known = {column for place in found for column in place.columns}
-    others = (_extra(schema.field(name)) for name in schema.names if name not in known)
-    return Layout(SLIDING_CONTEXT, SLIDING_CONTEXT, (*found, *others), PLACEHOLDER)
+    others = _remaining(schema, made)
+    return Layout(SLIDING_CONTEXT, SLIDING_CONTEXT, (*made, *others), PLACEHOLDER)
 
 
-def _strings(found: Json) -> Value:
-    if not isinstance(found, list):
-        raise places.Broken("it is no list")
-    return codec.read_tags(found)
+def _reader(column: str) -> Callable[[Json], Value]:
+    """Returns what reads the parsed JSON of a text column of an entry."""
 
+    def read(parsed: Json) -> Value:
+        match column, parsed:
+            case "topics", list():
+                return codec.read_tags(parsed)
+            case "messageRange", dict():
+                return parsed or None
+            case "telegramMessageIds", list() if all(type(each) is int for each in parsed):
+                return parsed or None
+            case _:
+                raise places.Broken(f"{column!r} holds JSON of another type")
 
-def _object(found: Json) -> Value:
-    if not isinstance(found, dict):
-        raise places.Broken("it is no object")
-    return found or None
-
-
-def _whole_numbers(found: Json) -> Value:
-    if not isinstance(found, list) or any(type(each) is not int for each in found):
-        raise places.Broken("it is no list of whole numbers")
-    return found or None
+    return read
 
 
 def context_schema(dimensions: int) -> pa.Schema:
-    """The schema of a new table of sliding-context entries.
+    """Returns the schema of a new table of sliding-context entries.
 
     Args:
         dimensions: Length of the vectors, at least 1.
     """
-    import pyarrow as pa  # noqa: PLC0415 - the library is optional
-
+    pa = cells.arrow()
     kinds = {
         "vector": pa.list_(pa.float32(), dimensions),
         "timestamp": pa.float64(),
@@ -186,18 +197,8 @@ def context_schema(dimensions: int) -> pa.Schema:
 # ------------------------------------------------------------------ any other table
 
 
-def _general(schema: pa.Schema, table: str, columns: FieldMap, model: str | None) -> Layout:
-    chosen = _chosen(schema, table, columns)
-    found = [_placed(field, schema.field(column), model) for field, column in chosen.items()]
-    if set(own_schema().names) <= set(schema.names):
-        found.append(places.others(OTHERS))
-    known = {column for place in found for column in place.columns}
-    others = (_extra(schema.field(name)) for name in schema.names if name not in known)
-    return Layout("general", "safe", (*found, *others))
-
-
 def _chosen(schema: pa.Schema, table: str, columns: FieldMap) -> dict[str, str]:
-    """Column by field: as told, else by the usual names, as long as their types fit."""
+    """Returns the column of each field: from the map, else a usual name whose type fits."""
     chosen: dict[str, str] = {}
     for field in FIELDS:
         named = columns.column(field)
@@ -211,7 +212,7 @@ def _chosen(schema: pa.Schema, table: str, columns: FieldMap) -> dict[str, str]:
     for field in FIELDS:
         for name in () if field in chosen else _USUAL.get(field, (field,)):
             free = name in schema.names and name not in chosen.values()
-            if free and _codec(field, schema.field(name).type) is not None:
+            if free and _maker(field, schema.field(name).type) is not None:
                 chosen[field] = name
                 break
     missing = [field for field in ("id", "content") if field not in chosen]
@@ -224,29 +225,31 @@ def _chosen(schema: pa.Schema, table: str, columns: FieldMap) -> dict[str, str]:
     return chosen
 
 
-def _placed(field: str, column: pa.Field, model: str | None) -> Place:
-    made = _codec(field, column.type)
-    if made is None:
-        raise UsageError(
-            f"The column {column.name!r} holds {column.type}, which cannot be the {field!r} of a "
-            "memory. Map another column."
-        )
-    if field == "vectors" and cells.is_list(column.type):
-        return places.vector(column.name, model_namer(column.name, model))
-    return made(column.name)
+_IN_TEXT: Final[Mapping[str, Callable[[str], Place]]] = {
+    **{name: functools.partial(places.text, name) for name in ("id", "content", "namespace")},
+    "type": functools.partial(places.text, "type"),
+    "provenance": places.provenance,
+    "tags": places.tags_in_text,
+    "links": places.links,
+    "vectors": places.vectors_in_text,
+    "metadata": lambda name: places.coded(
+        "metadata", name, lambda parsed: codec.read_object(parsed, name), empty={}
+    ),
+}
+"""Makers of the places of fields in a column of texts."""
 
 
-def _codec(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
-    """What makes the place of a field in a column of a type; None where they do not fit."""
+def _maker(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
+    """Returns what makes the place of a field in a column of a type; None if they do not fit."""
     if field == "vectors" and cells.is_list(kind):
         real = cells.is_real(kind.value_type)
         return (lambda name: places.vector(name, model_namer(name, None))) if real else None
     if field in _TIMES:
-        return _time(field, kind)
+        return moments.maker(field, kind)
     if field == "tags" and cells.is_list(kind) and cells.is_text(kind.value_type):
         return functools.partial(places.listed, "tags")
     if cells.is_text(kind):
-        return _in_text(field)
+        return _IN_TEXT.get(field)
     if field == "importance" and (cells.is_whole(kind) or cells.is_real(kind)):
         return places.importance
     if field == "pinned" and cells.is_truth(kind):
@@ -256,47 +259,27 @@ def _codec(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
     return None
 
 
-def _in_text(field: str) -> Callable[[str], Place] | None:
-    made: dict[str, Callable[[str], Place]] = {
-        **{name: functools.partial(places.text, name) for name in ("id", "content", "namespace")},
-        "type": functools.partial(places.text, "type"),
-        "provenance": places.provenance,
-        "tags": places.tags_in_text,
-        "links": places.links,
-        "vectors": places.vectors_in_text,
-        "metadata": lambda name: places.coded(
-            "metadata", name, lambda found: codec.read_object(found, name), empty={}
-        ),
-    }
-    return made.get(field)
+def _remaining(schema: pa.Schema, made: Iterable[Place]) -> Iterator[Place]:
+    """Yields a place in `extra` for each column that has no field."""
+    known = {column for place in made for column in place.columns}
+    for column in (schema.field(name) for name in schema.names if name not in known):
+        if cells.is_vector(column.type):
+            yield places.numbers("extra", column.name)
+        elif cells.is_moment(column.type):
+            yield moments.moment("extra", column.name, column.type.unit)
+        else:
+            yield places.as_is("extra", column.name)
 
 
-def _time(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
-    if cells.is_moment(kind):
-        return lambda name: moments.moment(field, name, kind.unit)
-    if cells.is_whole(kind) or cells.is_real(kind):
-        return lambda name: moments.digits(field, name, real=cells.is_real(kind))
-    return functools.partial(moments.time, field) if cells.is_text(kind) else None
-
-
-def _extra(column: pa.Field) -> Place:
-    if cells.is_vector(column.type):
-        return places.numbers("extra", column.name)
-    if cells.is_moment(column.type):
-        return moments.moment("extra", column.name, column.type.unit)
-    return places.as_is("extra", column.name)
-
-
-# ------------------------------------------------------------------ a table of our own
+# ------------------------------------------------------------------ a table made by echoless
 
 OTHERS: Final = "extra"
-"""Column of a table of ours that holds, as JSON, what has no column of its own."""
+"""Column of a table made by echoless that holds, as JSON, what has no column of its own."""
 
 
 def own_schema() -> pa.Schema:
-    """The schema of a new table: a column for every field."""
-    import pyarrow as pa  # noqa: PLC0415 - the library is optional
-
+    """Returns the schema of a new table: a column for every field."""
+    pa = cells.arrow()
     kinds = {"importance": pa.float64(), "access_count": pa.int64(), "pinned": pa.bool_()}
     names = (*FIELDS, OTHERS)
     return pa.schema([(name, kinds.get(name, pa.string())) for name in names])

@@ -1,4 +1,4 @@
-"""Where a table lies: `FOLDER?map=field:column&model=NAME#TABLE`."""
+"""The location of a table: `FOLDER?map=field:column&model=NAME#TABLE`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from echoless.errors import ForeignStore, StoreNotFound, UsageError
+from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.stores.field_map import FieldMap, read_pairs
 from echoless.stores.lancedb.layout import CONTEXT_TABLE
 
@@ -15,12 +15,12 @@ _SUFFIX = ".lance"
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """What stands behind `lancedb:///`.
+    """The parts of a URL after `lancedb:///`.
 
     Attributes:
         folder: The database.
         table: Name of the table; empty where none was named.
-        columns: What was said about the columns.
+        columns: The map of fields to columns.
         model: Name of the model that made the vectors, or None.
     """
 
@@ -31,7 +31,7 @@ class Location:
 
     @classmethod
     def parse(cls, written: str) -> Location:
-        """Read what a person wrote; a folder whose very name holds `#` or `?` is taken as it is.
+        """Reads a location; an existing folder whose name holds `#` or `?` is taken as it is.
 
         Raises:
             UsageError: A part is not understood.
@@ -59,28 +59,28 @@ class Location:
     @property
     def url(self) -> str:
         """The canonical form."""
-        said = [self.columns.query, f"model={quote(self.model)}" if self.model else ""]
-        query = "?" + "&".join(filter(None, said)) if any(said) else ""
+        parts = [self.columns.query, f"model={quote(self.model)}" if self.model else ""]
+        query = "?" + "&".join(filter(None, parts)) if any(parts) else ""
         return f"lancedb:///{self.folder}{query}#{self.table}"
 
     @property
     def sidecar_base(self) -> Path:
-        """Beside the folder, one for each table: two tables may use the same ids."""
+        """The path beside the folder for one table: two tables may use the same ids."""
         return self.folder.with_name(f"{self.folder.name}.{self.table}")
 
 
 def tables_in(folder: Path) -> list[str]:
-    """Names of the tables in a folder, by its content alone, sorted."""
+    """Returns the names of the tables in a folder, by its content alone, sorted."""
     if not folder.is_dir():
         return []
-    found = (each for each in folder.iterdir() if each.suffix == _SUFFIX)
+    paths = (each for each in folder.iterdir() if each.suffix == _SUFFIX)
     return sorted(
-        each.name.removesuffix(_SUFFIX) for each in found if (each / "_versions").is_dir()
+        each.name.removesuffix(_SUFFIX) for each in paths if (each / "_versions").is_dir()
     )
 
 
 def existing(location: Location) -> Location:
-    """The location with its table, which is there.
+    """Returns the location with the name of its table, which must exist.
 
     Raises:
         StoreNotFound: There is no such folder or table.

@@ -1,23 +1,41 @@
-"""Places of times: numbers, moments or texts in a table, ISO 8601 or digits in a memory."""
+"""Places of times: numbers, timestamps or texts in a table, ISO 8601 or digits in a memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from echoless import codec
-from echoless.stores.lancedb.cells import Cell
+from echoless.core import json_codec as codec
+from echoless.core.timestamps import instant
+from echoless.stores.lancedb.cells import Cell, is_moment, is_real, is_text, is_whole
 from echoless.stores.lancedb.places import Misfit, Place, Value, checked, plain
-from echoless.times import instant
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SECOND: Final = 10**9
 _MILLISECOND: Final = 10**6
 _UNITS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
+def maker(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
+    """Returns what makes the place of a time by its column's name; None for another type.
+
+    Args:
+        field: The field.
+        kind: Type of the column.
+    """
+    if is_moment(kind):
+        return lambda column: moment(field, column, kind.unit)
+    if is_whole(kind) or is_real(kind):
+        return lambda column: digits(field, column, real=is_real(kind))
+    return functools.partial(time, field) if is_text(kind) else None
+
+
 def moment(field: str, column: str, unit: str, *, real: bool = False) -> Place:
-    """A time that is a number in the table, and ISO 8601 in a memory.
+    """Returns a place for a time that is a number in the table, and ISO 8601 in a memory.
 
     Args:
         field: The field.
@@ -48,23 +66,20 @@ def moment(field: str, column: str, unit: str, *, real: bool = False) -> Place:
     return Place(field, (column,), read, write, None)
 
 
-def _number(written: str, step: int, *, real: bool) -> int | float:
-    at = None if _is_number(written) else instant(written)
+def _number(text: str, step: int, *, real: bool) -> int | float:
+    """Returns the number of steps since 1970 of a time, or the number a text already is."""
+    at: int | None = None
+    try:
+        float(text)
+    except ValueError:
+        at = instant(text)
     if at is None:
-        return float(written) if real else int(written)
+        return float(text) if real else int(text)
     return at / step if real else at // step
 
 
-def _is_number(written: str) -> bool:
-    try:
-        float(written)
-    except ValueError:
-        return False
-    return True
-
-
 def _iso(number: float, step: int) -> str | None:
-    """ISO 8601 of a number of steps since 1970; None where it would not lead back to it."""
+    """Returns the ISO 8601 of a number of steps since 1970; None where that is not exact."""
     try:
         whole_steps = int(number)  # beyond 2^53 a product of floats would be off
         exact = whole_steps * step + round((number - whole_steps) * step)
@@ -82,7 +97,7 @@ def _iso(number: float, step: int) -> str | None:
 
 
 def time(field: str, column: str) -> Place:
-    """A time that is a text, or a number whose digits tell its unit."""
+    """Returns a place for a time in a text, or a number whose number of digits gives the unit."""
 
     def read(cells: Sequence[Cell]) -> Value:
         return checked(codec.read_time, cells[0])
@@ -91,7 +106,7 @@ def time(field: str, column: str) -> Place:
 
 
 def digits(field: str, column: str, *, real: bool) -> Place:
-    """A time whose column holds numbers in a unit their size tells."""
+    """Returns a place for a time in a column of numbers, whose size gives the unit."""
 
     def write(value: Value) -> Sequence[Cell]:
         if value is None:

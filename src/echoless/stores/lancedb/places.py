@@ -1,4 +1,4 @@
-"""Places: how one field of a memory lies in one or more columns of a table."""
+"""Places: how one field of a memory is stored in one or more columns of a table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from echoless import codec
-from echoless.errors import BadRecord
-from echoless.model import Json, Link, Provenance, Vector, canonical
+from echoless.core import json_codec as codec
+from echoless.core.errors import BadRecord
+from echoless.core.model import Json, Link, Provenance, Vector, canonical
 from echoless.stores.lancedb.cells import Cell
 
 Value: TypeAlias = (
@@ -38,7 +38,7 @@ class Place:
         columns: Names of the columns, one for most fields.
         read: From the cells of these columns to the value; raises `Broken`.
         write: From the value to the cells; raises `Misfit`.
-        empty: What a cell that is broken reads as, and what a memory without the field has.
+        empty: The value of a broken cell, and of a memory without the field.
     """
 
     field: str
@@ -49,27 +49,29 @@ class Place:
 
     @property
     def key(self) -> str:
-        """For `extra`, the name in it."""
+        """The first column, which in `extra` is also the key."""
         return self.columns[0]
 
 
 def as_is(field: str, column: str, empty: Value = None) -> Place:
-    """Numbers, truth values and whatever else JSON holds."""
+    """Returns a place for cells that are JSON as they are."""
     return Place(field, (column,), lambda cells: _json(cells[0]), _same, empty)
 
 
 def _json(cell: Cell) -> Json:
+    """Returns a cell as JSON; the bytes of a vector become a list of numbers."""
     if isinstance(cell, bytes):
         return codec.bytes_to_floats(cell)
     return cell
 
 
 def _same(value: Value) -> Sequence[Cell]:
+    """Returns the one cell that holds a value as it is."""
     return [plain(value)]
 
 
 def numbers(field: str, column: str) -> Place:
-    """A vector nobody interprets: a list of numbers in JSON, float32 bytes in the table."""
+    """Returns a place for a vector in `extra`: a list of numbers in JSON, float32 in the table."""
 
     def write(value: Value) -> Sequence[Cell]:
         return [None if value is None else codec.floats_to_bytes(plain(value), column)]
@@ -78,12 +80,12 @@ def numbers(field: str, column: str) -> Place:
 
 
 def text(field: str, column: str) -> Place:
-    """A text that is never missing: null reads as the empty text."""
+    """Returns a place for a text that is never missing: null reads as the empty text."""
     return Place(field, (column,), lambda cells: str(cells[0] or ""), _same, "")
 
 
 def count(field: str, column: str) -> Place:
-    """A whole number from 0; null reads as 0."""
+    """Returns a place for a whole number of at least 0; null reads as 0."""
 
     def read(cells: Sequence[Cell]) -> Value:
         return checked(codec.read_count, cells[0])
@@ -92,7 +94,7 @@ def count(field: str, column: str) -> Place:
 
 
 def importance(column: str) -> Place:
-    """A finite number or nothing."""
+    """Returns a place for the importance: a finite number or null."""
 
     def read(cells: Sequence[Cell]) -> Value:
         return checked(codec.read_importance, cells[0])
@@ -101,12 +103,12 @@ def importance(column: str) -> Place:
 
 
 def truth(field: str, column: str) -> Place:
-    """True or false; null reads as false."""
+    """Returns a place for true or false; null reads as false."""
     return Place(field, (column,), lambda cells: bool(cells[0]), _same, False)
 
 
 def whole_id(column: str) -> Place:
-    """An id that is a whole number in the table."""
+    """Returns a place for an id that is a whole number in the table."""
 
     def write(value: Value) -> Sequence[Cell]:
         written = str(value)
@@ -121,7 +123,7 @@ def whole_id(column: str) -> Place:
 
 
 def provenance(column: str) -> Place:
-    """A word for where a memory came from; others read as unknown."""
+    """Returns a place for the provenance; words that are not known read as unknown."""
     return Place(
         "provenance",
         (column,),
@@ -132,7 +134,10 @@ def provenance(column: str) -> Place:
 
 
 def joined(field: str, columns: Sequence[str]) -> Place:
-    """One text from several columns with `/` between; the last one may hold a `/` itself."""
+    """Returns a place for one text from several columns, joined by `/`.
+
+    The last column may hold a `/` itself.
+    """
 
     def read(cells: Sequence[Cell]) -> Value:
         return "/".join(str(cell or "") for cell in cells).rstrip("/")
@@ -148,7 +153,7 @@ def joined(field: str, columns: Sequence[str]) -> Place:
 
 
 def listed(field: str, column: str) -> Place:
-    """Tags: a list column, or a text that holds a JSON list or names with commas."""
+    """Returns a place for tags in a list column."""
 
     def read(cells: Sequence[Cell]) -> Value:
         return checked(codec.read_tags, _json(cells[0]))
@@ -164,7 +169,7 @@ def coded(
     empty: Value,
     to: Callable[[Value], Json] | None = None,
 ) -> Place:
-    """JSON in a text column; null and the empty text read as `empty`.
+    """Returns a place for JSON in a text column; null and the empty text read as `empty`.
 
     Args:
         field: The field.
@@ -192,7 +197,7 @@ def coded(
 
 
 def plain(value: Value) -> Json:
-    """A value that is JSON as it is.
+    """Returns a value that is JSON as it is.
 
     Raises:
         Misfit: It is not.
@@ -203,18 +208,18 @@ def plain(value: Value) -> Json:
 
 
 def as_list(value: Value) -> Json:
-    """Tags as a JSON list."""
+    """Returns tags as a JSON list."""
     assert isinstance(value, tuple)
     return [str(each) for each in value]
 
 
 def others(column: str) -> Place:
-    """Everything that has no column of its own, as one JSON object in a text column."""
-    return coded(OTHERS, column, lambda found: codec.read_object(found, column), empty={})
+    """Returns a place for all keys of `extra` without a column: one JSON object in a text."""
+    return coded(OTHERS, column, lambda parsed: codec.read_object(parsed, column), empty={})
 
 
 def tags_in_text(column: str) -> Place:
-    """Tags as a JSON list in a text column; a text that is no JSON is read as names with commas."""
+    """Returns a place for tags in a text column: a JSON list, or names with commas."""
     strict = coded("tags", column, codec.read_tags, empty=(), to=as_list)
 
     def read(cells: Sequence[Cell]) -> Value:
@@ -227,7 +232,7 @@ def tags_in_text(column: str) -> Place:
 
 
 def links(column: str) -> Place:
-    """Links as a JSON list in a text column."""
+    """Returns a place for links as a JSON list in a text column."""
 
     def to(value: Value) -> Json:
         assert isinstance(value, tuple)
@@ -240,10 +245,14 @@ def links(column: str) -> Place:
     return coded("links", column, codec.read_links, empty=(), to=to)
 
 
-def checked(of: Callable[[Json], Value], found: Cell) -> Value:
-    """What the codec reads in a cell; its refusal as `Broken`."""
+def checked(of: Callable[[Json], Value], cell: Cell) -> Value:
+    """Returns what the codec reads in a cell.
+
+    Raises:
+        Broken: The codec refuses it.
+    """
     try:
-        return of(_json(found))
+        return of(_json(cell))
     except BadRecord as problem:
         raise Broken(str(problem)) from problem
 
@@ -252,11 +261,14 @@ def checked(of: Callable[[Json], Value], found: Cell) -> Value:
 
 
 def vector(column: str, model: Callable[[int], str]) -> Place:
-    """One vector in a column; its model is told by the number of its components."""
+    """Returns a place for one vector; `model` names its model by the number of components."""
 
     def read(cells: Sequence[Cell]) -> Value:
         cell = cells[0]
-        data = cell if isinstance(cell, bytes | None) else _bytes(cell, column)
+        try:
+            data = cell if isinstance(cell, bytes | None) else codec.floats_to_bytes(cell, column)
+        except BadRecord as problem:
+            raise Broken(str(problem)) from problem
         return () if not data else (Vector(model(len(data) // 4), data),)
 
     def write(value: Value) -> Sequence[Cell]:
@@ -272,15 +284,8 @@ def vector(column: str, model: Callable[[int], str]) -> Place:
     return Place("vectors", (column,), read, write, ())
 
 
-def _bytes(cell: Cell, column: str) -> bytes:
-    try:
-        return codec.floats_to_bytes(cell, column)
-    except BadRecord as problem:
-        raise Broken(str(problem)) from problem
-
-
 def vectors_in_text(column: str) -> Place:
-    """Vectors of any models, as a JSON object of model to base64 in a text column."""
+    """Returns a place for vectors of any models: a JSON object of model to base64 in a text."""
 
     def to(value: Value) -> Json:
         assert isinstance(value, tuple)
@@ -289,15 +294,15 @@ def vectors_in_text(column: str) -> Place:
     read = coded("vectors", column, codec.read_vectors, empty=(), to=to).read
 
     def write(value: Value) -> Sequence[Cell]:
-        told = to(value)
-        assert isinstance(told, dict)
-        return [codec.json_text(dict(sorted(told.items()))) if told else None]
+        by_model = to(value)
+        assert isinstance(by_model, dict)
+        return [codec.json_text(dict(sorted(by_model.items()))) if by_model else None]
 
     return Place("vectors", (column,), read, write, ())
 
 
 def defaults() -> Mapping[str, Value]:
-    """What a memory has in a field nobody set."""
+    """Returns the value of every field that is not set."""
     return {
         "namespace": "",
         "type": "",

@@ -1,26 +1,26 @@
-"""The store: a table in a LanceDB folder."""
+"""A table in a LanceDB folder as a store."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from echoless.core.errors import StoreError
+from echoless.core.model import Json, Memory, Vector
+from echoless.core.optional import require_module
 from echoless.core.panics import is_panic
-from echoless.errors import StoreError
-from echoless.model import Memory, Vector
 from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import exclusive
-from echoless.stores.lancedb import rows
-from echoless.stores.lancedb.entries import united_entry
+from echoless.stores.lancedb import cells, rows
 from echoless.stores.lancedb.layout import (
     CONTEXT_TABLE,
     SLIDING_CONTEXT,
@@ -32,7 +32,6 @@ from echoless.stores.lancedb.layout import (
 from echoless.stores.lancedb.location import Location, existing, tables_in
 from echoless.stores.lancedb.places import Misfit
 from echoless.stores.sidecar import BesideSidecar, Sidecar
-from echoless.vectors.optional import require_module
 
 if TYPE_CHECKING:
     import lancedb
@@ -43,14 +42,20 @@ NEW_DIMENSIONS: Final = 1536
 """Length of the vectors of a new sliding-context table: that of its default model."""
 
 _BATCH: Final = 500
-_TAKEN: Final = 1_000
+_ROWS_AT_ONCE: Final = 1_000
 _ROW: Final = "_rowid"
 _SIMPLE: Final = re.compile(r"[0-9A-Za-z_-]{1,64}\Z")
 _DISK: Final = re.compile(r"\(os error \d+\)")
-"""How Rust ends a message of the operating system: the disk refused, and the file may be whole."""
+"""End of an operating system's message in Rust: the disk refused, and the file may be whole."""
 _VERSION: Final = "lancedb_version_before_last_write"
 _UNFINISHED: Final = "lancedb_version_before_unfinished_write"
-"""Set by the first write of a writer and emptied at its end: what it wrote can be read."""
+"""Fact set by the first write of a writer, and emptied at its end once all can be read."""
+
+_ORIGIN: Final = ("sessionKey", "sessionFile", "messageRange")
+"""The origin of a sliding-context entry; mixed from several entries it would mean nothing."""
+
+_ANY: Final = ("hasToolCalls", "hasDecision")
+_MESSAGE_IDS: Final = "telegramMessageIds"
 
 
 class LanceStore(BesideSidecar):
@@ -60,11 +65,11 @@ class LanceStore(BesideSidecar):
     holds_ledger: Final = False
 
     def __init__(self, location: Location, *, what: str = "The store 'lancedb'") -> None:
-        """Open a table that exists.
+        """Opens a table that exists.
 
         Args:
             location: Folder and table; see `location.existing`.
-            what: What needs the library, as a subject, for the message where it is missing.
+            what: The subject of the message where the library is missing.
 
         Raises:
             MissingExtra: The library is not installed.
@@ -74,7 +79,7 @@ class LanceStore(BesideSidecar):
         require_module("lancedb", what, EXTRA)
         self._location = existing(location)
         self.url = self._location.url
-        with self._speaking():
+        with self._translated():
             self._table = _database(self._location.folder).open_table(self._location.table)
             self._schema: pa.Schema = self._table.schema
         self._layout = layout_of(
@@ -88,19 +93,19 @@ class LanceStore(BesideSidecar):
 
     @classmethod
     def mapped(cls, location: str, field_map: FieldMap) -> str:
-        """The location with a map, filled up from the one it has."""
-        there = Location.parse(location)
-        whole = replace(there, columns=field_map.over(there.columns))
+        """Returns the location with a map, completed from the map it has."""
+        given = Location.parse(location)
+        whole = replace(given, columns=field_map.over(given.columns))
         return whole.url.removeprefix("lancedb:///")
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Open an existing table."""
+        """Opens an existing table."""
         return cls(Location.parse(location))
 
     @classmethod
     def create(cls, location: str) -> Self:
-        """Open a table, or make an empty one.
+        """Opens a table, or creates an empty one.
 
         A table called `context_entries` gets the columns of sliding-context, any other a column for
         every field of a memory.
@@ -117,122 +122,122 @@ class LanceStore(BesideSidecar):
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """A folder with at least one LanceDB table in it."""
+        """Checks for a folder with at least one LanceDB table in it."""
         return bool(tables_in(path))
 
     # ------------------------------------------------------------------ reading
 
     @property
     def profile(self) -> str:
-        """That of the layout."""
+        """The profile of the layout."""
         return self._layout.profile
 
     @property
     def layout(self) -> Layout:
-        """How the table is read."""
+        """The layout of the table."""
         return self._layout
 
     @property
     def folder(self) -> Path:
-        """The database."""
+        """The folder of the database."""
         return self._location.folder
 
     @property
     def table(self) -> str:
-        """Name of the table."""
+        """The name of the table."""
         return self._location.table
 
     @property
     def version(self) -> int:
-        """Version of the table now."""
-        with self._speaking():
+        """The version of the table now."""
+        with self._translated():
             return int(self._table.version)
 
     @property
     def version_before(self) -> int | None:
-        """Version of the table before the last time echoless wrote, for `Table.restore`."""
+        """The version of the table before the last write of echoless, for `Table.restore`."""
         known = self.ledger.fact(_VERSION)
         return None if known is None else int(known)
 
     @property
     def dimensions(self) -> int | None:
-        """Length of the vectors, where the table fixes it."""
-        from echoless.stores.lancedb import cells  # noqa: PLC0415 - brings in numpy
-
+        """The length of the vectors, where the table fixes it."""
         column = next((p.key for p in self._layout.places if p.field == "vectors"), None)
         return None if column is None else cells.dimensions(self._schema.field(column).type)
 
     def vector_model(self, dimensions: int) -> str:
-        """The name under which vectors of this length go in the table.
+        """Returns the name of the model for vectors of a length in this table.
 
         Raises:
             StoreError: The table has no vectors.
         """
         for place in self._layout.places:
             if place.field == "vectors":
-                told = place.read([bytes(4 * dimensions)])
-                if isinstance(told, tuple) and told and isinstance(told[0], Vector):
-                    return told[0].model
+                vectors = place.read([bytes(4 * dimensions)])
+                if isinstance(vectors, tuple) and vectors and isinstance(vectors[0], Vector):
+                    return vectors[0].model
         raise StoreError(f"{self.url} has no column of vectors.")
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """All memories in the scope, oldest first; LanceDB itself keeps no order."""
+        """Yields all memories in the scope, oldest first; LanceDB itself keeps no order."""
         chosen = None if scope == ALL else self._chosen(scope)
-        yield from scope.narrow(self._everything()) if chosen is None else chosen
-
-    def _everything(self) -> list[Memory]:
-        self._oddities = rows.Oddities()
-        with self._speaking():
-            found = self._table.to_arrow()
-        return self._memories(found)
+        if chosen is None:
+            self._oddities = rows.Oddities()
+            with self._translated():
+                table = self._table.to_arrow()
+            yield from scope.narrow(self._memories(table))
+        else:
+            yield from chosen
 
     def _chosen(self, scope: Scope) -> list[Memory] | None:
-        """The memories in the scope, only their rows read; None where the table changed meanwhile.
+        """Reads only the rows in the scope; returns None where the table changed meanwhile.
 
         Numbers of rows mean something in one version of the table only.
         """
         before = self.version
         heads, numbers = self._heads()
-        places = [numbers[heads[head]] for head in scope.narrow(heads)]
-        found: list[Memory] = []
+        chosen = [numbers[heads[head]] for head in scope.narrow(heads)]
+        result: list[Memory] = []
         try:
-            for start in range(0, len(places), _TAKEN):
-                with self._speaking():
-                    table = self._table.take_row_ids(places[start : start + _TAKEN]).to_arrow()
-                found += self._memories(table)
+            for start in range(0, len(chosen), _ROWS_AT_ONCE):
+                batch = chosen[start : start + _ROWS_AT_ONCE]
+                with self._translated():
+                    table = self._table.take_row_ids(batch).to_arrow()
+                result += self._memories(table)
         except StoreError:
             if self.version == before:
                 raise
-        return found if self.version == before else None
+        return result if self.version == before else None
 
     def _heads(self) -> tuple[dict[Head, int], list[int]]:
-        """What a scope asks of each memory, with its row, and the numbers of all rows."""
+        """Returns id, namespace and time of each memory with its row, and the ids of all rows."""
         self._oddities = rows.Oddities()
-        with self._speaking():
+        with self._translated():
             query = self._table.search().with_row_id(True).select(rows.head_columns(self._layout))
-            found = query.limit(max(1, self._table.count_rows())).to_arrow()
-        heads = rows.heads(found.drop_columns(_ROW), self._layout, self.url, self._oddities)
-        return heads, found.column(_ROW).to_pylist()
+            table = query.limit(max(1, self._table.count_rows())).to_arrow()
+        heads = rows.heads(table.drop_columns(_ROW), self._layout, self.url, self._oddities)
+        return heads, table.column(_ROW).to_pylist()
 
-    def _memories(self, found: pa.Table) -> list[Memory]:
-        return rows.memories(found, self._layout, self.url, self._oddities)
+    def _memories(self, table: pa.Table) -> list[Memory]:
+        """Returns the memories of some rows."""
+        return rows.memories(table, self._layout, self.url, self._oddities)
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Fresh copies by id."""
+        """Returns fresh copies by id."""
         wanted = sorted(set(ids))
-        found: dict[str, Memory] = {}
+        result: dict[str, Memory] = {}
         for start in range(0, len(wanted), _BATCH):
             where = self._filter(wanted[start : start + _BATCH])
             if where is None:
                 continue
-            with self._speaking():
-                # a search without a query is a filtered read; its limit is ten unless told
+            with self._translated():
+                # a search without a query is a filtered read; its default limit is ten
                 table = self._table.search().where(where).limit(4 * _BATCH).to_arrow()
-            found.update((m.id, m) for m in self._memories(table))
-        return found
+            result.update((m.id, m) for m in self._memories(table))
+        return result
 
     def _filter(self, ids: Sequence[str]) -> str | None:
-        """SQL that names these rows; None where none of the ids can be in the table."""
+        """Returns SQL that names these rows; None where none of the ids can be in the table."""
         place = self._layout.id
         literals = []
         for id_ in ids:
@@ -240,41 +245,44 @@ class LanceStore(BesideSidecar):
                 (cell,) = place.write(id_)
             except Misfit:
                 continue
-            literals.append(str(cell) if isinstance(cell, int) else _quoted(str(cell)))
+            text = str(cell)
+            if not isinstance(cell, int):  # ids of the usual form need no doubling of quotes
+                text = f"'{text}'" if _SIMPLE.match(text) else "'" + text.replace("'", "''") + "'"
+            literals.append(text)
         return f"`{place.key}` IN ({', '.join(literals)})" if literals else None
 
     def count(self, scope: Scope = ALL) -> int:
-        """Number of memories in the scope."""
+        """Returns the number of memories in the scope."""
         return sum(1 for _ in scope.narrow(self._heads()[0]))
 
     def namespaces(self) -> Mapping[str, int]:
-        """Number of memories by namespace."""
+        """Returns the number of memories by namespace."""
         return dict(sorted(Counter(head.namespace for head in self._heads()[0]).items()))
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
-        """Ids of the memories with a link to one of these; only the column of links is read."""
+        """Returns the ids of the memories with a link to one of these, from the links alone."""
         place = next((p for p in self._layout.places if p.field == "links"), None)
         if place is None:
             return ()
         names = [self._layout.id.key, *place.columns]
-        with self._speaking():
+        with self._translated():
             query = self._table.search().select(names)
-            found = query.limit(max(1, self._table.count_rows())).to_arrow()
-        return rows.linking(found, self._layout, place, ids)
+            table = query.limit(max(1, self._table.count_rows())).to_arrow()
+        return rows.linking(table, self._layout, place, ids)
 
     def remarks(self) -> Sequence[str]:
-        """What the last reading found odd: cells that cannot be read, rows without an id."""
+        """Returns what the last reading found: cells that cannot be read, rows without an id."""
         return self._oddities.sentences(self._location.table)
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
-        """Whether the version of the table is another one than before; not which records differ."""
+        """Returns whether the version of the table changed, but not which records did."""
         return files.since(str(self.version), since)
 
     # ------------------------------------------------------------------ writing
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the writer's lock, and the sidecar open for writing."""
+        """Holds the writer's lock, and the sidecar open for writing."""
         with self._turn:
             if self._writing:
                 yield
@@ -282,7 +290,7 @@ class LanceStore(BesideSidecar):
             with exclusive(self._location.sidecar_base), self._sidecar.writing():
                 self._writing, self._noted = True, False
                 try:
-                    self._take_back_what_cannot_be_read()
+                    self._restore_readable_version()
                     yield
                     if self._noted:
                         self.ledger.set_fact(_UNFINISHED, "")
@@ -298,17 +306,17 @@ class LanceStore(BesideSidecar):
                 self.ledger.set_fact(_UNFINISHED, version)
             self._noted = True
 
-    def _take_back_what_cannot_be_read(self) -> None:
-        """Goes back to the last version that can be read, where a writer was stopped.
+    def _restore_readable_version(self) -> None:
+        """Restores the last version that can be read, where a writer was stopped.
 
-        LanceDB 0.40 may commit a version whose file a full disk cut short, and say nothing.
+        LanceDB 0.40 may commit a version whose file a full disk cut short, and report no error.
         """
         unfinished = self.ledger.fact(_UNFINISHED)
         if not unfinished:
             return
         for version in range(self.version, int(unfinished) - 1, -1):
-            if self._readable(version):
-                self._back_to(version)
+            if self._is_readable(version):
+                self._restore(version)
                 self.ledger.set_fact(_UNFINISHED, "")
                 return
         raise StoreError(
@@ -316,9 +324,10 @@ class LanceStore(BesideSidecar):
             "before it. Copy the folder before anything else writes to it."
         )
 
-    def _readable(self, version: int) -> bool:
+    def _is_readable(self, version: int) -> bool:
+        """Checks whether all rows of a version can be read."""
         try:
-            with self._speaking():
+            with self._translated():
                 self._table.checkout(version)
                 self._table.to_arrow()
         except StoreError as problem:
@@ -326,35 +335,36 @@ class LanceStore(BesideSidecar):
                 raise  # what the disk refuses now may be whole all the same
             return False
         finally:
-            with self._speaking():
+            with self._translated():
                 self._table.checkout_latest()  # type: ignore[no-untyped-call]
         return True
 
-    def _back_to(self, version: int) -> None:
+    def _restore(self, version: int) -> None:
+        """Makes a version the newest one again."""
         if self.version != version:
-            with self._speaking():
+            with self._translated():
                 self._table.restore(version)
 
     @contextmanager
     def _read_back(self, ids: Sequence[str]) -> Iterator[None]:
-        """Takes the table back to its version before the block where its rows cannot be read."""
+        """Restores the version before the block where the rows cannot be read after it."""
         before = self.version
         try:
             yield
             self.get(ids)
         except StoreError:
-            self._back_to(before)
+            self._restore(before)
             raise
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Replace or add, all in one version of the table; or nothing, if one cannot be held."""
+        """Replaces or adds rows, all in one version of the table; none if one cannot be held."""
         if not self._writing or memories:
             self._must_write()
         if not memories:
             return
         latest = list({memory.id: memory for memory in memories}.values())
         table = rows.table_of(latest, self._layout, self._schema, self.url)
-        with self._read_back([memory.id for memory in latest]), self._speaking():
+        with self._read_back([memory.id for memory in latest]), self._translated():
             for batch in rows.batches(table, self._layout, self.url):
                 upsert = self._table.merge_insert(self._layout.id.key)
                 upsert.when_matched_update_all().when_not_matched_insert_all().execute(
@@ -363,16 +373,16 @@ class LanceStore(BesideSidecar):
                 )
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take rows out; the filter names ids only."""
+        """Removes rows; the filter names ids only."""
         wanted = sorted(set(ids))
         if not self._writing or wanted:
             self._must_write()
-        there = sorted(self.get(wanted))
-        with self._read_back(there):
-            for start in range(0, len(there), _BATCH):
-                where = self._filter(there[start : start + _BATCH])
+        present = sorted(self.get(wanted))
+        with self._read_back(present):
+            for start in range(0, len(present), _BATCH):
+                where = self._filter(present[start : start + _BATCH])
                 if where is not None:
-                    with self._speaking():
+                    with self._translated():
                         self._table.delete(where)
 
     def united(
@@ -384,42 +394,56 @@ class LanceStore(BesideSidecar):
         at: str | None,  # noqa: ARG002 - the table keeps no time of merging
         removed: bool,  # noqa: ARG002
     ) -> Memory:
-        """The survivor as the layout wants it; in most tables as the common rules make it."""
+        """Returns the survivor by the layout's rules; in most tables those are the common ones.
+
+        The window of sliding-context is about the last mention, so the latest time stays, not the
+        earliest. Topics come in the order of their first appearance, most recent entry first.
+        """
         if self._layout.name != SLIDING_CONTEXT:
             return new
-        return united_entry(old, members, new)
+        group = sorted((old, *members), key=rows.in_order, reverse=True)
+        extra: dict[str, Json] = {k: v for k, v in new.extra.items() if k not in _ORIGIN}
+        extra.update((key, old.extra[key]) for key in _ORIGIN if key in old.extra)
+        for key in _ANY:
+            values = [m.extra[key] for m in group if key in m.extra]
+            if values:
+                extra[key] = any(values)
+        listed = (m.extra.get(_MESSAGE_IDS) for m in group)
+        ids = {i for each in listed if isinstance(each, list) for i in each if isinstance(i, int)}
+        if ids:
+            extra[_MESSAGE_IDS] = sorted(ids)
+        return replace(
+            new,
+            created_at=group[0].created_at,
+            tags=tuple(dict.fromkeys(tag for m in group for tag in m.tags)),
+            extra=extra,
+        )
 
     def relinked(self, new: Memory) -> Memory:
-        """A memory whose links were pointed at survivors: as it is."""
+        """Returns a memory whose links were pointed at survivors, unchanged."""
         return new
 
-    @contextmanager
-    def _speaking(self) -> Iterator[None]:
-        with _translated(self._location.url):
-            yield
+    def _translated(self) -> AbstractContextManager[None]:
+        return _translated(self._location.url)
 
 
 def _database(folder: Path) -> lancedb.DBConnection:
+    """Opens the database."""
     import lancedb  # noqa: PLC0415 - takes more than a second
 
     # every read looks for the newest version, so that another program's writes are seen
     return lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
 
 
-def _quoted(id_: str) -> str:
-    """A text as an SQL literal; ids of the usual form need no doubling of quotes."""
-    return f"'{id_}'" if _SIMPLE.match(id_) else "'" + id_.replace("'", "''") + "'"
-
-
 @contextmanager
 def _translated(url: str) -> Iterator[None]:
-    """Errors of the library as ours."""
+    """Raises the library's errors inside the block as errors of echoless."""
     try:
         yield
     except BaseException as problem:
         if not (isinstance(problem, RuntimeError | ValueError | OSError) or is_panic(problem)):
             raise
-        said = " ".join(str(problem).split())[:300]
+        message = " ".join(str(problem).split())[:300]
         raise StoreError(
-            f"{url}: LanceDB refused ({said}). Nothing was changed by it."
+            f"{url}: LanceDB refused ({message}). Nothing was changed by it."
         ) from problem

@@ -2,7 +2,7 @@
 
 A memory belongs to the user, agent and run mem0 scopes it by: its namespace is `user_id=ann`, or
 `agent_id=pia&user_id=ann`. Records are written to mem0's own vector store with mem0's own embedder,
-under the id they have, and told in mem0's history.
+under the id they have, and added to mem0's history.
 """
 
 from __future__ import annotations
@@ -17,63 +17,68 @@ from pathlib import Path
 from typing import ClassVar, Final, Protocol
 from urllib.parse import quote, unquote
 
-from echoless.codec import json_text, read_time
-from echoless.errors import BadRecord
-from echoless.model import Json, Memory
+from echoless.core.errors import BadRecord
+from echoless.core.json_codec import json_text, read_time
+from echoless.core.model import Json, Memory
+from echoless.core.optional import require_module
 from echoless.stores.live import record as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore
-from echoless.vectors.optional import require_module
 
 EXTRA: Final = "mem0"
 SCOPES: Final = ("agent_id", "run_id", "user_id")
-"""Whom a memory of mem0 belongs to, in the order of its namespace."""
+"""Kinds of owners of a memory of mem0, in the order of its namespace."""
 
 _DERIVED: Final = ("hash", "text_lemmatized")
 _TAKEN: Final = frozenset({"data", *_DERIVED, *STAMPED, *SCOPES, "id"})
 _IDS: Final = uuid.UUID("5b0a5f3e-6f0c-4c58-9d0f-3a1f0c1f7e11")
-"""Root of the ids made for memories that come with an id of another form."""
+"""Root of the ids made for memories whose id has another form."""
 
 _FIRST: Final = 1000
 _SINGLY: Final = 64
-"""Up to so many records are fetched one by one, as the library does; more are listed."""
+"""Most records that are fetched one by one, as the library does; more are listed."""
 
 
 class Row(Protocol):
     """A record of mem0's vector store."""
 
     @property
-    def id(self) -> object: ...  # noqa: D102
+    def id(self) -> object:
+        """The id."""
 
     @property
-    def payload(self) -> Mapping[str, Json] | None: ...  # noqa: D102
+    def payload(self) -> Mapping[str, Json] | None:
+        """The text, the owners and all other fields."""
 
 
 class VectorStore(Protocol):
-    """What is used of mem0's interface to vector stores."""
+    """The methods of mem0's interface to vector stores that are used."""
 
-    def get(self, vector_id: str) -> Row | None: ...  # noqa: D102
+    def get(self, vector_id: str) -> Row | None:
+        """Returns one record."""
 
-    def insert(  # noqa: D102
+    def insert(
         self, vectors: list[list[float]], payloads: list[dict[str, Json]], ids: list[str]
-    ) -> object: ...
+    ) -> object:
+        """Adds records."""
 
-    def update(  # noqa: D102
-        self, vector_id: str, vector: list[float], payload: dict[str, Json]
-    ) -> object: ...
+    def update(self, vector_id: str, vector: list[float], payload: dict[str, Json]) -> object:
+        """Replaces one record."""
 
-    def list(self, filters: dict[str, str] | None, top_k: int) -> object: ...  # noqa: D102
+    def list(self, filters: dict[str, str] | None, top_k: int) -> object:
+        """Returns at most `top_k` records."""
 
 
 class Embedder(Protocol):
-    """What is used of mem0's interface to embedders."""
+    """The method of mem0's interface to embedders that is used."""
 
-    def embed(self, text: str, memory_action: str) -> list[float]: ...  # noqa: D102
+    def embed(self, text: str, memory_action: str) -> list[float]:
+        """Returns the vector of a text."""
 
 
 class History(Protocol):
-    """What is used of mem0's history."""
+    """The method of mem0's history that is used."""
 
-    def add_history(  # noqa: D102
+    def add_history(
         self,
         memory_id: str,
         old_memory: Json,
@@ -84,27 +89,29 @@ class History(Protocol):
         updated_at: Json,
         actor_id: Json,
         role: Json,
-    ) -> object: ...
+    ) -> object:
+        """Adds an entry."""
 
 
 class Mem0(Protocol):
-    """What is used of an object `mem0.Memory`."""
+    """The parts of an object `mem0.Memory` that are used."""
 
     vector_store: VectorStore
     embedding_model: Embedder
     db: History
 
-    def delete(self, memory_id: str) -> object: ...  # noqa: D102
+    def delete(self, memory_id: str) -> object:
+        """Removes a memory."""
 
 
 def namespace_of(owners: Mapping[str, object]) -> str:
-    """The namespace of a record: its owners, sorted by what they are."""
-    told = [(name, owners.get(name)) for name in SCOPES]
-    return "&".join(f"{name}={quote(str(value), safe='')}" for name, value in told if value)
+    """Returns the namespace of a record: its owners, sorted by their kind."""
+    pairs = [(name, owners.get(name)) for name in SCOPES]
+    return "&".join(f"{name}={quote(str(value), safe='')}" for name, value in pairs if value)
 
 
 def owners_of(namespace: str) -> dict[str, str]:
-    """The owners `namespace_of` joined; none if it is no namespace of mem0."""
+    """Returns the owners `namespace_of` joined; none if it is no namespace of mem0."""
     parts = [part.partition("=") for part in namespace.split("&")]
     owners = {name: unquote(value) for name, _, value in parts}
     return owners if set(owners) <= set(SCOPES) and all(owners.values()) else {}
@@ -122,7 +129,7 @@ class Mem0Store(LiveStore):
     def __init__(
         self, memory: Mem0, *, lineage: str | Path | None = None, recheck: float = RECHECK
     ) -> None:
-        """Wrap a mem0 memory.
+        """Wraps a mem0 memory.
 
         Args:
             memory: It stays yours: close it yourself.
@@ -136,19 +143,22 @@ class Mem0Store(LiveStore):
     # ------------------------------------------------------------------ reading
 
     def _listed(self, filters: Mapping[str, str] | None) -> list[Row]:
-        """All records; the interface of mem0's vector stores has a limit and no pages."""
+        """Returns all records; the interface of mem0's vector stores has a limit and no pages."""
         limit = _FIRST
         while True:
-            with self._speaking():
-                told = self.inner.vector_store.list(
+            with self._translated():
+                listing = self.inner.vector_store.list(
                     filters=dict(filters) if filters else None, top_k=limit
                 )
-            rows = _rows(told)
+            rows = list(listing) if isinstance(listing, list | tuple) else []
+            if rows and isinstance(rows[0], list | tuple):
+                rows = list(rows[0])  # some of mem0's vector stores wrap the list in another
             if len(rows) < limit:
                 return rows
             limit *= 4
 
     def _memories(self, namespace: str | None) -> Iterator[Memory]:
+        """Yields all memories of one namespace or of all, and counts the other records."""
         owners = owners_of(namespace or "")
         if namespace and not owners:
             return
@@ -160,67 +170,63 @@ class Mem0Store(LiveStore):
                 yield memory
 
     def owned(self, owners: Mapping[str, object]) -> list[Memory]:
-        """All memories of some owners, whomever else they belong to, expired ones too."""
-        told = {name: str(owner).strip() for name, owner in owners.items() if owner is not None}
-        found = map(_memory, self._listed(told or None))
-        return [memory for memory in found if memory is not None]
+        """Returns all memories of some owners, whoever else they belong to, expired ones too."""
+        filters = {name: str(owner).strip() for name, owner in owners.items() if owner is not None}
+        memories = map(_memory, self._listed(filters or None))
+        return [memory for memory in memories if memory is not None]
 
     def remarks(self) -> tuple[str, ...]:
-        """How many records the last scan passed over."""
-        told = (
+        """Returns how many records the last scan passed over."""
+        remark = (
             f"Records without a text or past their expiration date: {self._passed}. They are "
             "passed over and stay as they are."
         )
-        return (told,) if self._passed else ()
+        return (remark,) if self._passed else ()
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Fresh copies by id."""
-        told = (_memory(row) for row in self._fetch(ids).values())
-        return {memory.id: memory for memory in told if memory is not None}
+        """Returns fresh copies by id."""
+        memories = map(_memory, self._fetch(ids).values())
+        return {memory.id: memory for memory in memories if memory is not None}
 
     def _fetch(self, ids: Iterable[str]) -> dict[str, Row]:
+        """Returns records by id."""
         wanted = set(ids)
         if len(wanted) > _SINGLY:
-            rows = [row for row in self._listed(None) if str(row.id) in wanted]
-        else:
-            rows = [row for id_ in sorted(wanted) if (row := self._row(id_)) is not None]
-        return {str(row.id): row for row in rows}
-
-    def _row(self, id_: str) -> Row | None:
-        with self._speaking():
-            return self.inner.vector_store.get(vector_id=id_)
+            return {str(row.id): row for row in self._listed(None) if str(row.id) in wanted}
+        with self._translated():
+            rows = [self.inner.vector_store.get(vector_id=id_) for id_ in sorted(wanted)]
+        return {str(row.id): row for row in rows if row is not None}
 
     # ------------------------------------------------------------------ writing
 
     def shaped(self, memory: Memory) -> Memory:
-        """A new memory with an id of the form mem0 gives, and its one time twice, as mem0 does."""
+        """Returns a new memory with an id of mem0's form and, as in mem0, both of its times."""
+        try:
+            is_uuid = str(uuid.UUID(memory.id)) == memory.id
+        except ValueError:
+            is_uuid = False
         return replace(
             memory,
-            id=memory.id if _is_uuid(memory.id) else str(uuid.uuid5(_IDS, memory.id)),
+            id=memory.id if is_uuid else str(uuid.uuid5(_IDS, memory.id)),
             updated_at=memory.updated_at or memory.created_at,
         )
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Replace or add records, each embedded by mem0's own embedder.
+        """Replaces or adds records, each embedded by mem0's own embedder.
 
         Raises:
             BadRecord: The namespace or the text is not one mem0 can hold.
             StoreError: A field has no place, or the embedder or the vector store failed.
         """
         self._must_write()
-        there = self._fetch(m.id for m in memories)
-        told = [(m, _payload(m, there.get(m.id))) for m in memories]  # refuse before a change
-        with self.noting([m.id for m in memories]):
-            self._write(told, there)
-
-    def _write(
-        self, told: Sequence[tuple[Memory, dict[str, Json]]], there: Mapping[str, Row]
-    ) -> None:
-        for memory, payload in told:
-            old = there.get(memory.id)
-            with self._speaking():
-                how = "add" if old is None else "update"
-                vector = self.inner.embedding_model.embed(memory.content, how)
+        present = self._fetch(m.id for m in memories)
+        # all payloads are made first, so that one that cannot be held is refused before a change
+        payloads = [(m, _payload(m, present.get(m.id))) for m in memories]
+        with self.noting([m.id for m in memories]), self._translated():
+            for memory, payload in payloads:
+                old = present.get(memory.id)
+                action = "add" if old is None else "update"
+                vector = self.inner.embedding_model.embed(memory.content, action)
                 if old is None:
                     self.inner.vector_store.insert(
                         vectors=[vector], ids=[memory.id], payloads=[payload]
@@ -229,59 +235,42 @@ class Mem0Store(LiveStore):
                     self.inner.vector_store.update(
                         vector_id=memory.id, vector=vector, payload=payload
                     )
-                self._tell(memory, payload, old)
-
-    def _tell(self, memory: Memory, payload: Mapping[str, Json], old: Row | None) -> None:
-        """The entry mem0's own history gets."""
-        self.inner.db.add_history(
-            memory.id,
-            _told(old, "data"),
-            memory.content,
-            "ADD" if old is None else "UPDATE",
-            created_at=payload.get("created_at"),
-            updated_at=payload.get("updated_at"),
-            actor_id=payload.get("actor_id"),
-            role=payload.get("role"),
-        )
+                self.inner.db.add_history(
+                    memory.id,
+                    _value(old, "data"),
+                    memory.content,
+                    action.upper(),
+                    created_at=payload.get("created_at"),
+                    updated_at=payload.get("updated_at"),
+                    actor_id=payload.get("actor_id"),
+                    role=payload.get("role"),
+                )
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take records out, as mem0 itself does."""
+        """Removes records, as mem0 itself does."""
         self._must_write()
-        gone = sorted(self._fetch(ids))
-        with self.noting(gone), self._speaking():
-            for id_ in gone:
+        present = sorted(self._fetch(ids))
+        with self.noting(present), self._translated():
+            for id_ in present:
                 self.inner.delete(id_)
 
 
-def _is_uuid(id_: str) -> bool:
-    try:
-        return str(uuid.UUID(id_)) == id_
-    except ValueError:
-        return False
-
-
 def is_expired(payload: Mapping[str, Json] | None) -> bool:
-    """Whether mem0 hides a record because its day is past."""
-    told = (payload or {}).get("expiration_date")
+    """Checks whether mem0 hides a record because its expiration date is past."""
+    day = (payload or {}).get("expiration_date")
     try:
-        return bool(told) and date.fromisoformat(str(told)) < datetime.now(UTC).date()
+        return bool(day) and date.fromisoformat(str(day)) < datetime.now(UTC).date()
     except ValueError:
         return False
 
 
-def _told(row: Row | None, key: str) -> Json:
+def _value(row: Row | None, key: str) -> Json:
+    """Returns a field of a record, or None."""
     return None if row is None else (row.payload or {}).get(key)
 
 
-def _rows(told: object) -> list[Row]:
-    """The records of a listing, which some of mem0's vector stores wrap in another list."""
-    rows = list(told) if isinstance(told, list | tuple) else []
-    if rows and isinstance(rows[0], list | tuple):
-        rows = list(rows[0])
-    return rows
-
-
 def _memory(row: Row) -> Memory | None:
+    """Returns the memory of a record; None if it has no text."""
     payload = dict(row.payload or {})
     text = payload.get("data")
     if not isinstance(text, str):
@@ -289,21 +278,18 @@ def _memory(row: Row) -> Memory | None:
     rest: dict[str, Json] = {k: v for k, v in payload.items() if k not in _TAKEN}
     own = rest.get(records.OWN)
     if isinstance(own, str):
-        rest[records.OWN] = _object(own)
+        try:
+            parsed = json.loads(own)
+        except ValueError:
+            parsed = None
+        if isinstance(parsed, dict):
+            rest[records.OWN] = parsed
     stamps = {name: read_time(payload.get(name)) for name in STAMPED}
     return records.decode(str(row.id), text, namespace_of(payload), rest, stamps)
 
 
-def _object(text: str) -> Json:
-    try:
-        found: Json = json.loads(text)
-    except ValueError:
-        return text
-    return found if isinstance(found, dict) else text
-
-
 def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:
-    """What mem0 would write for this memory, its times as they are told."""
+    """Returns the payload mem0 would write for a memory, with the memory's own times."""
     from mem0.utils.lemmatization import lemmatize_for_bm25  # noqa: PLC0415 - an optional library
 
     owners, now = owners_of(memory.namespace), datetime.now(UTC).isoformat()
@@ -313,7 +299,7 @@ def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:
             "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
         )
     times = {
-        "created_at": memory.created_at or _told(old, "created_at") or now,
+        "created_at": memory.created_at or _value(old, "created_at") or now,
         "updated_at": memory.updated_at or now,
     }
     rest = records.encode(memory, _TAKEN, {name: getattr(memory, name) for name in STAMPED})

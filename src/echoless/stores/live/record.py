@@ -1,7 +1,7 @@
 """A memory as the fields of another library's record, and back.
 
-The text lies where the owner keeps it, metadata is what else lies there, and what the record has no
-place for goes under one key, `echoless`, only where it has to.
+The text stays where the owner keeps it, and the record's other fields are the metadata. What the
+record has no place for goes under one key, `echoless`, only where there is something to keep.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from echoless.codec import FIELDS, memory_from_json, memory_to_json
-from echoless.errors import BadRecord, StoreError
-from echoless.model import VOLATILE, Json, JsonObject, Memory, canonical
-from echoless.text import unreadable
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.json_codec import FIELDS, memory_from_json, memory_to_json
+from echoless.core.model import VOLATILE, Json, JsonObject, Memory, canonical
+from echoless.core.text import unreadable
 
 OWN: Final = "echoless"
-"""The key of a record that holds what only echoless knows of."""
+"""Key of a record for what only echoless uses."""
 
 _TIMES: Final = ("created_at", "updated_at")
 _PLACED: Final = frozenset({"id", "content", "namespace", "metadata", "vectors", *_TIMES})
-_KEPT: Final = tuple(name for name in (*FIELDS, "extra") if name not in _PLACED)
+_OWN_FIELDS: Final = tuple(name for name in (*FIELDS, "extra") if name not in _PLACED)
 _EMPTY: Final = memory_to_json(Memory(id="-", content=""))
 _NATIVE: Final[JsonObject] = {VOLATILE: list(_TIMES)}
 
@@ -27,25 +27,25 @@ _NATIVE: Final[JsonObject] = {VOLATILE: list(_TIMES)}
 def decode(
     id_: str, content: str, namespace: str, record: JsonObject, stamps: Mapping[str, str | None]
 ) -> Memory:
-    """The memory of a record.
+    """Returns the memory of a record.
 
     Args:
         id_: Its id.
         content: Its text.
         namespace: Its namespace.
-        record: What else it holds, the text left out.
-        stamps: `created_at` and `updated_at` as the library tells them.
+        record: Its other fields, without the text.
+        stamps: `created_at` and `updated_at` as the library gives them.
 
     Raises:
-        BadRecord: What lies under `echoless` is not as echoless wrote it.
+        BadRecord: What stands under `echoless` is not as echoless wrote it.
     """
     own = record.get(OWN)
     known: JsonObject = own if isinstance(own, Mapping) else {}
     metadata = {key: value for key, value in record.items() if key != OWN or own is not known}
     more = known.get("metadata")
-    told: dict[str, Json] = {
+    data: dict[str, Json] = {
         **stamps,
-        **{name: known[name] for name in (*_KEPT, *_TIMES) if name in known},
+        **{name: known[name] for name in (*_OWN_FIELDS, *_TIMES) if name in known},
         "id": id_,
         "content": content,
         "namespace": namespace,
@@ -53,7 +53,7 @@ def decode(
         "native": _NATIVE,
     }
     try:
-        return memory_from_json(told)
+        return memory_from_json(data)
     except BadRecord as problem:
         raise BadRecord(
             f"What the record {id_!r} holds under {OWN!r} is broken ({problem}). Take that key out "
@@ -64,12 +64,12 @@ def decode(
 def encode(
     memory: Memory, taken: frozenset[str], stamps: Mapping[str, str | None]
 ) -> dict[str, Json]:
-    """The record of a memory, without its text.
+    """Returns the record of a memory, without its text.
 
     Args:
         memory: As it has to read afterwards.
         taken: Keys metadata may not use: the library's own, or that of the text.
-        stamps: Times the library tells anyway; others are kept under `echoless`.
+        stamps: Times the library gives anyway; others are kept under `echoless`.
 
     Raises:
         BadRecord: The text or the id cannot be stored.
@@ -83,9 +83,11 @@ def encode(
             f"{memory.id!r} carries vectors (field 'vectors'), and this store makes its own. Leave "
             "them out; nothing was changed."
         )
-    told = memory_to_json(memory)
-    own = {n: told[n] for n in _KEPT if canonical(told[n]) != canonical(_EMPTY[n])}
-    own |= _times(memory, stamps)
+    data = memory_to_json(memory)
+    own = {n: data[n] for n in _OWN_FIELDS if canonical(data[n]) != canonical(_EMPTY[n])}
+    times: dict[str, Json] = {name: getattr(memory, name) for name in _TIMES}
+    if any(times.values()) and times != stamps:
+        own |= times
     apart = {k: v for k, v in memory.metadata.items() if k in taken or k == OWN}
     if apart:
         own["metadata"] = apart
@@ -95,14 +97,8 @@ def encode(
     return record
 
 
-def _times(memory: Memory, stamps: Mapping[str, str | None]) -> dict[str, Json]:
-    """Both times, where one was told and they are not what the library would tell."""
-    told: dict[str, Json] = {name: getattr(memory, name) for name in _TIMES}
-    return {} if told == stamps or not any(told.values()) else told
-
-
 def is_json(value: object) -> bool:
-    """Whether a value is JSON as it stands: nothing of it would change on the way out and back."""
+    """Checks whether a value is JSON as it is: written and read again, nothing of it changes."""
     match value:
         case None | bool() | int() | float() | str():
             return True

@@ -1,4 +1,4 @@
-"""The SQLite file of llm-memory: `llm-memory:///data/llm_memory.db`."""
+"""Store in the SQLite file of llm-memory: `llm-memory:///data/llm_memory.db`."""
 
 from echoless.stores.llm_memory.store import LlmMemoryStore
 

@@ -1,4 +1,4 @@
-"""A connection that can write vectors: one that has loaded the extension sqlite-vec.
+"""Connection that can write vectors: one that has loaded the extension sqlite-vec.
 
 Reading needs none. Many interpreters are built with an `sqlite3` that cannot load extensions; then
 `apsw` carries an SQLite that can. It is kept up to date with SQLite itself and has wheels for every
@@ -11,36 +11,39 @@ import sqlite3
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final
 from urllib.parse import quote
 
-from echoless.database import BUSY_TIMEOUT_SECONDS, Database, translated
-from echoless.errors import MissingExtra
+from echoless.core.errors import MissingExtra
+from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS, Database, translated
 
 EXTRA: Final = "llm-memory"
 CANNOT: Final = "merging needs a SQLite connection that can load sqlite-vec"
 
 
 class CannotLoad(MissingExtra):
-    """No connection of this interpreter can load sqlite-vec, so nothing can be written."""
+    """Error: no connection of this interpreter can load sqlite-vec, so nothing can be written."""
 
     def __init__(self) -> None:
         super().__init__(f"{CANNOT}; llm-memory", EXTRA)
 
 
 def can_write() -> bool:
-    """Whether a connection could be made; nothing is opened."""
+    """Returns whether such a connection could be made; nothing is opened."""
     return find_spec("sqlite_vec") is not None and _opener() is not None
 
 
 def _opener() -> Callable[[Path, bool], Database] | None:
+    """Returns the function that opens with the library that is here, or None."""
     if hasattr(sqlite3.Connection, "enable_load_extension"):
         return _standard
     return _apsw if find_spec("apsw") is not None else None
 
 
 def open_with_vectors(path: Path, *, create: bool = False) -> Database:
-    """Open for writing, foreign keys on, sqlite-vec loaded; the journal mode stays the owner's.
+    """Opens a file for writing, with foreign keys on and sqlite-vec loaded.
+
+    The journal mode stays as its owner set it.
 
     Raises:
         CannotLoad: Nothing here can load it.
@@ -53,6 +56,7 @@ def open_with_vectors(path: Path, *, create: bool = False) -> Database:
 
 
 def _standard(path: Path, create: bool) -> Database:
+    """Opens with the `sqlite3` of the interpreter."""
     import sqlite_vec  # noqa: PLC0415 - optional
 
     uri = f"file:{quote(str(path.absolute()))}?mode={'rwc' if create else 'rw'}"
@@ -68,12 +72,15 @@ def _standard(path: Path, create: bool) -> Database:
 
 
 def _apsw(path: Path, create: bool) -> Database:
+    """Opens with apsw."""
     import apsw  # noqa: PLC0415 - optional
     import sqlite_vec  # noqa: PLC0415
 
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     try:
-        db = apsw.Connection(str(path), flags=flags)
+        # It has those methods of `sqlite3.Connection` that are used here: execute, executemany,
+        # fetchone, fetchall, in_transaction, close.
+        db: Any = apsw.Connection(str(path), flags=flags)
         db.set_busy_timeout(int(BUSY_TIMEOUT_SECONDS * 1000))
         db.enable_load_extension(True)
         db.load_extension(sqlite_vec.loadable_path())
@@ -81,5 +88,4 @@ def _apsw(path: Path, create: bool) -> Database:
         db.execute("PRAGMA foreign_keys=ON")
     except apsw.Error as problem:
         raise translated(problem, path) from problem
-    # The same calls as far as we use them: execute, fetchone, fetchall, in_transaction, close.
-    return Database(path, cast("sqlite3.Connection", db), writable=True, errors=(apsw.Error,))
+    return Database(path, db, writable=True, errors=(apsw.Error,))

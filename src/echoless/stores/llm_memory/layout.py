@@ -1,4 +1,4 @@
-"""What an llm-memory file looks like: its tables by version, and how a new one is made.
+"""Layout of an llm-memory file: its tables by version, and how a new one is made.
 
 The tables and columns are those of `VoidogStudio/llm-memory` (MIT), written down from its layout.
 """
@@ -107,7 +107,7 @@ CREATE INDEX idx_links_type ON memory_links(link_type)
 
 
 def make_tables(db: sqlite3.Connection, at: str, dimensions: int = DIMENSIONS) -> None:
-    """Make an empty store of the current version.
+    """Makes an empty store of the current version.
 
     Args:
         db: A connection that has loaded sqlite-vec, inside a transaction.
@@ -125,7 +125,7 @@ def make_tables(db: sqlite3.Connection, at: str, dimensions: int = DIMENSIONS) -
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The tables of one file.
+    """Tables of one file.
 
     Attributes:
         columns: Names of the columns by table, in order; tables that are not there are left out.
@@ -137,47 +137,45 @@ class Layout:
 
     @property
     def has_namespaces(self) -> bool:
-        """Whether rows say which namespace they are of."""
+        """Returns whether rows name their namespace."""
         return "namespace" in self.columns[MEMORIES]
 
     @property
     def has_versions(self) -> bool:
-        """Whether a changed memory leaves its earlier state behind."""
+        """Returns whether a changed memory leaves its earlier state behind."""
         return "version" in self.columns[MEMORIES] and VERSIONS in self.columns
 
     @property
     def has_vectors(self) -> bool:
-        """Whether the tables that hold the vectors are there."""
+        """Returns whether the tables that hold the vectors exist."""
         return all(name in self.columns for name in SHADOWS)
 
     @property
     def writable(self) -> bool:
-        """Whether this version may be written."""
+        """Returns whether this version may be written."""
         return self.version >= WRITABLE_FROM and self.has_namespaces
 
 
-_ASKED: Final = (MEMORIES, LINKS, LOG, VERSIONS, NOTES, *SHADOWS, "schema_version")
+_TABLE_NAMES: Final = (MEMORIES, LINKS, LOG, VERSIONS, NOTES, *SHADOWS, "schema_version")
 
 
 def layout_of(db: sqlite3.Connection) -> Layout | None:
-    """The layout of an open file, or None if it is no llm-memory store."""
+    """Returns the layout of an open file, or None if it is no llm-memory store."""
     columns: dict[str, tuple[str, ...]] = {}
     tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    there = {str(name) for (name,) in tables}  # a view in place of one might never come to an end
-    for table in (name for name in _ASKED if name in there):
-        # not the virtual table itself: to ask for its columns the extension would have to be there
-        found = tuple(str(row[1]) for row in db.execute(f"PRAGMA table_info({table})").fetchall())
-        if found:
-            columns[table] = found
-    if not {"content", "content_type", "memory_tier"} <= set(columns.get(MEMORIES, ())):
+    present = {str(name) for (name,) in tables}  # a view in place of a table might never end
+    for table in (name for name in _TABLE_NAMES if name in present):
+        # not the virtual table itself: its columns are known to the extension only
+        names = tuple(str(row[1]) for row in db.execute(f"PRAGMA table_info({table})").fetchall())
+        if names:
+            columns[table] = names
+    own = columns.get(MEMORIES, ())
+    if not {"content", "content_type", "memory_tier"} <= set(own):
         return None
-    return Layout(columns, _version(db, columns))
-
-
-def _version(db: sqlite3.Connection, columns: Mapping[str, tuple[str, ...]]) -> int:
     if "schema_version" in columns:
         (version,) = db.execute("SELECT max(version) FROM schema_version").fetchone()
         if isinstance(version, int):
-            return version
-    there = columns[MEMORIES]  # a copy without that table: the columns tell
-    return CURRENT if "version" in there else WRITABLE_FROM if "namespace" in there else 1
+            return Layout(columns, version)
+    # a copy without that table: the columns show the version
+    older = WRITABLE_FROM if "namespace" in own else 1
+    return Layout(columns, CURRENT if "version" in own else older)

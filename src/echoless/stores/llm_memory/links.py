@@ -1,4 +1,4 @@
-"""Rows of `memory_links` as links of a memory, and back."""
+"""Conversion of rows of `memory_links` to links of a memory, and back."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from echoless.codec import json_text
-from echoless.errors import StoreError
-from echoless.model import Json, JsonObject, Link, Memory
+from echoless.core.errors import StoreError
+from echoless.core.json_codec import json_text
+from echoless.core.model import Json, JsonObject, Link, Memory
 from echoless.stores.llm_memory.layout import LINKS, Layout
 from echoless.stores.llm_memory.records import (
     Raw,
@@ -25,24 +25,30 @@ _IDS: Final = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
 _NO_TIME: Final = "1970-01-01T00:00:00+00:00"
 _FLAGS: Final = ("cascade_on_update", "cascade_on_delete")
 _COLUMNS: Final = ("id", "source_id", "target_id", "link_type", "metadata", "created_at", *_FLAGS)
-_TOLD: Final = frozenset({"id", "metadata", "created_at", "strength", *_FLAGS})
-"""What a link's `data` may hold."""
+_DATA: Final = frozenset({"id", "metadata", "created_at", "strength", *_FLAGS})
+"""Keys a link's `data` may hold."""
 
 
 def own_id(source: str, target: str, kind: str) -> str:
-    """Id of a link row that came without one: the same for the same link."""
+    """Returns the id of a link row that came without one: the same for the same link."""
     return str(uuid.uuid5(_IDS, json_text([source, target, kind])))
 
 
 def link_of(row: Raw) -> Link:
-    """The link in a row; what is as usual is not told in its `data`."""
+    """Returns the link in a row; its `data` leaves out values at their defaults."""
     source, target, kind = (str(row[name]) for name in ("source_id", "target_id", "link_type"))
     data: dict[str, Json] = {}
     if row["id"] != own_id(source, target, kind):
         data["id"] = packed(row["id"])
     if row["created_at"] != _NO_TIME:
         data["created_at"] = str(row["created_at"])
-    metadata = _object(row.get("metadata"))
+    text = row.get("metadata")
+    try:
+        metadata: Json = json.loads(str(text)) if text else {}
+    except ValueError:
+        metadata = None
+    if not isinstance(metadata, Mapping):  # a text that is no JSON object stays a text
+        metadata = str(text)
     if metadata:
         data["metadata"] = metadata
     data |= {name: True for name in _FLAGS if row.get(name)}
@@ -52,19 +58,8 @@ def link_of(row: Raw) -> Link:
     return Link(target, kind, data)
 
 
-def _object(text: object) -> Json:
-    """Metadata of a link; a text that is no JSON object stays a text."""
-    if not text:
-        return {}
-    try:
-        found: Json = json.loads(str(text))
-    except ValueError:
-        return str(text)
-    return found if isinstance(found, Mapping) else str(text)
-
-
 def row_of_link(source: str, link: Link) -> dict[str, Json]:
-    """The row of a link as this module writes it."""
+    """Returns the row of a link as this module writes it."""
     data = link.data
     metadata = data.get("metadata")
     return {
@@ -81,8 +76,8 @@ def row_of_link(source: str, link: Link) -> dict[str, Json]:
 
 
 def odd_links(rows: Sequence[Raw]) -> JsonObject:
-    """By id, the raw values of link rows that `row_of_link` would write otherwise."""
-    found: dict[str, Json] = {}
+    """Returns, by id, the raw values of link rows that `row_of_link` would write otherwise."""
+    by_id: dict[str, Json] = {}
     for row in rows:
         usual = row_of_link(str(row["source_id"]), link_of(row))
         odd = {
@@ -91,19 +86,19 @@ def odd_links(rows: Sequence[Raw]) -> JsonObject:
             if name not in usual or not same_value(value, usual[name])
         }
         if odd:
-            found[str(row["id"])] = odd
-    return found
+            by_id[str(row["id"])] = odd
+    return by_id
 
 
 def check_links(memory: Memory) -> None:
-    """Refuse links a row cannot hold.
+    """Refuses links a row cannot hold.
 
     Raises:
         StoreError: One has data without a place, or two are of one kind to one target.
     """
     seen: set[tuple[str, str]] = set()
     for link in memory.links:
-        foreign = sorted(set(link.data) - _TOLD)
+        foreign = sorted(set(link.data) - _DATA)
         again = (link.target, link.kind) in seen
         seen.add((link.target, link.kind))
         if foreign or again:
@@ -117,20 +112,31 @@ def check_links(memory: Memory) -> None:
 def read_links(
     db: sqlite3.Connection, layout: Layout, sources: Sequence[str] | None
 ) -> dict[str, list[Raw]]:
-    """Rows of outgoing links by source, in the order they were added; of some memories or all."""
+    """Reads rows of outgoing links by source, in the order they were added.
+
+    Args:
+        db: Of the file.
+        layout: Of the file.
+        sources: Ids of the memories to read; all for None.
+    """
     if LINKS not in layout.columns:
         return {}
     names = layout.columns[LINKS]
-    found: dict[str, list[Raw]] = {}
-    for row in _selected(db, names, sources):
-        found.setdefault(str(row[names.index("source_id")]), []).append(
-            dict(zip(names, row, strict=True))
-        )
-    return found
+    statement = f"SELECT {', '.join(names)} FROM {LINKS}"
+    if sources is None:
+        rows = list(db.execute(f"{statement} ORDER BY rowid").fetchall())
+    else:
+        own = f"{statement} WHERE source_id = ? ORDER BY rowid"
+        rows = [row for source in sources for row in db.execute(own, (source,)).fetchall()]
+    by_source: dict[str, list[Raw]] = {}
+    for values in rows:
+        row: Raw = dict(zip(names, values, strict=True))
+        by_source.setdefault(str(row["source_id"]), []).append(row)
+    return by_source
 
 
 def sources_of(db: sqlite3.Connection, layout: Layout, targets: Sequence[str]) -> set[str]:
-    """Ids of the memories with a link to one of these."""
+    """Returns the ids of the memories with a link to one of these."""
     if LINKS not in layout.columns:
         return set()
     places = ",".join("?" * len(targets))
@@ -138,23 +144,8 @@ def sources_of(db: sqlite3.Connection, layout: Layout, targets: Sequence[str]) -
     return {str(source) for (source,) in rows.fetchall()}
 
 
-def _selected(
-    db: sqlite3.Connection, names: Sequence[str], sources: Sequence[str] | None
-) -> list[Sequence[Json]]:
-    statement = f"SELECT {', '.join(names)} FROM {LINKS}"
-    if sources is None:
-        return list(db.execute(f"{statement} ORDER BY rowid").fetchall())
-    return [
-        row
-        for source in sources
-        for row in db.execute(
-            f"{statement} WHERE source_id = ? ORDER BY rowid", (source,)
-        ).fetchall()
-    ]
-
-
 def write_links(db: sqlite3.Connection, layout: Layout, memories: Sequence[Memory]) -> None:
-    """Make the outgoing links of memories what they say; all memories are in place already.
+    """Writes the outgoing links of memories; all memories are in place already.
 
     Raises:
         StoreError: A target is not in the store.
@@ -180,18 +171,18 @@ def write_links(db: sqlite3.Connection, layout: Layout, memories: Sequence[Memor
 def _insert(
     db: sqlite3.Connection, names: Sequence[str], source: str, link: Link, odd: JsonObject
 ) -> None:
-    there = db.execute("SELECT 1 FROM memories WHERE id = ?", (link.target,)).fetchone()
-    if there is None:
+    """Writes one link; raw values of the image stay where they mean the same link."""
+    if db.execute("SELECT 1 FROM memories WHERE id = ?", (link.target,)).fetchone() is None:
         raise StoreError(
             f"The links of memory {source!r} cannot be stored: {link.target!r} is not in the "
             "store, and llm-memory links stored memories only. Nothing was written."
         )
     row: dict[str, Json | bytes] = dict(row_of_link(source, link))
-    kept = odd.get(str(row["id"]))
-    if isinstance(kept, Mapping):
-        was = {**row, **{name: unpacked(value) for name, value in kept.items()}}
-        if link_of(was) == link:
-            row = was
+    raw = odd.get(str(row["id"]))
+    if isinstance(raw, Mapping):
+        former = {**row, **{name: unpacked(value) for name, value in raw.items()}}
+        if link_of(former) == link:
+            row = former
     values = [row.get(name) for name in names]
     places = ", ".join("?" * len(names))
     db.execute(f"INSERT INTO {LINKS} ({', '.join(names)}) VALUES ({places})", values)

@@ -1,4 +1,4 @@
-"""A row of `memories` as a Memory, and back.
+"""Conversion of a row of `memories` to a Memory, and back.
 
 What the table has no column for (provenance, a pin, foreign fields) lies in its JSON column
 `metadata` under the one key `echoless`, which llm-memory's own clients carry along unread. A raw
@@ -14,15 +14,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from echoless.codec import json_text, read_provenance
-from echoless.errors import BadRecord, StoreError
-from echoless.model import Json, JsonObject, Link, Memory, Provenance, Vector, canonical
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.json_codec import json_text, read_provenance
+from echoless.core.model import Json, JsonObject, Link, Memory, Provenance, Vector, canonical
+from echoless.core.text import unreadable
 from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
 from echoless.stores.scope import Head
-from echoless.text import unreadable
 
 Raw: TypeAlias = "Mapping[str, Json | bytes]"
-"""A row of a table by column."""
+"""Row of a table by column."""
 
 MODEL: Final = "llm-memory"
 """Identity of the stored vectors. The store keeps those of one model and does not name it."""
@@ -44,7 +44,7 @@ _PLAIN_EXTRA: Final[Mapping[str, Json]] = {
     "schema_id": None,
     "structured_content": None,
 }
-"""Columns told in `extra`, each with the value that is not told."""
+"""Columns that go into `extra`, each with the default value that is left out."""
 
 KNOWN: Final = (
     "id",
@@ -67,13 +67,9 @@ KNOWN: Final = (
 
 
 def memory_of(
-    row: Raw,
-    *,
-    links: tuple[Link, ...] = (),
-    vector: bytes | None = None,
-    where: str = "",
+    row: Raw, *, links: tuple[Link, ...] = (), vector: bytes | None = None, where: str = ""
 ) -> Memory:
-    """The memory in a row.
+    """Returns the memory in a row.
 
     Args:
         row: By column; columns an older schema does not have are missing.
@@ -85,54 +81,53 @@ def memory_of(
         BadRecord: Its JSON cannot be read.
     """
     try:
-        return _memory(row, links, vector)
+        metadata = dict(_object(row.get("metadata")))
+        home = _inside(metadata.pop(HOME, None))
+        unset = home.get("unset") or ()
+        assert isinstance(unset, Sequence)
+        tags: Json = json.loads(str(row["tags"])) if row.get("tags") else []
+        if not isinstance(tags, list):
+            raise TypeError(f"the tags {str(row['tags'])[:40]!r} are no JSON list")
+        importance = row.get("importance_score")
+        return Memory(
+            id=str(row["id"]),
+            content=str(row["content"]),
+            namespace=str(row.get("namespace", DEFAULT_NAMESPACE)),
+            type=str(home.get("type", row["content_type"])),
+            tags=tuple(str(tag) for tag in tags),
+            importance=None if importance is None else float(importance),  # type: ignore[arg-type]
+            access_count=int(row.get("access_count") or 0),  # type: ignore[arg-type]
+            created_at=None if "created_at" in unset else _time(row["created_at"]),
+            updated_at=None if "updated_at" in unset else _time(row["updated_at"]),
+            last_accessed=_time(row.get("last_accessed_at")),
+            provenance=read_provenance(home.get("provenance")),
+            links=links,
+            pinned=bool(home.get("pinned", False)),
+            metadata=metadata,
+            vectors=() if vector is None else (Vector(MODEL, vector),),
+            extra={**_inside(home.get("extra")), **_extra(row)},
+        )
     except (ValueError, TypeError, AttributeError) as problem:
         raise _damaged(row, where, problem) from problem
 
 
 def _damaged(row: Raw, where: str, problem: Exception) -> BadRecord:
+    """Returns the error for a row that cannot be read."""
     return BadRecord(
         f"Memory {row['id']!r} in {where} is damaged ({problem}). First copy the file; then mend "
         "the record with llm-memory. Nothing was changed."
     )
 
 
-def _memory(row: Raw, links: tuple[Link, ...], vector: bytes | None) -> Memory:
-    metadata = dict(_object(row.get("metadata")))
-    home = _inside(metadata.pop(HOME, None))
-    unset = home.get("unset") or ()
-    assert isinstance(unset, Sequence)
-    tags = _list(row.get("tags"))
-    importance = row.get("importance_score")
-    return Memory(
-        id=str(row["id"]),
-        content=str(row["content"]),
-        namespace=str(row.get("namespace", DEFAULT_NAMESPACE)),
-        type=str(home.get("type", row["content_type"])),
-        tags=tuple(str(tag) for tag in tags),
-        importance=None if importance is None else float(importance),  # type: ignore[arg-type]
-        access_count=int(row.get("access_count") or 0),  # type: ignore[arg-type]
-        created_at=None if "created_at" in unset else _time(row["created_at"]),
-        updated_at=None if "updated_at" in unset else _time(row["updated_at"]),
-        last_accessed=_time(row.get("last_accessed_at")),
-        provenance=read_provenance(home.get("provenance")),
-        links=links,
-        pinned=bool(home.get("pinned", False)),
-        metadata=metadata,
-        vectors=() if vector is None else (Vector(MODEL, vector),),
-        extra={**_inside(home.get("extra")), **_extra(row)},
-    )
-
-
 HEAD: Final = ("id", "namespace", "created_at", "metadata")
-"""Columns of `memories` that tell whether a memory is in a scope."""
+"""Columns of `memories` that decide whether a memory is in a scope."""
 
 
 def head_of(row: Raw, *, where: str = "") -> Head:
-    """What a scope asks of the memory in a row.
+    """Returns the fields of the memory in a row that a scope needs.
 
     Args:
-        row: The columns of `HEAD` there are.
+        row: The columns of `HEAD` that the table has.
         where: The file, for messages.
 
     Raises:
@@ -150,53 +145,45 @@ def head_of(row: Raw, *, where: str = "") -> Head:
 
 
 def _object(text: object) -> JsonObject:
-    found: Json = json.loads(str(text)) if text else {}
-    if not isinstance(found, Mapping):
+    """Parses the metadata of a memory."""
+    parsed: Json = json.loads(str(text)) if text else {}
+    if not isinstance(parsed, Mapping):
         raise TypeError(f"the metadata {str(text)[:40]!r} are no JSON object")
-    return found
-
-
-def _list(text: object) -> Sequence[Json]:
-    found: Json = json.loads(str(text)) if text else []
-    if not isinstance(found, list):
-        raise TypeError(f"the tags {str(text)[:40]!r} are no JSON list")
-    return found
+    return parsed
 
 
 def _inside(value: Json) -> JsonObject:
+    """Returns an object, or an empty one for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _time(value: object) -> str | None:
-    """A time as text; SQLite hands back digits as a number."""
+    """Returns a time as text; SQLite returns digits as a number."""
     return None if value is None else str(value)
 
 
 def _extra(row: Raw) -> dict[str, Json]:
-    told: dict[str, Json] = {}
+    """Returns the columns that go into `extra`; sources that are no JSON list stay a text."""
+    extra: dict[str, Json] = {}
     for name, usual in _PLAIN_EXTRA.items():
         value = row.get(name)
         if value is not None and value != usual and not isinstance(value, bytes):
-            told[name] = value
+            extra[name] = value
     sources = row.get("consolidated_from")
     if sources is not None:
-        told["consolidated_from"] = _list_or_text(str(sources))
-    return told
-
-
-def _list_or_text(text: str) -> Json:
-    try:
-        found: Json = json.loads(text)
-    except ValueError:
-        return text
-    return found if isinstance(found, list) else text
+        try:
+            parsed: Json = json.loads(str(sources))
+        except ValueError:
+            parsed = None
+        extra["consolidated_from"] = parsed if isinstance(parsed, list) else str(sources)
+    return extra
 
 
 # ------------------------------------------------------------------ to a row
 
 
 def row_of(memory: Memory) -> dict[str, Json]:
-    """The row of a memory as this module writes it, for all known columns."""
+    """Returns the row of a memory as this module writes it, for all known columns."""
     own = {name: value for name, value in memory.extra.items() if _is_column(name, value)}
     sources = own.pop("consolidated_from", None)
     row: dict[str, Json] = {
@@ -217,11 +204,12 @@ def row_of(memory: Memory) -> dict[str, Json]:
 
 
 def sorted_text(value: JsonObject) -> str:
-    """JSON with sorted keys: an object that went through the ledger has lost their order."""
+    """Returns JSON with sorted keys, since an object from the ledger has lost their order."""
     return json_text(json.loads(canonical(value))) if value else "{}"
 
 
 def _is_column(name: str, value: Json) -> bool:
+    """Returns whether a foreign field has a column that can hold its value."""
     if name == "consolidated_from":
         return isinstance(value, list)
     if name == "version":
@@ -230,7 +218,7 @@ def _is_column(name: str, value: Json) -> bool:
 
 
 def _home(memory: Memory) -> dict[str, Json]:
-    """What has no column, under one key; nothing for a memory of llm-memory's own."""
+    """Returns what has no column, under one key; empty for a memory of llm-memory's own."""
     inside: dict[str, Json] = {}
     if memory.type not in TYPES:
         inside["type"] = memory.type
@@ -248,7 +236,7 @@ def _home(memory: Memory) -> dict[str, Json]:
 
 
 def odd_values(row: Raw, memory: Memory) -> dict[str, Json]:
-    """Raw values that `row_of` would write otherwise, columns it does not know included."""
+    """Returns raw values that `row_of` would write otherwise, unknown columns included."""
     usual = row_of(memory)
     return {
         name: packed(value)
@@ -258,68 +246,63 @@ def odd_values(row: Raw, memory: Memory) -> dict[str, Json]:
 
 
 def values_to_write(memory: Memory, present: Raw | None, present_memory: Memory | None) -> Raw:
-    """What the row of a memory has to hold.
+    """Returns the values to write into the row of a memory.
 
-    A value that means what it meant before is written as it was: as it was in the record the memory
-    came from, else as it is in the present row.
+    A value with an unchanged meaning is written as it was: as in the record the memory came from,
+    else as in the present row.
 
     Args:
         memory: To be written.
         present: The row as it is, or None if there is none.
         present_memory: That row, read.
     """
-    wanted: dict[str, Json | bytes] = dict(row_of(memory))
+    plain = row_of(memory)
+    wanted: dict[str, Json | bytes] = {**plain}
     if present is not None and present_memory is not None:
         meant = row_of(present_memory)
-        kept = {n: v for n, v in present.items() if n not in meant or meant[n] == wanted[n]}
-        wanted.update(kept)
+        wanted |= {n: v for n, v in present.items() if n not in meant or meant[n] == plain[n]}
     odd = native_object(memory, "raw")
     if odd:
-        was = row_of(_read_back(memory, odd))
-        for name, value in odd.items():
-            if name not in was or was[name] == row_of(memory).get(name):
-                wanted[name] = unpacked(value)
+        former = {name: unpacked(value) for name, value in odd.items()}
+        meant = row_of(memory_of({**plain, **former}))
+        for name, value in former.items():
+            if name not in meant or meant[name] == plain.get(name):
+                wanted[name] = value
     return wanted
 
 
-def _read_back(memory: Memory, odd: JsonObject) -> Memory:
-    """What the odd values mean, the other columns being those of the memory."""
-    row = {**row_of(memory), **{name: unpacked(value) for name, value in odd.items()}}
-    return memory_of(row)
-
-
 def native_object(memory: Memory, name: str) -> JsonObject:
-    """A part of what the adapter keeps of a memory."""
+    """Returns an object of the `native` of a memory, or an empty one."""
     return _inside(memory.native.get(name))
 
 
 def native_rows(memory: Memory, name: str) -> list[Raw] | None:
-    """Rows of a side table as kept in an image; None where the image does not hold them."""
-    found = memory.native.get(name)
-    if not isinstance(found, Sequence) or isinstance(found, str):
+    """Returns the rows of a side table in an image; None where the image does not hold them."""
+    rows = memory.native.get(name)
+    if not isinstance(rows, Sequence) or isinstance(rows, str):
         return None
-    return [{c: unpacked(v) for c, v in row.items()} for row in found if isinstance(row, Mapping)]
+    return [{c: unpacked(v) for c, v in row.items()} for row in rows if isinstance(row, Mapping)]
 
 
 def packed(value: Json | bytes) -> Json:
-    """A raw value as JSON."""
+    """Returns a raw value as JSON."""
     if isinstance(value, bytes):
         return {"base64": base64.b64encode(value).decode("ascii")}
     return value
 
 
 def unpacked(value: Json) -> Json | bytes:
-    """`packed` taken back; no column holds an object."""
+    """Returns the raw value behind `packed`; no column holds an object."""
     return base64.b64decode(str(value["base64"])) if isinstance(value, Mapping) else value
 
 
 def same_value(one: object, other: object) -> bool:
-    """Equal as SQLite stores them; a number is not its text."""
+    """Returns whether SQLite stores two values alike; a number is not its text."""
     return one == other and (isinstance(one, str) == isinstance(other, str))
 
 
 def check(memory: Memory) -> None:
-    """Refuse what a row cannot hold.
+    """Refuses what a row cannot hold.
 
     Raises:
         BadRecord: A text cannot be stored in SQLite.
@@ -330,7 +313,7 @@ def check(memory: Memory) -> None:
         raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in SQLite.")
     if HOME in memory.metadata:
         raise _no_place(memory, "metadata", f"its key {HOME!r} is taken")
-    known = "rowid" in memory.native  # it stood here before, whatever its namespace looks like
+    known = "rowid" in memory.native  # it came from here, whatever the form of its namespace
     if not known and not NAMESPACE.fullmatch(memory.namespace):
         raise _no_place(
             memory,
@@ -342,6 +325,7 @@ def check(memory: Memory) -> None:
 
 
 def _no_place(memory: Memory, field: str, why: str) -> StoreError:
+    """Returns the error for a field that no column can hold."""
     return StoreError(
         f"llm-memory has no place for the {field} of memory {memory.id!r}: {why}. "
         "Change it, or keep the memory in another store; nothing was written."

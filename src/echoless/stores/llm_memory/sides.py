@@ -1,8 +1,8 @@
 """Rows of other tables that belong to a memory: its access log, notifications, versions.
 
-They are read where a record is about to be changed and kept in its image. Versions are state of the
-record, so a put makes them what the image says. Log and notifications are a history others go on
-writing: a put gives the memory the rows of its image and leaves newer ones alone.
+They are read before a record is changed, and kept in its image. Versions are state of the record,
+so a put restores exactly those of the image. Log and notifications are a history that other
+programs continue: a put gives the memory the rows of its image and leaves newer ones alone.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from echoless.model import Json, Memory
+from echoless.core.model import Json, Memory
 from echoless.stores.llm_memory.layout import LOG, NOTES, VERSIONS, Layout
 from echoless.stores.llm_memory.records import Raw, native_rows, packed
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One such table.
+    """Table with rows that belong to memories.
 
     Attributes:
         key: Its key in `native`.
@@ -42,7 +42,7 @@ SIDES: Final = (
 
 
 def read_sides(db: sqlite3.Connection, layout: Layout, id_: str) -> dict[str, Json]:
-    """Rows of all side tables of one memory, for its `native`."""
+    """Reads the rows of all side tables of one memory, for its `native`."""
     return {
         side.key: [{name: packed(value) for name, value in row.items()} for row in rows]
         for side in SIDES
@@ -52,48 +52,44 @@ def read_sides(db: sqlite3.Connection, layout: Layout, id_: str) -> dict[str, Js
 
 
 def _rows(db: sqlite3.Connection, layout: Layout, side: Side, id_: str) -> list[Raw]:
+    """Reads the rows of one memory in one side table."""
     names = layout.columns[side.table]
     where = " OR ".join(f"{owner} = ?1" for owner in side.owners)
-    found = db.execute(
+    rows = db.execute(
         f"SELECT {', '.join(names)} FROM {side.table} WHERE {where} ORDER BY id", (id_,)
     ).fetchall()
-    return [dict(zip(names, row, strict=True)) for row in found]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def write_sides(db: sqlite3.Connection, layout: Layout, memories: Sequence[Memory]) -> None:
-    """Give memories the side rows of their images; images without any change nothing."""
+    """Gives memories the side rows of their images; an image without any changes nothing."""
     for side in SIDES:
         if side.table not in layout.columns:
             continue
         wanted = {m.id: rows for m in memories if (rows := native_rows(m, side.key)) is not None}
         if side.exact:
             for id_, rows in wanted.items():
-                _drop_others(db, layout, side, id_, rows)
+                ids = {row["id"] for row in rows}
+                others = [row["id"] for row in _rows(db, layout, side, id_) if row["id"] not in ids]
+                drop = f"DELETE FROM {side.table} WHERE id = ?"
+                db.executemany(drop, ((other,) for other in others))
         for id_, rows in wanted.items():
             for row in rows:
                 _set(db, layout, side, row, id_)
 
 
-def _drop_others(
-    db: sqlite3.Connection, layout: Layout, side: Side, id_: str, rows: Sequence[Raw]
-) -> None:
-    keep = {row["id"] for row in rows}
-    for row in _rows(db, layout, side, id_):
-        if row["id"] not in keep:
-            db.execute(f"DELETE FROM {side.table} WHERE id = ?", (row["id"],))
-
-
 def _set(db: sqlite3.Connection, layout: Layout, side: Side, row: Raw, id_: str) -> None:
-    """Point an existing row at its memory, or put it back.
+    """Points an existing row at its memory, or inserts it again.
 
     A row between two memories is in the images of both; each speaks for its own end only.
     """
-    there = db.execute(f"SELECT 1 FROM {side.table} WHERE id = ?", (row["id"],)).fetchone()
-    if there is not None:
+    owned = "SELECT 1 FROM memories WHERE id = ?"
+    if db.execute(f"SELECT 1 FROM {side.table} WHERE id = ?", (row["id"],)).fetchone() is not None:
         for owner in side.owners:
             if row[owner] == id_:
                 db.execute(f"UPDATE {side.table} SET {owner} = ? WHERE id = ?", (id_, row["id"]))
-    elif all(_exists(db, row[owner]) for owner in side.owners):  # the other may be gone by now
+    elif all(db.execute(owned, (row[owner],)).fetchone() is not None for owner in side.owners):
+        # a row whose other memory is gone by now stays out
         names = [name for name in layout.columns[side.table] if name in row]
         places = ", ".join("?" * len(names))
         db.execute(
@@ -102,13 +98,8 @@ def _set(db: sqlite3.Connection, layout: Layout, side: Side, row: Raw, id_: str)
         )
 
 
-def _exists(db: sqlite3.Connection, id_: object) -> bool:
-    found = db.execute("SELECT 1 FROM memories WHERE id = ?", (id_,)).fetchone()
-    return found is not None
-
-
 def moved(rows: Sequence[Raw], side: Side, owner: Mapping[str, str]) -> list[Json]:
-    """Rows re-pointed, as JSON for an image.
+    """Returns rows with their new owners, as JSON for an image.
 
     Args:
         rows: Rows of one side table.

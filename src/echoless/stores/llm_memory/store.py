@@ -1,7 +1,7 @@
-"""The store of llm-memory: one SQLite file with vectors in a `vec0` table.
+"""Store of llm-memory: one SQLite file with vectors in a `vec0` table.
 
 Reading uses plain SQL and needs no extension. Writing loads sqlite-vec. Lineage lives in a sidecar,
-`NAME.echoless`, made by the first write; the file itself gets no table and no setting of ours.
+`NAME.echoless`, made by the first write; the file itself gets no table and no setting of echoless.
 """
 
 from __future__ import annotations
@@ -13,9 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.database import Database, is_sqlite, looking, open_for_reading
-from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound, StoreReadOnly
-from echoless.model import JsonObject, Memory
+from echoless.core.errors import (
+    EcholessError,
+    ForeignStore,
+    StoreError,
+    StoreNotFound,
+    StoreReadOnly,
+)
+from echoless.core.model import Memory
+from echoless.core.sqlite import Database, is_sqlite, looking, open_for_reading
+from echoless.core.timestamps import now
 from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import exclusive
@@ -24,7 +31,6 @@ from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Layout
 from echoless.stores.llm_memory.records import Raw
 from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
 from echoless.stores.sidecar import BesideSidecar, Sidecar
-from echoless.times import now
 
 _BATCH: Final = 500
 
@@ -35,27 +41,28 @@ class LlmMemoryStore(BesideSidecar):
     summary: ClassVar[str] = "the SQLite file of llm-memory, vectors included; lineage in a sidecar"
     holds_ledger: Final = False
     profile: Final = "llm-memory"
+    OWNER: Final = "llm-memory"
 
-    def __init__(self, path: Path, database: Database, found: Layout) -> None:
-        """Wrap an open database; use `open` or `create`."""
+    def __init__(self, path: Path, database: Database, tables: Layout) -> None:
+        """Wraps an open database; use `open` or `create`."""
         self._path = path
         self._database = database
-        self._layout = found
+        self._layout = tables
         self._writing = False
         self.url = f"llm-memory:///{path}"
         self._sidecar = Sidecar(path)
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Open an existing file for reading."""
+        """Opens an existing file for reading."""
         path = Path(location)
         if not path.is_file():
             raise StoreNotFound(f"There is no file {path}. Check the path.")
         database = open_for_reading(path)
         try:
             with database.speaking():
-                found = layout.layout_of(database.connection)
-            if found is None:
+                tables = layout.layout_of(database.connection)
+            if tables is None:
                 raise ForeignStore(
                     f"{path} is an SQLite database, but not of llm-memory: its table 'memories' is "
                     "missing or another program's. `echoless stores` lists what can be opened."
@@ -63,11 +70,11 @@ class LlmMemoryStore(BesideSidecar):
         except EcholessError:
             database.close()
             raise
-        return cls(path, database, found)
+        return cls(path, database, tables)
 
     @classmethod
     def create(cls, location: str) -> Self:
-        """Open a file, or make an empty store of the current schema.
+        """Opens a file, or makes an empty store of the current schema.
 
         Raises:
             MissingExtra: There is no file, and sqlite-vec cannot be loaded to make one.
@@ -84,7 +91,7 @@ class LlmMemoryStore(BesideSidecar):
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """An SQLite file whose table of memories has the columns of llm-memory."""
+        """Returns whether it is an SQLite file whose memories have the columns of llm-memory."""
         if not path.is_file() or not is_sqlite(path):
             return False
         try:
@@ -97,12 +104,12 @@ class LlmMemoryStore(BesideSidecar):
 
     @property
     def layout(self) -> Layout:
-        """The tables of the file."""
+        """Returns the tables of the file."""
         return self._layout
 
     @property
     def can_merge(self) -> bool:
-        """Whether records could be changed here: a schema that may be written, sqlite-vec."""
+        """Returns whether records can be changed: needs a writable schema and sqlite-vec."""
         return self._layout.writable and connection.can_write()
 
     @property
@@ -110,31 +117,31 @@ class LlmMemoryStore(BesideSidecar):
         return self._database.connection
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """All memories in the scope, in the order of their rows."""
+        """Yields all memories in the scope, in the order of their rows."""
         with self._database.speaking():
             ids = [head.id for head in scope.narrow(self._heads())]
             for start in range(0, len(ids), _BATCH):
                 yield from self._read(ids[start : start + _BATCH], sides_too=False)
 
     def _heads(self) -> Iterator[Head]:
-        """What a scope asks of each memory, in the order of a scan."""
+        """Yields the fields of each memory that a scope needs, in the order of a scan."""
         names = [n for n in records.HEAD if n in self._layout.columns[MEMORIES]]
-        found = self._db.execute(f"SELECT {', '.join(names)} FROM {MEMORIES} ORDER BY rowid")
-        for values in found:
+        rows = self._db.execute(f"SELECT {', '.join(names)} FROM {MEMORIES} ORDER BY rowid")
+        for values in rows:
             yield records.head_of(dict(zip(names, values, strict=True)), where=str(self._path))
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Fresh copies by id, with what other tables hold of them."""
+        """Returns fresh copies by id, with their rows of other tables."""
         wanted = sorted(set(ids))
-        found: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         with self._database.speaking():
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
-                found |= {m.id: m for m in self._read(some, sides_too=True)}
-        return found
+                memories |= {m.id: m for m in self._read(some, sides_too=True)}
+        return memories
 
     def _read(self, ids: Sequence[str], *, sides_too: bool) -> list[Memory]:
-        """Memories by id, in the order of their rows; with what side tables hold, where told."""
+        """Reads memories in the order of their rows, with rows of side tables if `sides_too`."""
         names = self._layout.columns[MEMORIES]
         places = ",".join("?" * len(ids))
         rows = self._db.execute(
@@ -142,40 +149,40 @@ class LlmMemoryStore(BesideSidecar):
             " ORDER BY rowid",
             ids,
         ).fetchall()
-        pointing = links.read_links(self._db, self._layout, ids)
+        links_by_id = links.read_links(self._db, self._layout, ids)
         vectors = {}
         if self._layout.has_vectors:
             vectors = ShadowReader(self._db, str(self._path)).read(ids)
-        made = []
+        memories = []
         for rowid, *raw in rows:
             row: Raw = dict(zip(names, raw, strict=True))
             id_ = str(row["id"])
             side = sides.read_sides(self._db, self._layout, id_) if sides_too else {}
-            own = pointing.get(id_, [])
-            made.append(self._memory(row, own, vectors.get(id_), {"rowid": rowid, **side}))
-        return made
-
-    def _memory(
-        self, row: Raw, own: Sequence[Raw], vector: bytes | None, native: JsonObject
-    ) -> Memory:
-        there = tuple(links.link_of(each) for each in own)
-        memory = records.memory_of(row, links=there, vector=vector, where=str(self._path))
-        odd = {"raw": records.odd_values(row, memory), "links": links.odd_links(own)}
-        return replace(memory, native={**native, **{k: v for k, v in odd.items() if v}})
+            own = links_by_id.get(id_, [])
+            memory = records.memory_of(
+                row,
+                links=tuple(links.link_of(each) for each in own),
+                vector=vectors.get(id_),
+                where=str(self._path),
+            )
+            odd = {"raw": records.odd_values(row, memory), "links": links.odd_links(own)}
+            native = {"rowid": rowid, **side, **{k: v for k, v in odd.items() if v}}
+            memories.append(replace(memory, native=native))
+        return memories
 
     def count(self, scope: Scope = ALL) -> int:
-        """Number of memories in the scope."""
+        """Returns the number of memories in the scope."""
         with self._database.speaking():
             if scope != ALL:
                 return sum(1 for _ in scope.narrow(self._heads()))
-            (found,) = self._db.execute(f"SELECT count(*) FROM {MEMORIES}").fetchone()
-        return int(found)
+            (number,) = self._db.execute(f"SELECT count(*) FROM {MEMORIES}").fetchone()
+        return int(number)
 
     def namespaces(self) -> Mapping[str, int]:
-        """Number of memories by namespace."""
+        """Returns the number of memories by namespace."""
         if not self._layout.has_namespaces:
-            found = self.count()
-            return {layout.DEFAULT_NAMESPACE: found} if found else {}
+            total = self.count()
+            return {layout.DEFAULT_NAMESPACE: total} if total else {}
         with self._database.speaking():
             rows = self._db.execute(
                 f"SELECT namespace, count(*) FROM {MEMORIES} GROUP BY 1 ORDER BY 1"
@@ -183,24 +190,24 @@ class LlmMemoryStore(BesideSidecar):
         return {str(name): int(number) for name, number in rows}
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
-        """Ids of the memories with a link to one of these, by the index of the table of links."""
+        """Returns the ids of the memories with a link to one of these, by the index of links."""
         wanted = sorted(ids)
-        found: set[str] = set()
+        sources: set[str] = set()
         with self._database.speaking():
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
-                found |= links.sources_of(self._db, self._layout, some)
-        return found
+                sources |= links.sources_of(self._db, self._layout, some)
+        return sources
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
-        """Whether the file is another one than before; not which records differ."""
+        """Returns whether the file is the same as before; not which records differ."""
         return files.since(files.database_state(self._path), since)
 
     # ------------------------------------------------------------------ writing
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the writer's lock, and the sidecar open for writing.
+        """Holds the writer's lock, and the sidecar open for writing.
 
         Marks need nothing else. Records are changed by another connection, which each `transaction`
         opens and closes.
@@ -218,7 +225,7 @@ class LlmMemoryStore(BesideSidecar):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Changes inside become visible together; the file is locked against other writers."""
+        """Makes changes inside visible together; the file is locked against other writers."""
         self._must_write()
         if self._database.writable or not self.can_merge:
             yield  # inside an outer one, or for marks alone: `put` and `remove` refuse
@@ -238,7 +245,7 @@ class LlmMemoryStore(BesideSidecar):
             self._database = open_for_reading(self._path)
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Replace or add; a memory taken out earlier goes back to its old place if it is free."""
+        """Replaces or adds; a removed memory goes back to its old place if it is free."""
         with self.transaction():
             self._must_change()
             with self._database.speaking():
@@ -252,23 +259,25 @@ class LlmMemoryStore(BesideSidecar):
                 sides.write_sides(self._db, self._layout, memories)
 
     def _put_row(self, memory: Memory) -> None:
+        """Changes the columns of a memory that differ, or inserts its row."""
         names = self._layout.columns[MEMORIES]
-        found = self._db.execute(
+        values = self._db.execute(
             f"SELECT {', '.join(names)} FROM {MEMORIES} WHERE id = ?", (memory.id,)
         ).fetchone()
-        if found is None:
-            self._insert(memory)
+        if values is None:
+            self._insert_row(memory)
             return
-        row: Raw = dict(zip(names, found, strict=True))
+        row: Raw = dict(zip(names, values, strict=True))
         present = records.memory_of(row, where=str(self._path))
         wanted = records.values_to_write(memory, row, present)
         changed = [n for n in names if n in wanted and not records.same_value(wanted[n], row[n])]
         if changed:  # only these: the trigger of the full text watches `content`
             setters = ", ".join(f"{name} = ?" for name in changed)
-            values = [*(wanted[name] for name in changed), memory.id]
-            self._db.execute(f"UPDATE {MEMORIES} SET {setters} WHERE id = ?", values)
+            new = [*(wanted[name] for name in changed), memory.id]
+            self._db.execute(f"UPDATE {MEMORIES} SET {setters} WHERE id = ?", new)
 
-    def _insert(self, memory: Memory) -> None:
+    def _insert_row(self, memory: Memory) -> None:
+        """Inserts the row of a memory, at its old place if that is free."""
         wanted = records.values_to_write(memory, None, None)
         lost = sorted(set(memory.extra) & set(wanted) - set(self._layout.columns[MEMORIES]))
         if lost:
@@ -277,26 +286,24 @@ class LlmMemoryStore(BesideSidecar):
                 f"(version {self._layout.version}). Nothing was written."
             )
         names = [name for name in self._layout.columns[MEMORIES] if name in wanted]
+        place = memory.native.get("rowid")
+        taken = f"SELECT 1 FROM {MEMORIES} WHERE rowid = ?"
+        if not isinstance(place, int) or self._db.execute(taken, (place,)).fetchone():
+            place = None  # the next free one
         places = ", ".join("?" * (len(names) + 1))
         self._db.execute(
             f"INSERT INTO {MEMORIES} (rowid, {', '.join(names)}) VALUES ({places})",
-            [self._free_place(memory), *(wanted[name] for name in names)],
+            [place, *(wanted[name] for name in names)],
         )
 
-    def _free_place(self, memory: Memory) -> int | None:
-        place = memory.native.get("rowid")
-        if not isinstance(place, int):
-            return None
-        taken = self._db.execute(f"SELECT 1 FROM {MEMORIES} WHERE rowid = ?", (place,)).fetchone()
-        return None if taken else place
-
     def _put_vector(self, memory: Memory) -> None:
-        there: bytes | None = None
+        """Writes, replaces or removes the vector of a memory where it differs."""
+        present: bytes | None = None
         if self._layout.has_vectors:
             reader = ShadowReader(self._db, str(self._path))
-            there = reader.read([memory.id]).get(memory.id)
+            present = reader.read([memory.id]).get(memory.id)
         wanted = memory.vectors[0].data if memory.vectors else None
-        if wanted == there:
+        if wanted == present:
             return
         fits = None if wanted is None else dimensions_of(self._db) == len(wanted) // 4
         if fits is False:
@@ -310,7 +317,7 @@ class LlmMemoryStore(BesideSidecar):
             self._db.execute(f"INSERT INTO {VECTORS} VALUES (?, ?)", (memory.id, wanted))
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take memories out, with their vectors and all rows that hang on them."""
+        """Removes memories, with their vectors and all rows that belong to them."""
         with self.transaction():
             self._must_change()
             with self._database.speaking():
@@ -320,6 +327,7 @@ class LlmMemoryStore(BesideSidecar):
                     self._db.execute(f"DELETE FROM {MEMORIES} WHERE id = ?", (id_,))
 
     def _must_change(self) -> None:
+        """Refuses a change of records where the schema or the connection does not allow it."""
         if not self._layout.writable:
             raise StoreReadOnly(
                 f"{self._path} has schema version {self._layout.version}; llm-memory stores are "
@@ -340,30 +348,30 @@ class LlmMemoryStore(BesideSidecar):
         at: str | None,
         removed: bool,
     ) -> Memory:
-        """What a survivor takes over here, see `uniting`."""
+        """Returns the survivor with what it takes over in this store, see `uniting`."""
         return uniting.unite(old, members, new, layout=self._layout, at=at, removed=removed)
 
     def relinked(self, new: Memory) -> Memory:
-        """One link of a kind to a target."""
+        """Returns a memory with one link of each kind to a target."""
         return replace(new, links=uniting.one_of_a_kind(new.links))
 
     def integrity(self) -> list[str]:
-        """What is wrong with the file, one sentence each; empty if nothing is."""
+        """Returns what is wrong with the file, one sentence each; empty if nothing is."""
         with self._database.speaking():
             rows = self._db.execute("PRAGMA integrity_check(5)").fetchall()
         return [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
 
     def unfinished(self) -> tuple[Path, ...]:
-        """The file or its sidecar, where a writer was stopped in the middle."""
+        """Returns the file or its sidecar, where a writer was stopped in the middle."""
         own = (self._path,) if self._database.unfinished else ()
         return (*own, *super().unfinished())
 
     def take_back(self) -> None:
-        """Take stopped writes back on the files themselves."""
+        """Undoes unfinished writes on the files themselves."""
         self._database.heal()
         super().take_back()
 
     def close(self) -> None:
-        """Close both files."""
+        """Closes both files."""
         self._database.close()
         self._sidecar.close()

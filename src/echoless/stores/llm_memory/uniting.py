@@ -1,6 +1,6 @@
-"""What a survivor takes over in an llm-memory store. Pure.
+"""Rules for what a survivor takes over in an llm-memory store; nothing is read or written.
 
-Differs from the engine's own rules where the store has a word for it: time of creation stays, the
+Differs from the common rules where the store has fields of its own: time of creation stays, the
 time of change is that of the merge, tags are sorted, sources are listed in `consolidated_from`, the
 earlier state becomes a version, and there is one link of a kind between two memories.
 """
@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from echoless.model import Json, JsonObject, Link, Memory
+from echoless.core.model import Json, JsonObject, Link, Memory
+from echoless.core.timestamps import instant
 from echoless.stores.llm_memory.layout import Layout
 from echoless.stores.llm_memory.records import native_rows, row_of
 from echoless.stores.llm_memory.sides import SIDES, moved
-from echoless.times import instant
 
 _FLAGS: Final = ("cascade_on_update", "cascade_on_delete")
 _IDS: Final = uuid.UUID("6ba7b812-9dad-11d1-80b4-00c04fd430c8")
@@ -31,15 +31,15 @@ def unite(
     at: str | None,
     removed: bool,
 ) -> Memory:
-    """The survivor after a merge.
+    """Returns the survivor after a merge.
 
     Args:
         old: The survivor as it is.
         members: Its duplicates, in the order they are listed.
-        new: The survivor as the engine's own rules make it.
+        new: The survivor as the common rules make it.
         layout: Of the file.
-        at: When; None in a preview, which leaves out what only the moment of writing decides.
-        removed: Whether the members go; else they stay, with their rows of other tables.
+        at: Time of the merge; None in a preview, which leaves out what depends on it.
+        removed: Whether the members are removed; else they keep their rows of other tables.
     """
     links = _copied(old, new.links) if not removed else new.links
     extra: dict[str, Json] = {**old.extra, "consolidated_from": _sources(old, members)}
@@ -63,19 +63,18 @@ def unite(
 
 
 def _sources(old: Memory, members: Iterable[Memory]) -> list[Json]:
-    found = list(_list(old))
-    for member in members:
-        found += [member.id, *_list(member)]
-    return list(dict.fromkeys(str(each) for each in found))
-
-
-def _list(memory: Memory) -> Sequence[Json]:
-    found = memory.extra.get("consolidated_from")
-    return found if isinstance(found, list) else []
+    """Returns the ids of the members, with those that old and members were made from."""
+    ids: list[Json] = []
+    for memory in (old, *members):
+        if memory is not old:
+            ids.append(memory.id)
+        listed = memory.extra.get("consolidated_from")
+        ids += listed if isinstance(listed, list) else []
+    return list(dict.fromkeys(str(each) for each in ids))
 
 
 def _longest_life(extra: dict[str, Json], everyone: Sequence[Memory]) -> None:
-    """A merge does not shorten a life: what one of them would have kept is not to expire."""
+    """Sets the latest time of expiry; none where one of them never expires."""
     ends = [m.extra.get("expires_at") for m in everyone]
     times = [instant(str(end)) for end in ends]
     if any(end is None for end in ends) or any(time is None for time in times):
@@ -89,9 +88,9 @@ def _longest_life(extra: dict[str, Json], everyone: Sequence[Memory]) -> None:
 def _versioned(
     old: Memory, extra: JsonObject, native: dict[str, Json], members: int, at: str
 ) -> JsonObject:
-    """Keep the present state as a version and count on.
+    """Adds the present state to the versions; returns `extra` with the next version number.
 
-    A version number that is taken, by a client that saves each state as it is made, is passed over.
+    A number that is taken, by a client that saves each state as it is made, is skipped.
     """
     rows = native_rows(old, "versions") or []
     taken = {row["version"] for row in rows}
@@ -109,13 +108,13 @@ def _versioned(
         "created_at": at,
         "change_reason": f"echoless: merged {members} duplicates",
     }
-    kept = native.get("versions")
-    native["versions"] = [*(kept if isinstance(kept, Sequence) else ()), row]
+    earlier = native.get("versions")
+    native["versions"] = [*(earlier if isinstance(earlier, Sequence) else ()), row]
     return {**extra, "version": number + 1, "previous_version_id": id_}
 
 
 def _take_over(native: dict[str, Json], old: Memory, members: Sequence[Memory]) -> None:
-    """The members' log and notifications become the survivor's."""
+    """Gives the survivor the log and the notifications of the members."""
     owner = {m.id: old.id for m in members}
     for side in SIDES:
         if side.exact:
@@ -129,7 +128,7 @@ def _take_over(native: dict[str, Json], old: Memory, members: Sequence[Memory]) 
 
 
 def _copied(old: Memory, links: Iterable[Link]) -> tuple[Link, ...]:
-    """Links of members that stay are copied: the copy is a row of its own."""
+    """Returns links without the ids of their rows where they are copies of a member's links."""
     own = {link.data.get("id") for link in old.links}
     return tuple(
         link
@@ -140,15 +139,17 @@ def _copied(old: Memory, links: Iterable[Link]) -> tuple[Link, ...]:
 
 
 def one_of_a_kind(links: Iterable[Link]) -> tuple[Link, ...]:
-    """One link of a kind to a target: the stronger row, with what the others know besides."""
-    found: dict[tuple[str, str], Link] = {}
+    """Returns one link of each kind to a target: the strongest, with the data of the others."""
+    links_by_key: dict[tuple[str, str], Link] = {}
     for link in links:
         key = (link.target, link.kind)
-        found[key] = _coincided(found[key], link) if key in found else link
-    return tuple(found.values())
+        same = links_by_key.get(key)
+        links_by_key[key] = link if same is None else _joined(same, link)
+    return tuple(links_by_key.values())
 
 
-def _coincided(one: Link, other: Link) -> Link:
+def _joined(one: Link, other: Link) -> Link:
+    """Returns the stronger of two links, with the flags and metadata of both."""
     first, second = (other, one) if _strength(other) > _strength(one) else (one, other)
     data = dict(first.data)
     data |= {flag: True for flag in _FLAGS if second.data.get(flag)}
@@ -159,10 +160,12 @@ def _coincided(one: Link, other: Link) -> Link:
 
 
 def _strength(link: Link) -> float:
+    """Returns the strength of a link, 1 by default."""
     value = link.data.get("strength", 1.0)
     return float(value) if isinstance(value, int | float) else 1.0
 
 
 def _metadata(link: Link) -> JsonObject:
-    found = link.data.get("metadata")
-    return found if isinstance(found, Mapping) else {}
+    """Returns the metadata of a link; empty where they are no object."""
+    metadata = link.data.get("metadata")
+    return metadata if isinstance(metadata, Mapping) else {}

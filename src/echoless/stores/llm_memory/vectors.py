@@ -1,4 +1,4 @@
-"""The vectors of a `vec0` table, read through the ordinary tables it keeps them in.
+"""Reader of the vectors of a `vec0` table, through the ordinary tables it keeps them in.
 
 So no extension is needed to read, and the bytes are those that were stored. Slots of a chunk are
 used again after a deletion: a vector counts only where the row, its slot and the slot's validity
@@ -12,8 +12,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from echoless.errors import BadRecord
-from echoless.model import Json
+from echoless.core.errors import BadRecord
 from echoless.stores.llm_memory.layout import VECTORS
 
 _BATCH: Final = 500
@@ -29,10 +28,10 @@ _CHUNK: Final = (
 
 
 class ShadowReader:
-    """Reads vectors by memory id; keeps the chunk it read last."""
+    """Reader of vectors by memory id."""
 
     def __init__(self, db: sqlite3.Connection, where: str) -> None:
-        """Read from a connection.
+        """Takes the connection to read from.
 
         Args:
             db: Any connection to the file; the extension need not be loaded.
@@ -43,7 +42,7 @@ class ShadowReader:
         self._dimensions: int | None = None
 
     def read(self, ids: Sequence[str] | None = None) -> dict[str, bytes]:
-        """float32 little-endian bytes by id, of some memories or of all.
+        """Returns vectors by id, of some memories or of all, as float32 little-endian bytes.
 
         Rows without a valid slot are left out.
 
@@ -51,50 +50,46 @@ class ShadowReader:
             BadRecord: The chunks do not hold vectors of one whole dimension, or the tables hold
                 what the extension never writes.
         """
-        self._must_be_tables()
-        found: dict[str, bytes] = {}
+        names = f"{VECTORS}_rowids", f"{VECTORS}_chunks", f"{VECTORS}_vector_chunks00"
+        view = self._db.execute(
+            "SELECT name FROM sqlite_master WHERE type <> 'table' AND name IN (?, ?, ?)", names
+        ).fetchone()
+        if view is not None:  # reading a view may never end
+            raise self._damaged(f"{view[0]} is no table")
+        vectors: dict[str, bytes] = {}
         chunk, at = None, None
         for id_, rowid, chunk_id, offset in sorted(self._rows(ids), key=lambda row: row[2:]):
             if chunk_id != at:
                 chunk, at = self._chunk(chunk_id), chunk_id
             data = None if chunk is None else chunk.slot(offset, rowid)
             if data is not None:
-                found[id_] = data
-        return found
-
-    def _must_be_tables(self) -> None:
-        """A view in their place may never end."""
-        names = f"{VECTORS}_rowids", f"{VECTORS}_chunks", f"{VECTORS}_vector_chunks00"
-        views = self._db.execute(
-            "SELECT name FROM sqlite_master WHERE type <> 'table' AND name IN (?, ?, ?)", names
-        ).fetchone()
-        if views is not None:
-            raise self._damaged(f"{views[0]} is no table")
+                vectors[id_] = data
+        return vectors
 
     def _damaged(self, how: str) -> BadRecord:
+        """Returns the error for damaged vectors."""
         return BadRecord(
             f"The vectors of {self._where} are damaged: {how}. First copy the file; the texts are "
             "not touched by that, and llm-memory makes vectors anew. Nothing was changed."
         )
 
     def _rows(self, ids: Sequence[str] | None) -> Iterator[tuple[str, int, int, int]]:
-        for id_, rowid, chunk_id, offset in self._stored_rows(ids):
+        """Yields id, row, chunk and slot of some stored vectors, or of all."""
+        if ids is None:
+            rows = self._db.execute(_ROWS).fetchall()
+        else:
+            rows = []
+            for start in range(0, len(ids), _BATCH):
+                some = ids[start : start + _BATCH]
+                places = ",".join("?" * len(some))
+                rows += self._db.execute(f"{_ROWS} AND id IN ({places})", some).fetchall()
+        for id_, rowid, chunk_id, offset in rows:
             if not (isinstance(id_, str) and isinstance(chunk_id, int) and isinstance(offset, int)):
                 raise self._damaged(f"row {rowid} names its place by other things than numbers")
             yield id_, rowid, chunk_id, offset
 
-    def _stored_rows(
-        self, ids: Sequence[str] | None
-    ) -> Iterator[tuple[object, int, object, object]]:
-        if ids is None:
-            yield from self._db.execute(_ROWS).fetchall()
-            return
-        for start in range(0, len(ids), _BATCH):
-            some: Sequence[Json] = ids[start : start + _BATCH]
-            places = ",".join("?" * len(some))
-            yield from self._db.execute(f"{_ROWS} AND id IN ({places})", some).fetchall()
-
     def _chunk(self, chunk_id: int) -> _Chunk | None:
+        """Reads a chunk, and checks that its sizes agree; None where there is none."""
         row = self._db.execute(_CHUNK, (chunk_id,)).fetchone()
         if row is None:
             return None
@@ -111,7 +106,7 @@ class ShadowReader:
 
 
 class _Chunk:
-    """One block of slots."""
+    """Block of slots."""
 
     def __init__(self, size: int, validity: bytes, rowids: bytes, vectors: bytes) -> None:
         self._size = size
@@ -121,7 +116,7 @@ class _Chunk:
         self._step = len(vectors) // size
 
     def slot(self, offset: int, rowid: int) -> bytes | None:
-        """The vector in a slot, if the slot is in use and used by that row."""
+        """Returns the vector in a slot, if the slot is in use and belongs to that row."""
         if not 0 <= offset < self._size or not self._validity[offset // 8] >> (offset % 8) & 1:
             return None
         (owner,) = struct.unpack_from("<q", self._rowids, offset * 8)
@@ -131,10 +126,10 @@ class _Chunk:
 
 
 def dimensions_of(db: sqlite3.Connection) -> int | None:
-    """Dimension the table of vectors was made for, or None if there is no such table."""
+    """Returns the dimension the table of vectors was made for; None without such a table."""
     row = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (VECTORS,)).fetchone()
     if row is None or not row[0]:
         return None
-    _, found, rest = str(row[0]).lower().partition("float[")
+    _, separator, rest = str(row[0]).lower().partition("float[")
     number = rest.partition("]")[0].strip()
-    return int(number) if found and number.isdecimal() else None
+    return int(number) if separator and number.isdecimal() else None

@@ -1,8 +1,8 @@
-"""Another program's store: the database of Recall, five tables of memories in one SQLite file.
+"""The database of Recall as a store: five tables of memories in one SQLite file.
 
 `recall:///recall.db`, or `recall:///recall.db#breadcrumbs` for one table. Ids are `TABLE#NUMBER`.
-What is hidden stands in the program's own table `dedup_lineage`; events and images for undo stand
-in a sidecar, `NAME.echoless`, made by the first write.
+Hidden memories are listed in the program's own table `dedup_lineage`; events and images for undo
+are in a sidecar, `NAME.echoless`, made by the first write.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.database import (
+from echoless.core.errors import EcholessError, ForeignStore, StoreError, StoreNotFound
+from echoless.core.model import Memory, digest
+from echoless.core.sqlite import (
     Database,
     is_sqlite,
     looking,
@@ -22,16 +24,14 @@ from echoless.database import (
     open_for_writing,
     table_exists,
 )
-from echoless.errors import EcholessError, ForeignStore, StoreError, StoreNotFound
-from echoless.ledger import Kept, Ledger, Mark
-from echoless.model import Memory, digest
+from echoless.core.text import content_key
 from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import exclusive, make_file
+from echoless.stores.ledger import Kept, Ledger, Mark
 from echoless.stores.recall import layout, lineage, references, rows, writing
 from echoless.stores.recall.layout import TABLES, Table
 from echoless.stores.sidecar import BesideSidecar, Sidecar
-from echoless.text import content_key
 
 _BATCH: Final = 500
 _EMBEDDING: Final = ("id", "model", "dimensions", "embedding", "created_at")
@@ -45,7 +45,7 @@ class RecallStore(BesideSidecar):
     profile: Final = "recall"
 
     def __init__(self, path: Path, database: Database, tables: tuple[str, ...]) -> None:
-        """Wrap an open database; use `open` or `create`."""
+        """Wraps an open database; use `open` or `create`."""
         self.path = path
         self.tables = tables
         self._database = _lenient(database)
@@ -55,7 +55,7 @@ class RecallStore(BesideSidecar):
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Open an existing file for reading; `writing()` opens it for writing."""
+        """Opens an existing file for reading; `writing()` opens it for writing."""
         path, tables = _located(location)
         if not path.is_file():
             raise StoreNotFound(f"There is no file {path}. Check the path.")
@@ -76,7 +76,7 @@ class RecallStore(BesideSidecar):
 
     @classmethod
     def create(cls, location: str) -> Self:
-        """Open a file, or make an empty database where there is none."""
+        """Opens a file, or creates an empty database where there is none."""
         path, _ = _located(location)
         if not path.exists():
             make_file(path)
@@ -91,7 +91,7 @@ class RecallStore(BesideSidecar):
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """An SQLite file with the five tables."""
+        """Checks for an SQLite file with the five tables."""
         if not path.is_file() or not is_sqlite(path):
             return False
         try:
@@ -104,7 +104,7 @@ class RecallStore(BesideSidecar):
 
     @property
     def ledger(self) -> Ledger:
-        """Events in the sidecar, marks as `dedup_lineage` has them."""
+        """The events of the sidecar, with the marks of `dedup_lineage`."""
         return lineage.RecallLedger(
             self._sidecar.ledger.database,
             lambda: self.lineage("marked", "deleted"),
@@ -113,73 +113,72 @@ class RecallStore(BesideSidecar):
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The open database, for what is no business of memories: search, export."""
+        """The open database, for what is more than memories: search, export."""
         return self._database.connection
 
     def lineage(self, *status: str) -> list[lineage.Entry]:
-        """Rows of `dedup_lineage`, of some states if given."""
+        """Returns rows of `dedup_lineage`, of some states if given."""
         with self._database.speaking():
             return lineage.entries(self.connection, *status)
 
     def _reverted(self) -> list[Kept]:
-        """Pairs that were shown again, as long as their texts are as they were then."""
+        """Returns pairs that were shown again, as long as their texts did not change since."""
         shown = self.lineage("reverted")
-        there = self.get({i for e in shown for i in (e.survivor, e.duplicate)})
-        found = []
+        present = self.get({i for e in shown for i in (e.survivor, e.duplicate)})
+        pairs = []
         for entry in shown:
-            one, other = there.get(entry.survivor), there.get(entry.duplicate)
+            one, other = present.get(entry.survivor), present.get(entry.duplicate)
             if one is None or other is None:
                 continue
             if entry.detail.get("texts") in {None, digest([one.content, other.content])}:
                 a, b = sorted((one, other), key=lambda m: m.id)
-                found.append(Kept(a.id, b.id, content_key(a.content), content_key(b.content)))
-        return found
+                pairs.append(Kept(a.id, b.id, content_key(a.content), content_key(b.content)))
+        return pairs
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """All memories in the scope, table by table, by number."""
+        """Yields all memories in the scope, table by table, by number."""
         if scope == ALL:
             yield from (m for name in self.tables for m in self._select(TABLES[name]))
             return
         chosen = [head.id for head in scope.narrow(self._heads())]
         for start in range(0, len(chosen), _BATCH):
-            some = chosen[start : start + _BATCH]
-            there = self.get(some)
-            yield from (there[id_] for id_ in some if id_ in there)
+            batch = chosen[start : start + _BATCH]
+            present = self.get(batch)
+            yield from (present[id_] for id_ in batch if id_ in present)
 
     def _heads(self) -> Iterator[Head]:
-        """What a scope asks of each memory, in the order of a scan."""
+        """Yields id, namespace and time of each memory, in the order of a scan."""
         with self._database.speaking():
             for name in self.tables:
                 table = TABLES[name]
-                found = self.connection.execute(
+                heads = self.connection.execute(
                     f"SELECT id, project, {table.time} FROM {name} ORDER BY id"
                 )
-                for number, project, time in found:
+                for number, project, time in heads:
                     yield rows.head_of(table, number, {"project": project, table.time: time})
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Fresh copies by id, of any table."""
-        wanted: dict[str, list[int]] = {}
-        for table, number in sorted({p for p in map(rows.place_of, ids) if p}):
-            wanted.setdefault(table, []).append(number)
-        found: dict[str, Memory] = {}
-        for table, numbers in wanted.items():
+        """Returns fresh copies by id, of any table."""
+        result: dict[str, Memory] = {}
+        for table, numbers in _by_table(ids).items():
             for start in range(0, len(numbers), _BATCH):
                 batch = numbers[start : start + _BATCH]
-                found.update((m.id, m) for m in self._select(TABLES[table], batch))
-        return found
+                result.update((m.id, m) for m in self._select(TABLES[table], batch))
+        return result
 
     def _select(self, table: Table, numbers: Sequence[int] | None = None) -> Iterator[Memory]:
+        """Yields the memories of some rows of a table, or of all."""
         for row, embedding in self._rows(table, numbers):
             yield rows.memory_of(table, row, embedding)
 
     def _rows(
         self, table: Table, numbers: Sequence[int] | None
     ) -> Iterator[tuple[rows.Row, rows.Row | None]]:
+        """Yields some rows of a table, or all, each with its row of `embeddings`."""
         with self._database.speaking():
             names = layout.columns(self.connection, table.name)
-            there = layout.columns(self.connection, "embeddings")
-            vector = [name for name in _EMBEDDING if name in there]
+            known = layout.columns(self.connection, "embeddings")
+            vector = [name for name in _EMBEDDING if name in known]
             chosen = [f"t.{layout.quoted(name)}" for name in names]
             chosen += [f"e.{name}" for name in vector]
             join = (
@@ -188,48 +187,48 @@ class RecallStore(BesideSidecar):
                 else ""
             )
             where = "" if numbers is None else f" WHERE t.id IN ({','.join('?' * len(numbers))})"
-            found = self.connection.execute(
+            result = self.connection.execute(
                 f"SELECT {', '.join(chosen)} FROM {table.name} t{join}{where} ORDER BY t.id",
                 numbers or (),
             )
-            for values in found:
+            for values in result:
                 row = dict(zip(names, values, strict=False))
                 vector_row = dict(zip(vector, values[len(names) :], strict=True))
                 yield row, (vector_row if vector_row.get("id") is not None else None)
 
     def count(self, scope: Scope = ALL) -> int:
-        """Number of memories in the scope."""
+        """Returns the number of memories in the scope."""
         if scope == ALL:
             return sum(self.namespaces().values())
         return sum(1 for _ in scope.narrow(self._heads()))
 
     def namespaces(self) -> Mapping[str, int]:
-        """Number of memories by project; NULL and the empty one are the same."""
-        found: Counter[str] = Counter()
+        """Returns the number of memories by project; NULL and the empty one are the same."""
+        counts: Counter[str] = Counter()
         with self._database.speaking():
             for name in self.tables:
-                found.update(
+                counts.update(
                     dict(
                         self.connection.execute(
                             f"SELECT coalesce(project, '') AS p, count(*) FROM {name} GROUP BY p"
                         ).fetchall()
                     )
                 )
-        return dict(sorted(found.items()))
+        return dict(sorted(counts.items()))
 
     def linking(self, ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002
-        """None: the memories of Recall have no links; what refers to them is `retained`."""
+        """Returns nothing: memories of Recall have no links; `retained` covers references."""
         return ()
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
-        """Whether the file is another one than before; not which records differ."""
+        """Returns whether the file changed since a state, but not which records did."""
         return files.since(files.database_state(self.path), since)
 
     # ------------------------------------------------------------------ writing
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the writer's lock, with database and sidecar open for writing."""
+        """Holds the writer's lock, with database and sidecar open for writing."""
         if self._writing:
             yield
             return
@@ -246,13 +245,13 @@ class RecallStore(BesideSidecar):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; the sidecar is not part of it."""
+        """Makes changes visible together or not at all; the sidecar is not part of it."""
         self._must_write()
         with self._database.transaction():
             yield
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Replace or add; only columns that differ are written."""
+        """Replaces or adds rows; only columns that differ are written."""
         with self.transaction(), self._database.speaking():
             for memory in memories:
                 place = rows.place_of(memory.id)
@@ -264,6 +263,7 @@ class RecallStore(BesideSidecar):
                 self._put(memory, TABLES[place[0]], place[1])
 
     def _put(self, memory: Memory, table: Table, number: int) -> None:
+        """Writes one memory in its place."""
         present = next(iter(self._rows(table, [number])), None)
         names = layout.columns(self.connection, table.name)
         made = rows.written(memory, table, names, present)
@@ -277,12 +277,9 @@ class RecallStore(BesideSidecar):
             writing.exchange_embedding(self.connection, table.name, number, made.embedding)
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take rows out, their vectors with them; triggers keep the full text up to date."""
-        gone: dict[str, list[int]] = {}
-        for table, number in sorted({p for p in map(rows.place_of, ids) if p}):
-            gone.setdefault(table, []).append(number)
+        """Removes rows with their vectors; triggers keep the full text up to date."""
         with self.transaction(), self._database.speaking():
-            for table, numbers in gone.items():
+            for table, numbers in _by_table(ids).items():
                 writing.forget_embeddings(self.connection, table, numbers)
                 for start in range(0, len(numbers), _BATCH):
                     batch = numbers[start : start + _BATCH]
@@ -292,25 +289,25 @@ class RecallStore(BesideSidecar):
     # ------------------------------------------------------------------ lineage
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Write rows of `dedup_lineage`: Recall's own searches leave marked rows out."""
+        """Writes rows of `dedup_lineage`: Recall's own searches leave marked rows out."""
         self._note(marks, "marked")
 
     def unhide(self, ids: Iterable[str]) -> None:
-        """Set rows that are marked to `reverted`."""
+        """Sets rows that are marked to `reverted`."""
         wanted = set(ids)
         with self.transaction(), self._database.speaking():
-            standing = [e.id for e in self.lineage("marked") if e.duplicate in wanted]
-            lineage.set_status(self.connection, standing, "reverted")
+            marked = [e.id for e in self.lineage("marked") if e.duplicate in wanted]
+            lineage.set_status(self.connection, marked, "reverted")
 
     def record_removals(self, removed: Sequence[Mark]) -> None:
-        """Write rows of `dedup_lineage` for what is about to be removed.
+        """Writes rows of `dedup_lineage` for what is about to be removed.
 
         Raises:
-            StoreError: A survivor is not there.
+            StoreError: A survivor does not exist.
         """
-        there = self.get({mark.survivor for mark in removed})
+        survivors = self.get({mark.survivor for mark in removed})
         for mark in removed:
-            if mark.survivor not in there:
+            if mark.survivor not in survivors:
                 raise StoreError(
                     f"{mark.duplicate!r} is not removed: its survivor {mark.survivor!r} is not "
                     "there. Nothing was changed."
@@ -318,64 +315,72 @@ class RecallStore(BesideSidecar):
         self._note(removed, "deleted")
 
     def _note(self, marks: Sequence[Mark], status: str) -> None:
-        there = self.get({i for mark in marks for i in (mark.duplicate, mark.survivor)})
+        """Writes rows of `dedup_lineage`; a row that is marked already changes its status only."""
+        present = self.get({i for mark in marks for i in (mark.duplicate, mark.survivor)})
         with self.transaction(), self._database.speaking():
             lineage.ensure(self.connection)
-            standing = {e.duplicate: e for e in self.lineage("marked")}
+            marked = {e.duplicate: e for e in self.lineage("marked")}
             for mark in marks:
-                both = mark.duplicate in there and mark.survivor in there
-                if mark.duplicate in standing:
+                if mark.duplicate in marked:
                     if status == "deleted":
-                        lineage.set_status(self.connection, [standing[mark.duplicate].id], status)
-                elif both:
-                    new = references.entry(mark, there[mark.duplicate], there[mark.survivor])
+                        lineage.set_status(self.connection, [marked[mark.duplicate].id], status)
+                elif mark.duplicate in present and mark.survivor in present:
+                    new = references.entry(mark, present[mark.duplicate], present[mark.survivor])
                     lineage.insert(self.connection, new, status)
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
-        """Duplicates that others refer to, or that say more in a field beside their text."""
+        """Returns why duplicates must stay: others refer to them, or a field holds more."""
         with self._database.speaking():
-            named = references.referenced(self.connection)
-        there = self.get({i for pair in pairs for i in pair})
-        found = {duplicate: named[duplicate] for duplicate, _ in pairs if duplicate in named}
+            referenced = references.referenced(self.connection)
+        present = self.get({i for pair in pairs for i in pair})
+        reasons = {one: referenced[one] for one, _ in pairs if one in referenced}
         for one, other in pairs:
-            if one in found or one not in there or other not in there:
+            if one in reasons or one not in present or other not in present:
                 continue
-            fields = references.differs(there[one], there[other])
+            fields = references.differs(present[one], present[other])
             if fields:
-                found[one] = f"it alone has {', '.join(fields)}"
-        return found
+                reasons[one] = f"it alone has {', '.join(fields)}"
+        return reasons
 
     def integrity(self) -> list[str]:
-        """What is wrong with the file, one sentence each; empty if nothing is."""
+        """Returns what is wrong with the file, one sentence each; empty if nothing is."""
         with self._database.speaking():
-            found = self.connection.execute("PRAGMA integrity_check(5)").fetchall()
-        return [f"{self.path}: {text}." for (text,) in found if text != "ok"]
+            results = self.connection.execute("PRAGMA integrity_check(5)").fetchall()
+        return [f"{self.path}: {text}." for (text,) in results if text != "ok"]
 
     def unfinished(self) -> tuple[Path, ...]:
-        """The file or its sidecar, where a writer was stopped in the middle."""
+        """Returns the file or its sidecar, where a writer was stopped in the middle."""
         own = (self.path,) if self._database.unfinished else ()
         return (*own, *super().unfinished())
 
     def take_back(self) -> None:
-        """Take stopped writes back on the files themselves."""
+        """Undoes stopped writes on the files themselves."""
         self._database.heal()
         super().take_back()
 
     def close(self) -> None:
-        """Close the files."""
+        """Closes the files."""
         self._database.close()
         self._sidecar.close()
 
 
 def _located(location: str) -> tuple[Path, tuple[str, ...]]:
-    """Path, and the tables to look at."""
+    """Returns the path, and the tables to read."""
     path, _, table = location.rpartition("#")
     if path and table in TABLES:
         return Path(path), (table,)
     return Path(location), tuple(TABLES)
 
 
+def _by_table(ids: Iterable[str]) -> dict[str, list[int]]:
+    """Returns the sorted row numbers of some ids by table; ids of another form are left out."""
+    numbers: dict[str, list[int]] = {}
+    for table, number in sorted({p for p in map(rows.place_of, ids) if p}):
+        numbers.setdefault(table, []).append(number)
+    return numbers
+
+
 def _lenient(database: Database) -> Database:
-    """Read bytes that are no UTF-8 as lone surrogates instead of failing on the whole table."""
+    """Makes a database read bytes that are not UTF-8 as lone surrogates instead of failing."""
     database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     return database

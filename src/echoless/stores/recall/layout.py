@@ -9,13 +9,13 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One kind of memory.
+    """One table of memories.
 
     Attributes:
         name: Of the table.
         parts: Columns that make up the text, joined by a line feed.
         time: Column of its time.
-        secondary: Columns with text beside the text, in which a copy may say more.
+        secondary: Other columns with text, in which a copy may hold more than its survivor.
         full_text: Name of the FTS5 index.
     """
 
@@ -55,12 +55,12 @@ TABLES: Final = {
 
 
 def quoted(name: str) -> str:
-    """A name of a table or column as SQL."""
+    """Returns a name of a table or column as SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def columns(db: sqlite3.Connection, table: str) -> tuple[str, ...]:
-    """Columns a table has in this file, which differ by version; empty if there is none."""
+    """Returns the columns of a table in this file, which differ by version; none without it."""
     return tuple(row[1] for row in db.execute(f"PRAGMA table_info({quoted(table)})"))
 
 
@@ -79,7 +79,7 @@ _BY_SURVIVOR: Final = (
     " ON dedup_lineage(survivor_table, survivor_id)"
 )
 LINEAGE: Final = (_LINEAGE_TABLE, _ONE_MARK, _BY_SURVIVOR)
-"""What the first mark makes in a file of a version without it."""
+"""Statements that make the table of marks in a file of a version without it."""
 
 VERSION: Final = 10
 """`user_version` of a database made here: the version that brought `dedup_lineage`."""
@@ -142,7 +142,7 @@ _INDEXED: Final = {
 
 
 def make(db: sqlite3.Connection) -> None:
-    """Make the tables of an empty database."""
+    """Creates the tables of an empty database."""
     for name, body in _BODIES.items():
         shared = _SHARED.format(importance=8 if name == "loa_entries" else 5)
         whole = f"{body}, {shared}" if name in TABLES else body
@@ -158,7 +158,7 @@ def make(db: sqlite3.Connection) -> None:
 
 
 def _index(db: sqlite3.Connection, table: Table, indexed: str) -> None:
-    """Full text over a table, kept up to date by triggers."""
+    """Creates a full-text index over a table, kept up to date by triggers."""
     fts = table.full_text
     prefix = fts.removesuffix("_fts")
     new = ", ".join(f"new.{name}" for name in indexed.split(", "))

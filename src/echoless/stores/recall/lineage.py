@@ -1,4 +1,4 @@
-"""The table `dedup_lineage`: what Recall's own clients take as hidden, removed or shown again."""
+"""The table `dedup_lineage`: which memories Recall's own clients hide, removed or show again."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from echoless.codec import json_text
-from echoless.database import Database, table_exists
-from echoless.ledger import Kept, Ledger, Mark
-from echoless.model import Json, JsonObject
+from echoless.core.json_codec import json_text
+from echoless.core.model import Json, JsonObject
+from echoless.core.sqlite import Database, table_exists
+from echoless.stores.ledger import Kept, Ledger, Mark
 from echoless.stores.recall.layout import LINEAGE
 from echoless.stores.recall.rows import id_of
 
@@ -63,15 +63,20 @@ class Entry:
 
 
 def entries(db: sqlite3.Connection, *status: str) -> list[Entry]:
-    """Rows in the order they were written, of some states if given; none without the table."""
+    """Returns rows as they were written, of some states if given; none without the table."""
     if not table_exists(db, "dedup_lineage"):
         return []
-    found = [_entry(row) for row in db.execute(f"SELECT {_COLUMNS} FROM dedup_lineage ORDER BY id")]
-    return [entry for entry in found if not status or entry.status in status]
+    rows = db.execute(f"SELECT {_COLUMNS} FROM dedup_lineage ORDER BY id")
+    return [entry for entry in map(_entry, rows) if not status or entry.status in status]
 
 
 def _entry(row: Sequence[object]) -> Entry:
+    """Returns a row as an entry; a detail of another form, by another program, is left out."""
     number, survivor_table, survivor, duplicate_table, duplicate, reason, similarity = row[:7]
+    try:
+        detail = json.loads(row[8]) if isinstance(row[8], str) else None
+    except ValueError:
+        detail = None
     return Entry(
         int(str(number)),
         f"{survivor_table}#{survivor}",
@@ -79,21 +84,12 @@ def _entry(row: Sequence[object]) -> Entry:
         str(reason),
         float(similarity) if isinstance(similarity, int | float) else None,
         str(row[7]),
-        _detail(row[8]),
+        detail if isinstance(detail, dict) else {},
     )
 
 
-def _detail(text: object) -> JsonObject:
-    """The object, or an empty one where another program wrote something else."""
-    try:
-        found = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def ensure(db: sqlite3.Connection) -> None:
-    """Make the table where a file of an old version has none; its version stays."""
+    """Creates the table where a file of an old version has none; its version stays."""
     for statement in LINEAGE:
         db.execute(statement)
 
@@ -110,7 +106,7 @@ class New:
 
 
 def insert(db: sqlite3.Connection, new: New, status: str) -> None:
-    """Write a row; a row of the same run and pair that was shown again is taken up again."""
+    """Writes a row, or reuses the row of the same run and pair that was shown again."""
     standing = [
         entry
         for entry in entries_of(db, new.duplicate)
@@ -136,7 +132,7 @@ def insert(db: sqlite3.Connection, new: New, status: str) -> None:
 
 
 def entries_of(db: sqlite3.Connection, duplicate: tuple[str, int]) -> list[Entry]:
-    """Rows about one duplicate, in the order they were written."""
+    """Returns the rows about one duplicate, in the order they were written."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM dedup_lineage"
         " WHERE duplicate_table = ? AND duplicate_id = ? ORDER BY id",
@@ -146,74 +142,74 @@ def entries_of(db: sqlite3.Connection, duplicate: tuple[str, int]) -> list[Entry
 
 
 def stands_again(db: sqlite3.Connection, duplicate: tuple[str, int]) -> None:
-    """A row that was put back is not removed any more."""
-    gone = [entry.id for entry in entries_of(db, duplicate) if entry.status == "deleted"]
-    set_status(db, gone, "reverted")
+    """Sets the rows about a removed memory that was put back to `reverted`."""
+    deleted = [entry.id for entry in entries_of(db, duplicate) if entry.status == "deleted"]
+    set_status(db, deleted, "reverted")
 
 
 def set_status(db: sqlite3.Connection, numbers: Iterable[int], status: str) -> None:
-    """Set the status of some rows."""
+    """Sets the status of some rows."""
     db.executemany(
         "UPDATE dedup_lineage SET status = ? WHERE id = ?", [(status, n) for n in numbers]
     )
 
 
 class RecallLedger(Ledger):
-    """The sidecar's ledger, with what `dedup_lineage` says about what is hidden.
+    """The sidecar's ledger, with the marks of `dedup_lineage`.
 
-    A mark stands as long as its row does: what another program marked counts, and what it showed
+    A mark holds as long as its row does: what another program marked counts, and what it showed
     again is shown.
     """
 
     def __init__(
         self,
         database: Database,
-        told: Callable[[], list[Entry]],
+        entries: Callable[[], list[Entry]],
         reverted: Callable[[], list[Kept]],
     ) -> None:
-        """Join the two.
+        """Joins the two.
 
         Args:
             database: Of the sidecar.
-            told: Reads the rows of `dedup_lineage` that are marked or deleted.
+            entries: Reads the rows of `dedup_lineage` that are marked or deleted.
             reverted: Reads the pairs somebody showed again.
         """
         super().__init__(database)
-        self._told = told
+        self._entries = entries
         self._reverted = reverted
 
     def marks(self, run: str | None = None) -> dict[str, Mark]:
-        """Marks by hidden id, of one run if given."""
+        """Returns marks by hidden id, of one run if given."""
         own = super().marks()
         standing: dict[str, Mark] = {}
-        for entry in self._told():
+        for entry in self._entries():
             if entry.status != "marked":
                 continue
             mark = own.get(entry.duplicate)
-            known = mark is not None and mark.survivor == entry.survivor
-            standing[entry.duplicate] = mark if known and mark else entry.mark
+            same = mark is not None and mark.survivor == entry.survivor
+            standing[entry.duplicate] = mark if same and mark else entry.mark
         return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
 
     def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
-        """As the table of the store tells, too."""
+        """Returns the marks of some memories, those in the table of the store too."""
         wanted = set(ids)
         return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
 
     def own_marks(self) -> dict[str, Mark]:
-        """As the sidecar has them."""
+        """Returns the marks of the sidecar alone."""
         return super().marks()
 
     def mark(self, marks: Iterable[Mark]) -> None:
-        """Note marks; what the sidecar still had of a mark shown again elsewhere gives way."""
+        """Writes marks in place of older ones, which another program may have shown again."""
         new = list(marks)
         self.unmark(mark.duplicate for mark in new)
         super().mark(new)
 
     def sticky(self) -> set[str]:
-        """Survivors that `dedup_lineage` names, of removals as well."""
-        return {entry.survivor for entry in self._told()}
+        """Returns the survivors in `dedup_lineage`, those of removals too."""
+        return {entry.survivor for entry in self._entries()}
 
     def kept(self) -> list[Kept]:
-        """Pairs kept apart, those that were shown again among them."""
-        found = {(k.a, k.b): k for k in (*self._reverted(), *super().kept())}
-        return [found[pair] for pair in sorted(found)]
+        """Returns the pairs kept apart, those that were shown again among them."""
+        pairs = {(k.a, k.b): k for k in (*self._reverted(), *super().kept())}
+        return [pairs[pair] for pair in sorted(pairs)]

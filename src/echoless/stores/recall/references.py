@@ -1,4 +1,4 @@
-"""What in a Recall database must stay though it is a copy: others refer to it, or it says more."""
+"""Copies in a Recall database that must stay: other records refer to them, or they hold more."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 import sqlite3
 from collections.abc import Iterator
 
-from echoless.ledger import Mark
-from echoless.model import Json, Memory, digest
+from echoless.core.model import Json, Memory, digest
+from echoless.core.text import loose
+from echoless.stores.ledger import Mark
 from echoless.stores.recall.layout import TABLES, columns
 from echoless.stores.recall.lineage import New
 from echoless.stores.recall.rows import id_of, place_of, text_of
-from echoless.text import loose
 
 
 def referenced(db: sqlite3.Connection) -> dict[str, str]:
-    """Memories other records refer to, with the reason."""
-    found: dict[str, str] = {}
+    """Returns the memories other records refer to, with the reason."""
+    reasons: dict[str, str] = {}
     loa = columns(db, "loa_entries")
     for column, table in (
         ("message_range_start", "messages"),
@@ -29,15 +29,19 @@ def referenced(db: sqlite3.Connection) -> dict[str, str]:
                 f" WHERE {column} IS NOT NULL GROUP BY 1"
             )
             for number, by in rows.fetchall():
-                found[id_of(table, number)] = f"loa_entries#{by} refers to it as {column}"
+                reasons[id_of(table, number)] = f"loa_entries#{by} refers to it as {column}"
     if "source_ids" in loa:
-        found.update(_named(db, "loa_entries", "source_ids"))
+        reasons.update(_named(db, "loa_entries", "source_ids"))
     if "source_learnings" in columns(db, "procedures"):
-        found.update(_named(db, "procedures", "source_learnings"))
-    return found
+        reasons.update(_named(db, "procedures", "source_learnings"))
+    return reasons
 
 
 def _named(db: sqlite3.Connection, table: str, column: str) -> Iterator[tuple[str, str]]:
+    """Yields the memories a JSON column names, with the reason.
+
+    A name is `{"table": …, "id": …}`, or the number of a learning alone.
+    """
     rows = db.execute(f"SELECT id, {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY id")
     for by, text in rows.fetchall():
         try:
@@ -45,47 +49,41 @@ def _named(db: sqlite3.Connection, table: str, column: str) -> Iterator[tuple[st
         except ValueError:
             continue
         for each in named if isinstance(named, list) else [named]:
-            source = _source(each)
-            if source is not None:
-                yield source, f"{table}#{by} names it in {column}"
-
-
-def _source(named: object) -> str | None:
-    """`{"table": …, "id": …}`, or the bare number of a learning."""
-    table, number = "learnings", named
-    if isinstance(named, dict):
-        table, number = str(named.get("table")), named.get("id")
-    table = "loa_entries" if table == "loa" else table
-    if table not in TABLES or not str(number).isdecimal():
-        return None
-    return id_of(table, int(str(number)))
+            source, number = "learnings", each
+            if isinstance(each, dict):
+                source, number = str(each.get("table")), each.get("id")
+            source = "loa_entries" if source == "loa" else source
+            if source in TABLES and str(number).isdecimal():
+                yield id_of(source, int(str(number))), f"{table}#{by} names it in {column}"
 
 
 def equal(one: Memory, other: Memory) -> bool:
-    """Whether two texts are the same to Recall."""
+    """Checks whether two texts are the same to Recall."""
     return loose(one.content) == loose(other.content)
 
 
 def differs(duplicate: Memory, survivor: Memory) -> list[str]:
-    """Secondary fields in which a copy has text its survivor lacks, in the table's order.
+    """Returns secondary fields in which a copy has text its survivor lacks, in the table's order.
 
-    Of a text that is only similar, the difference is more than a field: none are named.
+    Where the texts are only similar, more than a field differs: none is named.
     """
     name = str(duplicate.extra["table"])
     if name != survivor.extra["table"] or not equal(duplicate, survivor):
         return []
-    return [each for each in TABLES[name].secondary if _lacks(survivor, duplicate, each)]
-
-
-def _lacks(survivor: Memory, duplicate: Memory, name: str) -> bool:
-    if name == "tags":
-        return not set(duplicate.tags) <= set(survivor.tags)
-    said = loose(str(duplicate.extra.get(name) or ""))
-    return said not in loose(str(survivor.extra.get(name) or ""))
+    fields = []
+    for field in TABLES[name].secondary:
+        if field == "tags":
+            lacking = not set(duplicate.tags) <= set(survivor.tags)
+        else:
+            text = loose(str(duplicate.extra.get(field) or ""))
+            lacking = text not in loose(str(survivor.extra.get(field) or ""))
+        if lacking:
+            fields.append(field)
+    return fields
 
 
 def entry(mark: Mark, duplicate: Memory, survivor: Memory) -> New:
-    """The row of `dedup_lineage` for a mark or a removal."""
+    """Returns the row of `dedup_lineage` for a mark or a removal."""
     places = place_of(survivor.id), place_of(duplicate.id)
     assert places[0] is not None
     assert places[1] is not None

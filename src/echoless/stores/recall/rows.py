@@ -1,7 +1,7 @@
 """A row of a Recall table as a memory, and back: only what changed is written.
 
-Each field of a memory is one or more columns. A field that is as the row has it keeps the row's own
-spelling (`NULL` or an empty project, a comma without a space in tags), so that putting back what
+Each field of a memory is one or more columns. A field that did not change keeps the row's own
+spelling (`NULL` or an empty project, a comma without a space in tags), so that writing back what
 was read restores every column.
 """
 
@@ -10,31 +10,31 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
-from echoless.codec import read_provenance, read_tags, read_time
-from echoless.errors import BadRecord, StoreError
-from echoless.model import Json, JsonObject, Memory, Provenance, Vector
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.json_codec import read_provenance, read_tags, read_time
+from echoless.core.model import Json, Memory, Provenance, Vector
+from echoless.core.text import unreadable
 from echoless.stores.recall.layout import TABLES, Table
 from echoless.stores.scope import Head
-from echoless.text import unreadable
 
 Value: TypeAlias = "int | float | str | bytes | None"
 Row: TypeAlias = Mapping[str, Value]
 
 MALFORMED: Final = "malformed"
-"""`extra["embedding"]` of a row whose vector has another length than it says."""
+"""`extra["embedding"]` of a row whose vector does not have the length it states."""
 
 _BYTES: Final = "$bytes"
 
 
 def id_of(table: str, number: int) -> str:
-    """`breadcrumbs#12`."""
+    """Returns the id of a row, such as `breadcrumbs#12`."""
     return f"{table}#{number}"
 
 
 def place_of(id_: str) -> tuple[str, int] | None:
-    """Table and row number, or None for an id that is none of ours."""
+    """Returns table and row number, or None for an id of another form."""
     table, _, number = id_.partition("#")
     if table not in TABLES or not number.isascii() or not number.isdecimal():
         return None
@@ -46,6 +46,8 @@ def place_of(id_: str) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
+    """One field of a memory and its columns."""
+
     name: str
     columns: Callable[[Table], tuple[str, ...]]
     read: Callable[[Table, Row], object]
@@ -57,19 +59,19 @@ def _column(name: str) -> Callable[[Table], tuple[str, ...]]:
 
 
 def text_of(value: Value) -> str:
-    """A text column; bytes that are no UTF-8 become lone surrogates, which nothing compares."""
+    """Returns a value as text; bytes that are not UTF-8 become lone surrogates."""
     if value is None:
         return ""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
 def content_of(table: Table, row: Row) -> str:
-    """The parts of the text that say something, joined by a line feed."""
+    """Returns the parts of the text that are not empty, joined by a line feed."""
     return "\n".join(part for part in (text_of(row.get(p)) for p in table.parts) if part)
 
 
 def _split(table: Table, memory: Memory) -> dict[str, Value]:
-    """A new text: the first line is the first part."""
+    """Returns the columns of a new text: the first line is the first part."""
     if len(table.parts) == 1:
         return {table.parts[0]: memory.content}
     first, second = table.parts
@@ -80,21 +82,10 @@ def _split(table: Table, memory: Memory) -> dict[str, Value]:
 
 
 def _time(value: Value) -> str | None:
+    """Returns a value as a time."""
     return (
         value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else read_time(value)
     )
-
-
-def _number(value: Value) -> float | None:
-    return value if isinstance(value, int | float) else None
-
-
-def _count(value: Value) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
-
-
-def _tags(value: Value) -> tuple[str, ...]:
-    return read_tags(text_of(value))
 
 
 _FIELDS: Final = (
@@ -114,7 +105,7 @@ _FIELDS: Final = (
     _Field(
         "importance",
         _column("importance"),
-        lambda _, row: _number(row.get("importance")),
+        lambda _, row: n if isinstance(n := row.get("importance"), int | float) else None,
         lambda _, m: {"importance": m.importance},
     ),
     _Field(
@@ -128,13 +119,13 @@ _FIELDS: Final = (
     _Field(
         "tags",
         lambda t: ("tags",) if "tags" in t.secondary else (),
-        lambda _, row: _tags(row.get("tags")),
+        lambda _, row: read_tags(text_of(row.get("tags"))),
         lambda _, m: {"tags": ", ".join(m.tags) or None},
     ),
     _Field(
         "access_count",
         _column("access_count"),
-        lambda _, row: _count(row.get("access_count")),
+        lambda _, row: n if isinstance(n := row.get("access_count"), int) and n >= 0 else 0,
         lambda _, m: {"access_count": m.access_count},
     ),
     _Field(
@@ -147,11 +138,12 @@ _FIELDS: Final = (
 
 
 def _fillable(table: Table) -> set[str]:
-    """Columns left out of `extra` while empty, so that a survivor takes them from a duplicate."""
+    """Returns columns left out of `extra` while empty, which a duplicate may then fill."""
     return {name for name in table.secondary if name != "tags"}
 
 
 def _own_columns(table: Table) -> set[str]:
+    """Returns the columns that hold the id and the fields of a memory."""
     return {"id", *(c for f in _FIELDS for c in f.columns(table))}
 
 
@@ -159,7 +151,7 @@ def _own_columns(table: Table) -> set[str]:
 
 
 def memory_of(table: Table, row: Row, embedding: Row | None) -> Memory:
-    """The memory a row holds.
+    """Returns the memory in a row.
 
     Args:
         table: Its table.
@@ -185,14 +177,14 @@ def memory_of(table: Table, row: Row, embedding: Row | None) -> Memory:
         extra=extra,
         native={
             "row": {name: coded(value) for name, value in row.items() if name in own},
-            "embedding": None if embedding is None else _coded_row(embedding),
+            "embedding": None if embedding is None else {n: coded(v) for n, v in embedding.items()},
         },
         **{f.name: f.read(table, row) for f in _FIELDS},  # type: ignore[arg-type]
     )
 
 
 def head_of(table: Table, number: int, row: Row) -> Head:
-    """What a scope asks of the memory in a row.
+    """Returns id, namespace and time of the memory in a row.
 
     Args:
         table: Its table.
@@ -203,6 +195,7 @@ def head_of(table: Table, number: int, row: Row) -> Head:
 
 
 def _vectors(embedding: Row | None) -> tuple[tuple[Vector, ...], str | None]:
+    """Returns the vectors in a row of `embeddings`, and the value of `extra["embedding"]`."""
     if embedding is None:
         return (), None
     data, dimensions = embedding.get("embedding"), embedding.get("dimensions")
@@ -212,18 +205,14 @@ def _vectors(embedding: Row | None) -> tuple[tuple[Vector, ...], str | None]:
 
 
 def coded(value: Value) -> Json:
-    """A value as JSON."""
+    """Returns a value as JSON."""
     if isinstance(value, bytes):
         return {_BYTES: base64.b64encode(value).decode("ascii")}
     return value
 
 
-def _coded_row(row: Row) -> dict[str, Json]:
-    return {name: coded(value) for name, value in row.items()}
-
-
 def decoded(value: Json) -> Value:
-    """What `coded` was given."""
+    """Returns the value `coded` was given."""
     if isinstance(value, Mapping):
         return base64.b64decode(str(value[_BYTES]))
     assert not isinstance(value, list | tuple)
@@ -235,7 +224,7 @@ def decoded(value: Json) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a row and its row of `embeddings` have to become.
+    """The new state of a row and of its row of `embeddings`.
 
     Attributes:
         row: Columns that differ from the present row; all known ones where there is none.
@@ -249,7 +238,7 @@ class Written:
 def written(
     memory: Memory, table: Table, names: Iterable[str], present: tuple[Row, Row | None] | None
 ) -> Written:
-    """How to write a memory.
+    """Returns what to write for a memory.
 
     Args:
         memory: The memory.
@@ -261,41 +250,38 @@ def written(
         BadRecord: A text cannot be stored.
         StoreError: The table has no place for something; the message names the field.
     """
-    there = set(names)
-    old, old_embedding = present if present else ({}, None)
-    known = [(old, old_embedding)] if present else []
+    columns = set(names)
+    old: Row = present[0] if present else {}
+    known = [present] if present else []
     if isinstance(saved := memory.native.get("row"), Mapping):
-        known.append(_saved(saved, memory.native.get("embedding")))
-    new: dict[str, Value] = {} if present else _wide(table, known)
+        vector = memory.native.get("embedding")
+        given = vector if isinstance(vector, Mapping) else None
+        known.append(
+            (
+                {name: decoded(value) for name, value in saved.items()},
+                None if given is None else {name: decoded(value) for name, value in given.items()},
+            )
+        )
+    new: dict[str, Value] = {}
+    if known and not present:  # where a row is put back, all its columns count, empty ones too
+        new.update({**known[0][0], **dict.fromkeys(_fillable(table))})
     for field in _FIELDS:
         new.update(_field(field, memory, table, [row for row, _ in known]))
-    new.update(_others(memory, table, there))
+    own = _own_columns(table) | {"table", "embedding"}
+    new.update(dict.fromkeys(_fillable(table) & columns))
+    new.update((n, decoded(v)) for n, v in memory.extra.items() if n in columns and n not in own)
     row = {
         name: value
         for name, value in new.items()
-        if name in there and (not present or not _equal(old.get(name), value))
+        if name in columns and (not present or old.get(name) != value)
     }
     made = Written(row, _embedding(memory, known))
-    _check(memory, table, {**dict.fromkeys(there), **old, **row}, made, fresh=not present)
+    _check(memory, table, {**dict.fromkeys(columns), **old, **row}, made, fresh=not present)
     return made
 
 
-def _saved(row: JsonObject, embedding: Json) -> tuple[Row, Row | None]:
-    told = {name: decoded(value) for name, value in row.items()}
-    if not isinstance(embedding, Mapping):
-        return told, None
-    return told, {name: decoded(value) for name, value in embedding.items()}
-
-
-def _wide(table: Table, known: list[tuple[Row, Row | None]]) -> dict[str, Value]:
-    """Where a row is put back, all its columns count, empty ones too."""
-    if not known:
-        return {}
-    return {**dict(known[0][0]), **dict.fromkeys(_fillable(table))}
-
-
 def _field(field: _Field, memory: Memory, table: Table, known: list[Row]) -> dict[str, Value]:
-    """The columns of one field: as some known row spells it, else anew."""
+    """Returns the columns of one field: as a known row spells it, else anew."""
     wanted = getattr(memory, field.name)
     for row in known:
         if all(name in row for name in field.columns(table)) and field.read(table, row) == wanted:
@@ -306,14 +292,8 @@ def _field(field: _Field, memory: Memory, table: Table, known: list[Row]) -> dic
     return {name: made[name] for name in field.columns(table)}
 
 
-def _others(memory: Memory, table: Table, there: set[str]) -> dict[str, Value]:
-    own = _own_columns(table) | {"table", "embedding"}
-    empty: dict[str, Value] = dict.fromkeys(_fillable(table) & there)
-    given = {n: decoded(v) for n, v in memory.extra.items() if n in there and n not in own}
-    return empty | given
-
-
 def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str, Value] | None:
+    """Returns the row of `embeddings`: a known one with the same vector, else a new one."""
     for _, embedding in known:
         vectors, state = _vectors(embedding)
         if vectors == memory.vectors and state == memory.extra.get("embedding"):
@@ -325,12 +305,8 @@ def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str,
     return {"model": model, "dimensions": vector.dimensions, "embedding": vector.data}
 
 
-def _equal(one: Value, other: Value) -> bool:
-    return one == other and isinstance(one, bytes) == isinstance(other, bytes)
-
-
 def _check(memory: Memory, table: Table, row: Row, made: Written, *, fresh: bool) -> None:
-    """Refuse what would not come back as it is."""
+    """Checks that the row reads back as the memory, and refuses it otherwise."""
     number = place_of(memory.id)
     assert number is not None
     back = memory_of(table, {**row, "id": number[1]}, made.embedding)
@@ -348,7 +324,7 @@ def _check(memory: Memory, table: Table, row: Row, made: Written, *, fresh: bool
         _refuse(memory, f"extra.{lost[0]}")
 
 
-def _refuse(memory: Memory, name: str) -> None:
+def _refuse(memory: Memory, name: str) -> NoReturn:
     raise StoreError(
         f"{memory.id!r} cannot be written: a Recall table has no place for its {name}. "
         "Nothing was changed."

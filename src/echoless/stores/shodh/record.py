@@ -1,7 +1,8 @@
 """A note of the library as a memory, and back without loss.
 
-The library hands out ids, times and an importance of its own and cannot change a note. What it does
-not take as an argument stands in the note's metadata, in keys that begin with `echoless.`:
+The library gives each note an id, a time and an importance of its own, and cannot change a note.
+What it does not take as an argument is kept in the note's metadata, in keys that begin with
+`echoless.`:
 
 * `echoless.replaces`: ids the note stands for, as a JSON list. The first is its lasting id.
 * `echoless.created_at`, `echoless.access_count`, `echoless.importance`: what a new note would
@@ -21,9 +22,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from echoless import codec
-from echoless.errors import BadRecord, StoreError
-from echoless.model import EMPTY, VOLATILE, Json, JsonObject, Memory
+from echoless.core import json_codec as codec
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.model import EMPTY, VOLATILE, Json, JsonObject, Memory
 from echoless.stores.shodh.arguments import FLAGS, arguments
 
 if TYPE_CHECKING:
@@ -44,24 +45,24 @@ ORIGINAL: Final = "original_id"
 TYPES: Final = frozenset(
     ("Context", "Task", "Discovery", "Error", "Pattern", "Learning", "Decision", "Conversation")
 )
-"""The library's types as it tells them; any other word becomes Context."""
+"""The library's types in its spelling; any other word becomes Context."""
 
-_TOLD: Final = frozenset(
+_KNOWN_KEYS: Final = frozenset(
     (
         *("id", "content", "experience_type", "tags", "entities", "metadata", "importance"),
         *("access_count", "created_at", "last_accessed", "compressed", "is_failure", "is_anomaly"),
     )
 )
-"""Keys of a note that have a place of their own; what else it has is carried in `Memory.extra`."""
+"""Keys of a note that have a field of their own; all others are carried in `Memory.extra`."""
 
 _NONE: Final[tuple[str, ...]] = ()
 _FLAGS: Final = (*FLAGS, "compressed")
-_KEPT_APART: Final = ("namespace", "updated_at", "provenance", "links", "pinned", "vectors")
+_OWN_FIELDS: Final = ("namespace", "updated_at", "provenance", "links", "pinned", "vectors")
 
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """What echoless wrote into the metadata of a note."""
+    """The values echoless wrote into the metadata of a note."""
 
     replaces: tuple[str, ...] = ()
     created_at: str | None = None
@@ -69,6 +70,27 @@ class _Own:
     importance: float | None = None
     fields: JsonObject = field(default_factory=dict)
     supersedes: str | None = None
+
+    @classmethod
+    def split(cls, metadata: Mapping[str, Json]) -> tuple[_Own, dict[str, Json]]:
+        """Returns the values of echoless in the metadata, and the rest.
+
+        A key that is not well-formed belongs to the rest.
+        """
+        left = {key: metadata[key] for key in sorted(metadata)}
+        replaces = _take(left, REPLACES, _ids, _NONE)
+        if replaces and left.get(ORIGINAL) == replaces[0]:
+            del left[ORIGINAL]
+        fields = _take(left, FIELDS, _object, EMPTY) if replaces else EMPTY
+        own = cls(
+            replaces,
+            _take(left, CREATED, str, None),
+            _take(left, ACCESS, _count, 0),
+            _take(left, IMPORTANCE, _number, None),
+            fields,
+            _take(left, SUPERSEDES, str, None) if replaces else None,
+        )
+        return own, {**left, **codec.read_object(fields.get("metadata"), "metadata")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +101,7 @@ class Note:
         key: The library's id of the record.
         supersedes: Id of the record it was written in place of, or None.
         written: When the library wrote the record.
-            memory: The memory; its id is the lasting one the record claims.
+        memory: The memory; its id is the lasting one the record claims.
     """
 
     key: str
@@ -89,14 +111,14 @@ class Note:
 
 
 def note(record: Record) -> Note:
-    """Read a record of the library.
+    """Reads a record of the library.
 
     Raises:
         BadRecord: It is not of the form the library documents; the message names its id.
     """
     key = str(record["id"])
     try:
-        own, metadata = _own(codec.read_object(record.get("metadata"), "metadata"))
+        own, metadata = _Own.split(codec.read_object(record.get("metadata"), "metadata"))
         written = str(record["created_at"])
         return Note(key, own.supersedes, written, _memory(record, own, metadata))
     except (BadRecord, KeyError, TypeError, ValueError, AttributeError) as problem:
@@ -106,122 +128,98 @@ def note(record: Record) -> Note:
 # ------------------------------------------------------------------ reading
 
 
-def _own(metadata: Mapping[str, Json]) -> tuple[_Own, dict[str, Json]]:
-    """What is ours in the metadata, and what is left. A key that is not well-formed is not ours."""
-    left = {key: metadata[key] for key in sorted(metadata)}
-    replaces = _take(left, REPLACES, _ids, _NONE)
-    if replaces and left.get(ORIGINAL) == replaces[0]:
-        del left[ORIGINAL]
-    fields = _take(left, FIELDS, _object, EMPTY) if replaces else EMPTY
-    own = _Own(
-        replaces,
-        _take(left, CREATED, str, None),
-        _take(left, ACCESS, _count, 0),
-        _take(left, IMPORTANCE, _number, None),
-        fields,
-        _take(left, SUPERSEDES, str, None) if replaces else None,
-    )
-    return own, {**left, **codec.read_object(fields.get("metadata"), "metadata")}
-
-
 def _take(left: dict[str, Json], key: str, read: Callable[[str], T], default: T) -> T:
-    """A value of ours out of the metadata; where it does not read, it stays there."""
+    """Removes a value from the metadata and returns it; one that cannot be read stays there."""
     text = left.get(key)
     if not isinstance(text, str):
         return default
     try:
-        found = read(text)
+        value = read(text)
     except ValueError:
         return default
     del left[key]
-    return found
+    return value
 
 
 def _ids(text: str) -> tuple[str, ...]:
-    found = json.loads(text)
-    if not (isinstance(found, list) and found and all(isinstance(i, str) and i for i in found)):
+    """Reads a JSON list of ids, at least one."""
+    parsed = json.loads(text)
+    if not (isinstance(parsed, list) and parsed and all(isinstance(i, str) and i for i in parsed)):
         raise ValueError(text)
-    return tuple(found)
+    return tuple(parsed)
 
 
 def _object(text: str) -> JsonObject:
-    found = json.loads(text)
-    if not isinstance(found, dict):
-        raise ValueError(text)  # noqa: TRY004 - one kind of failure for "not ours"
-    return found
+    """Reads a JSON object."""
+    parsed = json.loads(text)
+    if isinstance(parsed, dict):
+        return parsed
+    raise ValueError(text)
 
 
 def _count(text: str) -> int:
+    """Reads a whole number of at most 18 digits."""
     if not text.isdecimal() or len(text) > 18:
         raise ValueError(text)
     return int(text)
 
 
 def _number(text: str) -> float:
-    found = json.loads(text)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+    """Reads a finite number."""
+    parsed = json.loads(text)
+    if isinstance(parsed, bool) or not isinstance(parsed, int | float) or not math.isfinite(parsed):
         raise ValueError(text)
-    return found
+    return parsed
 
 
 def _memory(record: Record, own: _Own, metadata: JsonObject) -> Memory:
+    """Returns the memory of a record.
+
+    The importance the library gives a new note is a guess from its text, and it lowers that with
+    every similar note that is written. In a note of echoless it counts once someone recalled the
+    note; then the larger of both values holds. The time of the last access, too, is the one from
+    before the note was written anew until someone recalls it.
+    """
     fields = own.fields
     created = str(record["created_at"])
+    accessed = record.get("last_accessed")
+    as_written = not record.get("access_count") and accessed == record["created_at"]
+    native: dict[str, Json] = {"at": fields.get("at", created)}
+    importance = own.importance
+    if not (fields and as_written):
+        native[VOLATILE] = ["importance"]
+        known = (codec.read_importance(record.get("importance")), own.importance)
+        importance = max((value for value in known if value is not None), default=None)
+    if as_written and "last_accessed" in fields:
+        accessed = fields["last_accessed"]
     return Memory(
         id=own.replaces[0] if own.replaces else str(record["id"]),
         content=str(record["content"]),
         namespace=str(fields.get("namespace", "")),
         type=str(fields.get("type", record.get("experience_type", ""))),
         tags=codec.read_tags(record.get("tags")),
-        importance=_importance(record, own),
+        importance=importance,
         access_count=codec.read_count(record.get("access_count")) + own.access_count,
         created_at=own.created_at or codec.read_time(fields.get("created_at", created)),
         updated_at=codec.read_time(fields.get("updated_at")),
-        last_accessed=_last_accessed(record, fields),
+        last_accessed=codec.read_time(accessed),
         provenance=codec.read_provenance(fields.get("provenance")),
         links=codec.read_links(fields.get("links")),
         pinned=bool(fields.get("pinned", False)),
         metadata=metadata,
         vectors=codec.read_vectors(fields.get("vectors")),
         extra=_extra(record, own),
-        native=_native(record, own),
+        native=native,
     )
 
 
-def _native(record: Record, own: _Own) -> dict[str, Json]:
-    place: dict[str, Json] = {"at": own.fields.get("at", str(record["created_at"]))}
-    return place if own.fields and not _recalled(record) else {**place, VOLATILE: ["importance"]}
-
-
-def _importance(record: Record, own: _Own) -> float | None:
-    """The larger of the library's value and ours.
-
-    What the library gives a new note is a guess from its text, and it lowers that with every note
-    alike that is written. In a note of ours it counts once someone recalled the note.
-    """
-    if own.fields and not _recalled(record):
-        return own.importance
-    known = (codec.read_importance(record.get("importance")), own.importance)
-    return max((value for value in known if value is not None), default=None)
-
-
-def _recalled(record: Record) -> bool:
-    return bool(record.get("access_count")) or record.get("last_accessed") != record["created_at"]
-
-
-def _last_accessed(record: Record, fields: JsonObject) -> str | None:
-    """As it was before the note was written anew, until someone recalls it."""
-    if "last_accessed" in fields and not _recalled(record):
-        return codec.read_time(fields["last_accessed"])
-    return codec.read_time(record.get("last_accessed"))
-
-
 def _extra(record: Record, own: _Own) -> dict[str, Json]:
+    """Returns what else a record holds, and the ids of other notes it stands for."""
     extra: dict[str, Json] = {}
     if record.get("entities"):
         extra["entities"] = record["entities"]
     extra.update({flag: True for flag in _FLAGS if record.get(flag)})
-    extra.update({key: record[key] for key in sorted(record.keys() - _TOLD)})
+    extra.update({key: record[key] for key in sorted(record.keys() - _KNOWN_KEYS)})
     extra.update(codec.read_object(own.fields.get("extra"), "extra"))
     if own.replaces[1:]:
         extra["replaces"] = list(own.replaces[1:])
@@ -233,7 +231,7 @@ def _extra(record: Record, own: _Own) -> dict[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What the library is told about a memory.
+    """The arguments with which the library writes a memory.
 
     Attributes:
         content: The text.
@@ -253,7 +251,7 @@ def writing(
     place: str | None,
     supersedes: str | None,
 ) -> Writing:
-    """A memory as arguments of the library.
+    """Returns a memory as arguments of the library.
 
     Args:
         memory: The memory.
@@ -262,7 +260,7 @@ def writing(
         supersedes: The record this one is written in place of.
 
     Raises:
-        StoreError: A key of its metadata is one of ours.
+        StoreError: A key of its metadata is one of echoless.
     """
     taken = sorted(
         {REPLACES, CREATED, ACCESS, IMPORTANCE, FIELDS, SUPERSEDES} & set(memory.metadata)
@@ -272,7 +270,10 @@ def writing(
             f"{memory.id!r} has the metadata key {taken[0]!r}, in which echoless keeps what "
             "shodh-memory has no place for. Rename the key; nothing was changed."
         )
-    others = _others(memory)
+    listed = memory.extra.get("replaces")
+    others: list[Json] = []
+    if isinstance(listed, list | tuple) and all(isinstance(i, str) and i for i in listed):
+        others = list(listed)
     extra = {key: value for key, value in memory.extra.items() if key != "replaces" or not others}
     taken_over, left = arguments(extra, module)
     fields = _fields(memory, left)
@@ -293,19 +294,12 @@ def writing(
     return Writing(memory.content, memory.type or "Context", more)
 
 
-def _others(memory: Memory) -> list[str]:
-    found = memory.extra.get("replaces")
-    if isinstance(found, list | tuple) and all(isinstance(i, str) and i for i in found):
-        return [str(i) for i in found]
-    return []
-
-
 def _fields(memory: Memory, extra: Mapping[str, Json]) -> dict[str, Json]:
-    """What has neither an argument nor a key of its own."""
+    """Returns the fields that have neither an argument nor a key of their own."""
     plain = Memory(id=memory.id, content="")
     fields: dict[str, Json] = {
         name: codec.field_to_json(memory, name)
-        for name in _KEPT_APART
+        for name in _OWN_FIELDS
         if getattr(memory, name) != getattr(plain, name)
     }
     fields["last_accessed"] = memory.last_accessed

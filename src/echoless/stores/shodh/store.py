@@ -1,9 +1,10 @@
 """Notes of shodh-memory: `shodh:///path`, the folder of one project.
 
-The library has no update and gives ids of its own. A memory here keeps one lasting id: that of its
-first record, which every record written in its place carries in its metadata. To change a memory is
-to write a new record, read it back, and only then remove the old one. While both stand, the old one
-is the memory: a crash in between changes nothing, and the next writer takes the new one away.
+The library has no update and gives each note an id of its own. A memory here keeps one lasting id:
+that of its first record, which every record written in its place carries in its metadata. A memory
+is changed by writing a new record, reading it back, and only then removing the old one. While both
+exist, the old one is the memory: a crash in between changes nothing, and the next writer removes
+the new one, which is called a stray.
 """
 
 from __future__ import annotations
@@ -15,19 +16,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.codec import field_to_json
-from echoless.errors import ForeignStore, StoreError, StoreNotFound
-from echoless.model import Memory, identical
+from echoless.core.errors import ForeignStore, StoreError, StoreNotFound
+from echoless.core.json_codec import field_to_json
+from echoless.core.model import Memory, identical
+from echoless.core.timestamps import instant
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.shodh.library import Engine
-from echoless.stores.shodh.record import Note, note, writing
-from echoless.stores.shodh.survivor import survivor
+from echoless.stores.shodh.record import Note, Writing, note, writing
 from echoless.stores.sidecar import BesideSidecar, Sidecar
-from echoless.times import instant
 
 _MARKER: Final = Path("memories", "CURRENT")
-"""Where the library's engine keeps the name of its current state, in every version accepted."""
+"""File with the name of the engine's current state, in every version accepted."""
 
 _COMPARED: Final = (
     "content",
@@ -62,7 +62,7 @@ class ShodhStore(BesideSidecar):
     )
 
     def __init__(self, path: Path) -> None:
-        """Open the engine; use `open` or `create`."""
+        """Opens the engine; use `open` or `create`."""
         self._path = path
         self.url = f"shodh:///{path}"
         self._writing = False
@@ -78,7 +78,7 @@ class ShodhStore(BesideSidecar):
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Open an existing store."""
+        """Opens an existing store."""
         path = Path(location)
         if path.exists() and not path.is_dir():
             raise ForeignStore(f"{path} is a file; a store of shodh-memory is a folder.")
@@ -89,7 +89,7 @@ class ShodhStore(BesideSidecar):
 
     @classmethod
     def create(cls, location: str) -> Self:
-        """Open a store, or make an empty one."""
+        """Opens a store, or creates an empty one."""
         path = Path(location)
         if path.exists() and not path.is_dir():
             raise ForeignStore(f"{path} is a file; a store of shodh-memory is a folder.")
@@ -97,39 +97,59 @@ class ShodhStore(BesideSidecar):
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """The folders the library makes are there."""
+        """Checks for the folders the library makes."""
         return (path / _MARKER).is_file() and (path / "memory_index").is_dir()
 
     # ------------------------------------------------------------------ reading
 
     def _reload(self) -> None:
-        self._notes, self._strays = _by_lasting_id([note(r) for r in self._engine.notes()])
+        """Reads notes by lasting id, and strays: records of a change that was not finished.
+
+        Two notes may claim one id where another program copied a note with its metadata; the older
+        record keeps it, and the other has the library's own id.
+        """
+        notes = {n.key: n for n in map(note, self._engine.notes())}
+        strays: list[Note] = []
+        claims: list[tuple[bool, int, str]] = []
+        for key in sorted(notes):
+            each = notes[key]
+            replaced = notes.get(each.supersedes or "")
+            if replaced is not None and replaced.memory.id == each.memory.id:
+                strays.append(each)
+            else:
+                claims.append((key != each.memory.id, instant(each.written) or 0, key))
+        self._notes, self._strays = {}, tuple(strays)
+        for _, _, key in sorted(claims):
+            each = notes[key]
+            if each.memory.id in self._notes:
+                each = replace(each, memory=replace(each.memory, id=key))
+            self._notes[each.memory.id] = each
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """All memories in the scope, in the order in which they were first written."""
+        """Yields all memories in the scope, in the order in which they were first written."""
         self._reload()
         yield from scope.narrow(sorted((n.memory for n in self._notes.values()), key=_place))
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Fresh copies by id."""
-        found: dict[str, Memory] = {}
+        """Returns fresh copies by id."""
+        result: dict[str, Memory] = {}
         for id_ in sorted(set(ids)):
             known = self._notes.get(id_)
             record = self._engine.note(known.key) if known else None
             if record is not None:
-                found[id_] = replace(note(record).memory, id=id_)
-        return found
+                result[id_] = replace(note(record).memory, id=id_)
+        return result
 
     def count(self, scope: Scope = ALL) -> int:
-        """Number of memories in the scope."""
+        """Returns the number of memories in the scope."""
         return sum(1 for _ in self.scan(scope))
 
     def namespaces(self) -> Mapping[str, int]:
-        """Number of memories by namespace; the library itself knows only one."""
+        """Returns the number of memories by namespace; the library itself has only one."""
         return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
 
     def integrity(self) -> list[str]:
-        """Records an interrupted change left behind; the next write takes them away."""
+        """Returns the records an interrupted change left behind; the next write removes them."""
         self._reload()
         return [
             f"The record {stray.key!r} was written in place of {stray.supersedes!r}, which still "
@@ -138,7 +158,10 @@ class ShodhStore(BesideSidecar):
         ]
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
-        """Ids of the memories with a link to one of these; no other process can open the store."""
+        """Returns the ids of the memories with a link to one of these.
+
+        What was read last is current: no other process can open the store meanwhile.
+        """
         return [
             id_
             for id_, known in self._notes.items()
@@ -149,7 +172,7 @@ class ShodhStore(BesideSidecar):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the writer's lock, and the sidecar open for writing."""
+        """Holds the writer's lock, and the sidecar open for writing; strays are removed first."""
         if self._writing:
             yield
             return
@@ -157,35 +180,31 @@ class ShodhStore(BesideSidecar):
             self._reload()
             self._writing = True
             try:
-                self._clear_strays()
+                # a stray goes only while the record it was to replace is still there
+                strays = [
+                    s for s in self._strays if s.supersedes and self._engine.note(s.supersedes)
+                ]
+                for stray in strays:
+                    self._engine.forget(stray.key)
+                if strays:
+                    self._reload()
                 yield
                 self._engine.flush()
             finally:
                 self._writing = False
 
     def unfinished(self) -> tuple[Path, ...]:
-        """The folder too, where a record stands that was written in place of one that stands."""
+        """Returns the sidecar where a write was stopped, and the folder where strays are left."""
         return (*super().unfinished(), *((self._path,) if self._strays else ()))
 
     def take_back(self) -> None:
-        """Remove such records too."""
+        """Undoes stopped writes to the sidecar, and removes strays."""
         super().take_back()
         with self.writing():
             pass  # every write begins with that
 
-    def _clear_strays(self) -> None:
-        """Remove records whose change was never finished; what they were to replace stands."""
-        left = [s for s in self._strays if s.supersedes is not None and self._still(s.supersedes)]
-        for stray in left:
-            self._engine.forget(stray.key)
-        if left:
-            self._reload()
-
-    def _still(self, key: str) -> bool:
-        return self._engine.note(key) is not None
-
     def put(self, memories: Sequence[Memory]) -> None:
-        """Write memories anew; one that is there as given stays untouched.
+        """Writes memories anew; one that is already as given stays untouched.
 
         Raises:
             StoreError: The library did not take or keep one, or did not remove the old record. Of
@@ -193,11 +212,12 @@ class ShodhStore(BesideSidecar):
         """
         self._must_write()
         for memory in memories:
-            there = self.get([memory.id]).get(memory.id)
-            if not identical(there, memory):
-                self._replace(memory, self._notes.get(memory.id) if there else None)
+            present = self.get([memory.id]).get(memory.id)
+            if not identical(present, memory):
+                self._replace(memory, self._notes.get(memory.id) if present else None)
 
     def _replace(self, memory: Memory, old: Note | None) -> None:
+        """Writes a new record of a memory, and then removes the old one."""
         before = {n.key for n in (*self._notes.values(), *self._strays)}
         new = self._write(memory, old, before)
         if old is not None and old.key != new.key:
@@ -212,32 +232,41 @@ class ShodhStore(BesideSidecar):
         self._notes[memory.id] = new
 
     def _removed(self, old: Note) -> bool:
+        """Removes a record and returns whether it is gone."""
         try:
             return self._engine.forget(old.key)
         except StoreError:
             return False
 
     def _write(self, memory: Memory, old: Note | None, before: set[str]) -> Note:
-        """Write a record that reads back as the memory."""
-        new = self._remember(memory, old, before)
+        """Writes a record and checks that it reads back as the memory.
+
+        Its place is the memory's own, else that of the record it replaces; a new one comes last.
+        """
+        place = memory.native.get("at", old.memory.native.get("at") if old else None)
+        written = writing(
+            memory,
+            self._engine.module,
+            place=place if isinstance(place, str) else None,
+            supersedes=old.key if old else None,
+        )
+        new = self._remember(memory, written, before)
         if not identical(new.memory, memory):
             self._withdraw(new, before)
+            differing = (
+                n for n in _COMPARED if field_to_json(memory, n) != field_to_json(new.memory, n)
+            )
             raise StoreError(
                 f"shodh-memory did not keep {memory.id!r} as written: "
-                f"{', '.join(_differing(memory, new.memory))} reads back differently. The new "
+                f"{', '.join(differing)} reads back differently. The new "
                 "record was removed again; nothing was changed."
             )
         return new
 
-    def _remember(self, memory: Memory, old: Note | None, before: set[str]) -> Note:
-        told = writing(
-            memory,
-            self._engine.module,
-            place=_told_place(memory, old),
-            supersedes=old.key if old else None,
-        )
+    def _remember(self, memory: Memory, written: Writing, before: set[str]) -> Note:
+        """Adds a record and reads it back."""
         try:
-            key = self._engine.remember(told.content, told.type, **told.more)
+            key = self._engine.remember(written.content, written.type, **written.more)
             record = self._engine.note(key)
         except StoreError as problem:
             raise StoreError(f"{memory.id!r} could not be written: {problem}") from problem
@@ -254,7 +283,7 @@ class ShodhStore(BesideSidecar):
             raise
 
     def _withdraw(self, new: Note, before: set[str]) -> None:
-        """Take back a record that was just written; never one that was there before.
+        """Removes a record that was just written, but never one that existed before.
 
         If it does not go it is a stray, which counts for nothing and goes with the next write.
         """
@@ -262,7 +291,7 @@ class ShodhStore(BesideSidecar):
             self._removed(new)
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take memories out; each is gone when a fresh read no longer finds it.
+        """Removes memories; each is gone when a fresh read no longer finds it.
 
         Raises:
             StoreError: One is still there; the message names it.
@@ -290,64 +319,59 @@ class ShodhStore(BesideSidecar):
         at: str | None,  # noqa: ARG002 - times alone are not worth a new record
         removed: bool,  # noqa: ARG002
     ) -> Memory:
-        """What a survivor becomes here, see `survivor.survivor`."""
-        return survivor(old, members, new)
+        """Returns the survivor as it is to be written, or as it was if nothing would be lost.
+
+        Tags are a set to wt-memory: they are united and sorted by code point. Entities are united,
+        the survivor's first. The ids of the duplicates are kept with the note.
+
+        A new record gets a new id of the library, which whoever noted the old one does not know. It
+        is written only for what would be lost otherwise: a tag, an entity, a metadata key or field
+        the survivor lacks, counts, an importance. Times alone are not worth it; the lineage keeps
+        them.
+        """
+        extra = {key: value for key, value in new.extra.items() if key != "replaces"}
+        entities = _texts((old, *members), "entities")
+        if entities:
+            extra["entities"] = list(entities)
+        tags = old.tags if set(new.tags) == set(old.tags) else tuple(sorted(set(new.tags)))
+        survivor = replace(new, tags=tags, extra=extra)
+        as_before = replace(
+            survivor,
+            created_at=old.created_at,
+            updated_at=old.updated_at,
+            last_accessed=old.last_accessed,
+        )
+        if as_before == replace(old, extra={k: v for k, v in old.extra.items() if k != "replaces"}):
+            return old
+        ids = list(_texts([old], "replaces"))
+        for member in members:
+            ids += [member.id, *_texts([member], "replaces")]
+        extra["replaces"] = [id_ for id_ in dict.fromkeys(ids) if id_ != old.id]
+        return replace(survivor, extra=extra)
 
     def relinked(self, new: Memory) -> Memory:
-        """A memory whose links were pointed at survivors: as it is."""
+        """Returns a memory whose links were pointed at survivors, unchanged."""
         return new
 
     # ------------------------------------------------------------------ closing
 
     def close(self) -> None:
-        """Let go of the engine and of the sidecar."""
+        """Closes the engine and the sidecar."""
         self._engine.close()
         self._sidecar.close()
 
 
 def _place(memory: Memory) -> tuple[int, str]:
+    """Returns a sort key for the order in which memories were first written."""
     at = memory.native.get("at")
     return (instant(at) if isinstance(at, str) else None) or 0, memory.id
 
 
-def _told_place(memory: Memory, old: Note | None) -> str | None:
-    """The memory's own place, else that of the record it replaces; a new one goes to the end."""
-    at = memory.native.get("at", old.memory.native.get("at") if old else None)
-    return at if isinstance(at, str) else None
-
-
-def _differing(one: Memory, other: Memory) -> list[str]:
-    return [n for n in _COMPARED if field_to_json(one, n) != field_to_json(other, n)]
-
-
-def _by_lasting_id(notes: Sequence[Note]) -> tuple[dict[str, Note], tuple[Note, ...]]:
-    """Notes by lasting id, and the strays: records of a change that was not finished.
-
-    Two notes may claim one id where another program copied a note with its metadata; the older
-    record keeps it, the other goes by the library's own id.
-    """
-    keys = {n.key: n for n in notes}
-    strays = tuple(n for n in notes if _unfinished(n, keys))
-    gone = {n.key for n in strays}
-    found: dict[str, Note] = {}
-    for each in sorted((n for n in notes if n.key not in gone), key=_claim):
-        id_ = each.key if each.memory.id in found else each.memory.id
-        found[id_] = each if id_ == each.memory.id else _renamed(each)
-    return found, tuple(sorted(strays, key=lambda n: n.key))
-
-
-def _unfinished(each: Note, keys: Mapping[str, Note]) -> bool:
-    replaced = keys.get(each.supersedes or "")
-    return replaced is not None and replaced.memory.id == each.memory.id
-
-
-def _claim(each: Note) -> tuple[bool, int, str]:
-    return (each.key != each.memory.id, *_written(each))
-
-
-def _written(each: Note) -> tuple[int, str]:
-    return instant(each.written) or 0, each.key
-
-
-def _renamed(each: Note) -> Note:
-    return replace(each, memory=replace(each.memory, id=each.key))
+def _texts(memories: Iterable[Memory], key: str) -> tuple[str, ...]:
+    """Returns the texts of a list in `extra`, each once, in order."""
+    texts: dict[str, None] = {}
+    for memory in memories:
+        value = memory.extra.get(key)
+        if isinstance(value, list | tuple):
+            texts.update({text: None for text in value if isinstance(text, str)})
+    return tuple(texts)

@@ -1,0 +1,1 @@
+"""Stage 1 of the road: which pairs of memories to compare."""

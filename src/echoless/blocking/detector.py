@@ -1,0 +1,152 @@
+"""Protocols and options of detectors, which propose pairs and never decide what is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from echoless.core.model import Candidate, JsonObject, Memory
+from echoless.core.run_notes import Tally
+from echoless.models.encoders.base import Vectoriser
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A detector's description of itself, for `echoless detectors` and the docs.
+
+    Attributes:
+        finds: What it is good at.
+        misses: What it cannot see.
+        cost: How the work grows with the number of memories n.
+        threshold: Its default threshold, None if it has none.
+        inclusive: Whether a similarity equal to the threshold counts.
+    """
+
+    finds: str
+    misses: str
+    cost: str
+    threshold: float | None = None
+    inclusive: bool = True
+
+
+def no_pulse() -> None:
+    """Does nothing; the default where a caller wants no sign of progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorOptions:
+    """Options that a detector is made with.
+
+    Attributes:
+        threshold: 0 to 1, or None for the detector's own default.
+        inclusive: False makes the comparison strict (similarity > threshold).
+        settings: Options of this detector by name, from a profile.
+        vectoriser: Gives vectors for memories; None when the run has no encoder.
+        pulse: Called now and then by a detector that may work for long. An exception it raises ends
+            the work: that is how a run is given a time limit.
+        memories: How many it will see in all partitions together, 0 where that is not known: what
+            is not worth preparing for one small partition may be for a thousand.
+    """
+
+    threshold: float | None = None
+    inclusive: bool = True
+    settings: JsonObject = field(default_factory=dict)
+    vectoriser: Vectoriser | None = None
+    pulse: Callable[[], None] = field(default=no_pulse, compare=False)
+    memories: int = field(default=0, compare=False)
+
+
+class Detector(Protocol):
+    """A way to find pairs of memories that are worth comparing.
+
+    A detector is registered as an entry point of the group `echoless.detectors`: a callable that
+    takes `DetectorOptions` and returns a detector.
+    """
+
+    @property
+    def name(self) -> str:
+        """Returns the word used in profiles, flags and evidence."""
+        ...
+
+    @property
+    def card(self) -> Card:
+        """Returns what it finds, misses and costs."""
+        ...
+
+    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
+        """Yields pairs worth comparing.
+
+        Args:
+            memories: One partition (scopes never mix), ordered by id, contents distinct byte for
+                byte, none of them blank. The result must not depend on anything but this set.
+            tally: Takes what was skipped, capped or approximated.
+
+        Yields:
+            Each pair at most once, similarity exact in the detector's measure (an approximate
+            index may miss pairs but never reports an estimated similarity).
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A block of proposed pairs as arrays of one length.
+
+    Attributes:
+        one: Positions in the memories handed in, int64.
+        other: As above; `one < other` in every pair.
+        similarity: 0 to 1, float64.
+    """
+
+    one: NDArray[np.int64]
+    other: NDArray[np.int64]
+    similarity: NDArray[np.float64]
+
+
+@runtime_checkable
+class BulkDetector(Protocol):
+    """A detector that proposes pairs as arrays, without an object for each pair.
+
+    An optional capability beside `Detector`; it is used where a detector has it.
+    """
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Yields pairs in blocks.
+
+        Args:
+            memories: One partition, best survivor first.
+            tally: As in `Detector.detect`; it also notes for how many memories `most` cut partners.
+            most: Partners wanted for each memory among those before it: half of them, rounded up,
+                are the first of those with a similarity of `DENSE` or more (among many memories
+                that say one thing the better survivors matter, not the accidentally closest), the
+                others are the closest of the rest (among similar memories the duplicate is the
+                closest); ties go to the lower position. None: every pair that passes. Detectors
+                that stop early (`minhash`, `sequence`) take the closest instead, similarities of
+                `DENSE` and more counting as equal, then the lower position.
+
+        Yields:
+            Each pair once in all blocks together, similarity exact in the detector's measure.
+        """
+        ...
+
+
+@runtime_checkable
+class Steady(Protocol):
+    """A detector that says whether its proposals can be cached: an optional capability.
+
+    The proposals of a steady detector depend on the contents and stored vectors of the memories in
+    their order, on its options, and on the vectoriser's model and rules; on nothing else. So they
+    are kept from one run to the next.
+    """
+
+    @property
+    def steady(self) -> bool:
+        """Returns whether equal input always gives equal proposals."""
+        ...

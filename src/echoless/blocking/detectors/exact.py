@@ -1,0 +1,66 @@
+"""The detector `exact`: memories with the same text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from echoless.blocking.detector import Card, DetectorOptions, Proposed
+from echoless.blocking.detector_options import gate_for, refuse_unknown
+from echoless.blocking.equal_values import by_id, cut_short, fold, pairs_within, stars
+from echoless.core.model import Candidate, Memory
+from echoless.core.run_notes import Tally
+from echoless.core.text import is_blank
+
+__all__ = ["ExactDetector"]
+
+NAME: Final = "exact"
+
+
+class ExactDetector:
+    """A detector of memories whose contents are equal code point for code point, similarity 1.0.
+
+    Every pair among copies is proposed, unless fewer partners are asked for. A threshold changes
+    nothing: 1.0 passes all of them.
+    """
+
+    name = NAME
+    steady = True
+    card = Card(
+        finds="copies of the same text",
+        misses="anything that differs in one character, a trailing space included",
+        cost="n, and one step for each pair of copies",
+    )
+
+    def __init__(self, options: DetectorOptions) -> None:
+        refuse_unknown(NAME, options)
+        gate_for(NAME, options, 1.0)
+
+    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
+        """Yields all pairs of equal contents; empty texts are no candidates."""
+        texts = []
+        for memory in by_id(memories):
+            if is_blank(memory.content):
+                tally.skip("empty", memory.id)
+            else:
+                texts.append((memory.content, memory))
+        for copies in fold(texts).values():
+            yield from pairs_within(copies, NAME, 1.0)
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Yields the pairs of `detect` as arrays; see `BulkDetector`."""
+        texts = []
+        for position, memory in enumerate(memories):
+            if is_blank(memory.content):
+                tally.skip("empty", memory.id)
+            else:
+                texts.append((memory.content, position))
+        classes = [each for each in fold(texts).values() if len(each) > 1]
+        if cut := cut_short(classes, most):
+            tally.note(f"exact: {cut:,} memories were compared with their {most} best copies only.")
+        for one, other in stars(classes, most):
+            yield Proposed(one, other, np.ones(len(one)))

@@ -1,0 +1,136 @@
+"""The detector `lexical`: shared character n-grams, of which the rare ones weigh most."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import sqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.blocking.detector import Card, DetectorOptions, Proposed
+from echoless.blocking.detector_options import count_setting, gate_for, refuse_unknown
+from echoless.blocking.equal_values import by_id
+from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin
+from echoless.blocking.text_join.shingling import load_for
+from echoless.blocking.text_join.tfidf_join import DECIMALS, Likeness
+from echoless.blocking.text_join.tfidf_rows import TermRows, gram_rows, rows_and_clues
+from echoless.blocking.top_k import among_classes, proposed
+from echoless.core.model import Candidate, Memory
+from echoless.core.run_notes import Tally
+from echoless.core.runtime import MISSING, compiled
+from echoless.core.text import char_ngrams
+
+__all__ = ["LexicalDetector", "pair_similarity"]
+
+Ints = NDArray[np.int64]
+
+NAME: Final = "lexical"
+
+DEFAULT_THRESHOLD: Final = 0.25
+"""Finds 86 % of the gold pairs of the development store at 1.3 candidates for each memory, 28 % at
+0.60. One step lower, 0.20, finds 90 % for twice the candidates, and their number grows with the
+store: 10,000 made-up texts already give 11 for each at 0.25 (`benchmarks/results/detectors.md`)."""
+
+EXACT_UP_TO: Final = 20_000
+"""Memories up to which every pair is scored."""
+
+
+def pair_similarity(one: str, other: str) -> float:
+    """Returns the similarity of two texts by themselves: the cosine of their n-gram counts.
+
+    Without a store there are no statistics to weigh n-grams by, so each counts alike; the detector,
+    which has them, reports another figure for the same two texts.
+
+    Returns:
+        0 to 1, rounded to six decimals; 0 where one text has no n-grams.
+    """
+    left, right = Counter(char_ngrams(one)), Counter(char_ngrams(other))
+    product = sum(times * right[gram] for gram, times in left.items())
+    lengths = sum(n * n for n in left.values()) * sum(n * n for n in right.values())
+    return round(min(1.0, product / sqrt(lengths)), DECIMALS) if lengths else 0.0
+
+
+class LexicalDetector:
+    """A detector of memories with a high cosine of character-n-gram TF-IDF vectors.
+
+    Terms are `echoless.core.text.char_ngrams` of the case-folded normal form (3 characters, 2 for
+    scripts written without spaces; setting `n`). The weights (`tfidf_rows.TermRows`) are statistics
+    of the memories handed in, so a similarity holds within one run only. Every pair at or above
+    the threshold is found (`propose` says where not); cosines are float64, rounded to six decimals
+    before they are compared.
+    """
+
+    name = NAME
+    steady = True
+    card = Card(
+        finds="shared wording in any order, rewordings that keep the rare words, typos, inflection",
+        misses="the same said in other words, or in another language",
+        cost="n^2 / 2 short products up to 20,000 memories, then n times 4,096 postings",
+        threshold=DEFAULT_THRESHOLD,
+    )
+
+    def __init__(self, options: DetectorOptions) -> None:
+        refuse_unknown(NAME, options, "n")
+        self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
+        self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
+        self._pulse = options.pulse
+        self._memories = options.memories
+
+    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
+        """Yields pairs whose cosine passes the threshold.
+
+        Texts of which normalisation leaves nothing are skipped as "nothing but dressing". Texts of
+        the same n-grams are one comparison, however many they are.
+        """
+        ordered = by_id(memories)
+        rows = gram_rows((memory.content for memory in ordered), self._n)
+        places = self._filled(ordered, rows, tally)
+        first = rows.first_equal()
+        distinct = places[first[places] == places]
+        classes: dict[int, list[Memory]] = {row: [] for row in distinct.tolist()}
+        for place in places.tolist():
+            classes[int(first[place])].append(ordered[place])
+        pairs = Likeness(rows.chosen(distinct), self._gate).pairs()
+        yield from among_classes(list(classes.values()), pairs, NAME, self._pulse)
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Yields pairs as arrays, see `echoless.blocking.detector.BulkDetector`.
+
+        Every pair is scored up to `EXACT_UP_TO` memories, and where all pairs are wanted; beyond,
+        those that share their rarest words (`blocking/text_join/approximate_tfidf_join.py`), which
+        a note says.
+        """
+        load_for(self._memories)
+        contents = (memory.content for memory in memories)
+        if most is None or len(memories) <= EXACT_UP_TO:
+            rows = gram_rows(contents, self._n)
+            places = self._filled(memories, rows, tally)
+            pairs = Likeness(rows.chosen(places), self._gate, most).pairs()
+        else:
+            rows, clues = rows_and_clues(contents, self._n)
+            places = self._filled(memories, rows, tally)
+            slow = "" if compiled() else f" {MISSING}."
+            tally.note(
+                f"{NAME}: {len(memories):,} memories are too many to score every pair; each was "
+                f"scored with the {LOOKED_AT} or more before it that share most of its rarest "
+                "words. Measured, that finds all closest partners from a similarity of 0.5 and "
+                f"95 % from 0.4 on.{slow}"
+            )
+            join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)
+            pairs = join.pairs()
+        for block in proposed(pairs, places, NAME, tally, most):
+            self._pulse()
+            yield block
+
+    def _filled(self, memories: Sequence[Memory], rows: TermRows, tally: Tally) -> Ints:
+        """Returns the positions of memories that have n-grams; the others are counted."""
+        filled = np.diff(rows.starts) > 0
+        nothing = [memories[at].id for at in np.flatnonzero(~filled).tolist()]
+        if nothing:
+            tally.skip("nothing but dressing", *nothing)
+        return np.flatnonzero(filled)

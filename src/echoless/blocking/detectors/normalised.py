@@ -1,0 +1,99 @@
+"""The detector `normalised`: the same text with other case, white space or Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from echoless.blocking.detector import Card, DetectorOptions, Proposed
+from echoless.blocking.detector_options import gate_for, refuse_unknown
+from echoless.blocking.equal_values import by_id, cut_short, fold, stars
+from echoless.core.model import Candidate, Memory, candidate
+from echoless.core.run_notes import Tally
+from echoless.core.text import normalise
+
+__all__ = ["CASE_FOLDED", "CASE_KEPT", "NormalisedDetector"]
+
+NAME: Final = "normalised"
+
+CASE_KEPT: Final = 1.0
+"""Similarity of two texts whose normal forms are equal with their case kept."""
+
+CASE_FOLDED: Final = 0.999
+"""Similarity of two texts that are equal only once case is folded.
+
+Below 1 so that a reader, and the judge, can tell the tiers apart: `TLS` and `tls`, or two paths
+that differ in case, may be two things.
+"""
+
+
+class NormalisedDetector:
+    """A detector of memories whose normal forms (`echoless.core.text.normalise`) are equal.
+
+    The normal form ignores Markdown dressing, typographic quotes, white space, invisible characters
+    and whatever Unicode NFKC calls compatible (full and half width, ligatures). Two tiers:
+    `CASE_KEPT` (1.0) and `CASE_FOLDED` (0.999). A threshold above 0.999, or a strict one of 0.999,
+    leaves the first tier only.
+    """
+
+    name = NAME
+    steady = True
+    card = Card(
+        finds="the same text with other case, white space, quotes, Markdown or character width",
+        misses="another word, a typo, another order",
+        cost="n, and one step for each pair found",
+        threshold=CASE_FOLDED,
+    )
+
+    def __init__(self, options: DetectorOptions) -> None:
+        refuse_unknown(NAME, options)
+        self._gate = gate_for(NAME, options, CASE_FOLDED)
+
+    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
+        """Yields pairs of equal normal forms.
+
+        Texts of which nothing is left, such as `***`, are skipped as "nothing but dressing".
+        """
+        folded = []
+        for memory in by_id(memories):
+            form = normalise(memory.content, fold_case=True)
+            if form:
+                folded.append((form, memory))
+            else:
+                tally.skip("nothing but dressing", memory.id)
+        for members in fold(folded).values():
+            forms = [(normalise(memory.content), memory.id) for memory in members]
+            for (form, one), (other_form, other) in combinations(forms, 2):
+                similarity = CASE_KEPT if form == other_form else CASE_FOLDED
+                if self._gate.passes(similarity):
+                    yield candidate(one, other, NAME, similarity)
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Yields the pairs of `detect` as arrays; see `BulkDetector`."""
+        fold_case = self._gate.passes(CASE_FOLDED)
+        forms = []
+        for position, memory in enumerate(memories):
+            form = normalise(memory.content, fold_case=fold_case)
+            if form:
+                forms.append((form, position))
+            else:
+                tally.skip("nothing but dressing", memory.id)
+        classes = [each for each in fold(forms).values() if len(each) > 1]
+        if cut := cut_short(classes, most):
+            tally.note(
+                f"normalised: {cut:,} memories were compared with the {most} best of their class "
+                "only."
+            )
+        numbers: dict[str, int] = {}
+        number_of = np.zeros(len(memories), dtype=np.int64)
+        for position in (each for members in classes for each in members):
+            form = normalise(memories[position].content)
+            number_of[position] = numbers.setdefault(form, len(numbers))
+        for one, other in stars(classes, most):
+            similarity = np.where(number_of[one] == number_of[other], CASE_KEPT, CASE_FOLDED)
+            yield Proposed(one, other, similarity)

@@ -1,0 +1,197 @@
+"""The detector `semantic`: pairs that mean the same in other words, by the cosine of vectors.
+
+Short memories are compared vector by vector. A long one has several vectors, one for each part, and
+a pair of them is as similar as its worst part: each part takes its best match on the other side,
+the lowest of these counts, and the lower of the two directions. So one paragraph that says
+something else is noticed. A pair of which one direction alone reaches the threshold (everything in
+one memory is found in the other) is proposed too, with the same lower similarity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from echoless.blocking.detector import Card, DetectorOptions, Proposed
+from echoless.blocking.detector_options import count_setting, flag_setting, refuse_unknown
+from echoless.core.model import Candidate, Memory, candidate
+from echoless.core.optional import lazy_module
+from echoless.core.run_notes import Tally
+from echoless.core.runtime import MISSING, compiled
+from echoless.models.encoders.base import Matrix
+from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
+
+if TYPE_CHECKING:
+    from echoless.blocking.vector_join import (
+        lsh_join,
+        memory_pairs,
+        planner,
+        random_hyperplanes,
+        work_counts,
+    )
+    from echoless.blocking.vector_join.exact_join import Hits
+else:
+    lsh_join = lazy_module("echoless.blocking.vector_join.lsh_join")
+    memory_pairs = lazy_module("echoless.blocking.vector_join.memory_pairs")
+    planner = lazy_module("echoless.blocking.vector_join.planner")
+    random_hyperplanes = lazy_module("echoless.blocking.vector_join.random_hyperplanes")
+    work_counts = lazy_module("echoless.blocking.vector_join.work_counts")
+
+NAME: Final = "semantic"
+
+LSH_FROM: Final = 1_000
+"""Vectors from which random hyperplanes are used, where a profile asks for them."""
+
+CARD: Final = Card(
+    finds="the same fact in other words, in another order or in another language",
+    misses="paraphrases a model does not see; it cannot tell 8080 from 8081 and leaves that to the "
+    "judge",
+    cost="one encoding a memory, kept in a cache; then n²/2 products, and from some ten thousand "
+    "vectors on near-linear by bands of sign bits",
+)
+
+_NO_VECTORISER: Final = (
+    "The semantic detector looked at nothing: there is no encoder and there are no stored vectors; "
+    "pip install 'echoless[use]' brings an encoder that works offline."
+)
+
+
+class SemanticDetector:
+    """A detector of pairs whose vectors have a high cosine."""
+
+    steady = True
+
+    def __init__(self, options: DetectorOptions) -> None:
+        """Checks and keeps the options.
+
+        Args:
+            options: `threshold` None means each model's own operating point. Settings: `exact`
+                (true or false) misses no pair however many vectors there are, see
+                `vector_join.planner`; `lsh` (true or false) compares `LSH_FROM` memories and more
+                by random hyperplanes in any case, see `vector_join.random_hyperplanes`; `lsh_bits`
+                (0 to 20) is the number of planes of a table, 0 takes what costs least.
+
+        Raises:
+            UsageError: A setting is unknown or has a wrong value.
+        """
+        refuse_unknown(NAME, options, "exact", "lsh", "lsh_bits")
+        self._options = options
+        self._exact = flag_setting(NAME, options, "exact", default=False)
+        self._lsh = flag_setting(NAME, options, "lsh", default=False)
+        self._bits = count_setting(NAME, options, "lsh_bits", default=0, least=0, most=20)
+
+    @property
+    def name(self) -> str:
+        """Returns `semantic`."""
+        return NAME
+
+    @property
+    def card(self) -> Card:
+        """Returns what it finds, misses and costs, without a threshold, which models define."""
+        return CARD
+
+    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
+        """Yields pairs, each once, with the highest similarity any model gave.
+
+        Args:
+            memories: One partition. Their order does not matter.
+            tally: Takes memories without a comparable vector, and notes about fallbacks.
+
+        Yields:
+            Candidates with a similarity of 0 to 1, a cosine rounded to six decimals.
+
+        Raises:
+            EncoderError: The encoder failed.
+        """
+        ordered = sorted(memories, key=lambda memory: memory.id)
+        for block in self.propose(ordered, tally):
+            columns = (block.one.tolist(), block.other.tolist(), block.similarity.tolist())
+            for i, j, similarity in zip(*columns, strict=True):
+                yield candidate(ordered[i].id, ordered[j].id, NAME, similarity)
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Yields the pairs of `detect` as arrays; see `BulkDetector`."""
+        if self._options.vectoriser is None:
+            tally.note(_NO_VECTORISER)
+            return
+        matrices = self._options.vectoriser.matrices(memories, tally)
+        by_model = (
+            memory_pairs.owned(matrix, self._hits(matrix, tally, most)) for matrix in matrices
+        )
+        yield from (
+            next(by_model, iter(())) if len(matrices) == 1 else memory_pairs.highest(by_model)
+        )
+
+    def _hits(self, matrix: Matrix, tally: Tally, most: int | None) -> Iterator[Hits]:
+        """Yields pairs of rows, by the method that costs least or the one the profile asks for."""
+        inclusive, size = self._options.inclusive, len(matrix.rows)
+        threshold = self._threshold(matrix, tally)
+        tables = self._tables(matrix, threshold, tally)
+        if tables is not None:
+            yield from lsh_join.pairs_sharing(matrix.rows, threshold, tables, inclusive=inclusive)
+            return
+
+        def note(choice: planner.Choice) -> None:
+            if not choice.exact:
+                tally.note(f"semantic: {size:,} vectors at {threshold:g}: {choice.line()}.")
+            if choice.method != "product" and not compiled():
+                tally.note(f"semantic: {MISSING}.")
+
+        work = work_counts.Work(pulse=self._options.pulse)
+        yield from planner.similar_pairs(
+            matrix.rows,
+            threshold,
+            inclusive=inclusive,
+            exact=self._exact,
+            most=most,
+            work=work,
+            announce=note,
+        )
+        if work.crowded and most is not None:
+            tally.note(
+                f"semantic: {work.crowded:,} memories have more than {most} partners; for each the "
+                "closest and the best survivors among them were looked at."
+            )
+
+    def _tables(
+        self, matrix: Matrix, threshold: float, tally: Tally
+    ) -> random_hyperplanes.Layout | None:
+        """Returns the hash tables to use, if the profile wants them and they save work."""
+        size, dimensions = matrix.rows.shape
+        if not self._lsh or size < LSH_FROM:
+            return None
+        tables = random_hyperplanes.layout(threshold, dimensions, size, bits=self._bits or None)
+        if tables is not None:
+            tally.note(
+                f"semantic: {size:,} vectors were compared by random hyperplanes ({tables.tables} "
+                f"tables of {tables.bits} bits): pairs at {threshold:g} are expected to be found "
+                f"with a probability of {tables.expected_recall:.4f}, closer ones more often."
+            )
+        return tables
+
+    def _threshold(self, matrix: Matrix, tally: Tally) -> float:
+        """Returns the threshold of the options, else of the model, else the default with a note."""
+        if self._options.threshold is not None:
+            return self._options.threshold
+        if matrix.operating_point is not None:
+            return matrix.operating_point
+        tally.note(
+            f"No operating point is known for the model {matrix.model!r}; "
+            f"{DEFAULT_OPERATING_POINT:.2f} was taken. Set a threshold for it."
+        )
+        return DEFAULT_OPERATING_POINT
+
+
+def similarities(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float | None]:
+    """Returns the similarity of each given pair, whatever it is, as `detect` would report it.
+
+    Args:
+        matrix: Vectors of some memories.
+        pairs: Positions of memories, as in `matrix.owners`.
+
+    Returns:
+        0 to 1, rounded to six decimals; None where one of the two has no vector in the matrix.
+    """
+    return memory_pairs.measured(matrix, pairs)

@@ -1,0 +1,100 @@
+"""Groups equal values before a comparison, and expands the pairs afterwards.
+
+A thousand copies of one sentence are one comparison, not half a million. Pairs are expanded by
+generators, so memory stays bounded; none is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+from echoless.core.model import Candidate, Memory, candidate
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    np = lazy_module("numpy")
+
+Key = TypeVar("Key", bound=Hashable)
+Member = TypeVar("Member")
+Class: TypeAlias = Sequence[Memory]
+Places: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
+"""Two arrays of one length: positions of pairs, the first before the second."""
+
+_AT_ONCE: Final = 1_000_000
+"""Pairs made at a time."""
+
+_SMALL: Final = 32
+"""Members of a class up to which lists are faster than arrays."""
+
+
+def by_id(memories: Iterable[Memory]) -> list[Memory]:
+    """Returns the memories ordered by id, so that the order of the input cannot matter."""
+    return sorted(memories, key=lambda memory: memory.id)
+
+
+def fold(keyed: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
+    """Returns members grouped by key; keys and members stay in the order they came."""
+    classes: dict[Key, list[Member]] = {}
+    for key, member in keyed:
+        classes.setdefault(key, []).append(member)
+    return classes
+
+
+def pairs_within(members: Class, how: str, similarity: float) -> Iterator[Candidate]:
+    """Yields all pairs inside one class as candidates."""
+    for one, other in combinations(members, 2):
+        yield candidate(one.id, other.id, how, similarity)
+
+
+def pairs_between(
+    members: Class, others: Class, how: str, similarity: float
+) -> Iterator[Candidate]:
+    """Yields all pairs of a member of one class with a member of another as candidates."""
+    for one, other in product(members, others):
+        yield candidate(one.id, other.id, how, similarity)
+
+
+def stars(classes: Iterable[Sequence[int]], most: int | None) -> Iterator[Places]:
+    """Yields pairs of each member of a class with those before it.
+
+    Args:
+        classes: Positions, ascending in each.
+        most: Only the first so many members are partners; None for all pairs of a class.
+
+    Yields:
+        Blocks of pairs, none empty.
+    """
+    one: list[int] = []
+    other: list[int] = []
+    for members in classes:
+        if len(members) > _SMALL:
+            large = np.array(members, dtype=np.int64)
+            size = len(large)
+            reach = size if most is None else min(size, max(1, most))
+            step = max(1, _AT_ONCE // reach)
+            for start in range(1, size, step):
+                rows = np.arange(start, min(start + step, size))
+                partners = np.minimum(rows, reach)
+                ends = np.cumsum(partners)
+                first = np.arange(ends[-1]) - np.repeat(ends - partners, partners)
+                yield large[first], large[np.repeat(rows, partners)]
+            continue
+        for at, later in enumerate(members):
+            before = members[:at][:most]
+            one += before
+            other += [later] * len(before)
+        if len(one) >= _AT_ONCE:
+            yield np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
+            one, other = [], []
+    if one:
+        yield np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
+
+
+def cut_short(classes: Iterable[Sequence[object]], most: int | None) -> int:
+    """Returns how many members of classes have more than `most` members before them."""
+    return 0 if most is None else sum(max(0, len(each) - 1 - most) for each in classes)

@@ -1,0 +1,1 @@
+"""Joins of texts by shared words, shingles and hashes."""

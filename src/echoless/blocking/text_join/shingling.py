@@ -1,0 +1,274 @@
+"""Words and character n-grams of many texts as numbers in flat arrays, a batch at a time.
+
+`echoless.core.text` defines words and n-grams. This module computes the same ones over the code
+points of many texts at once, by compiled loops where numba is installed (`shingling_kernels.py`),
+else by Python and numpy, with the same numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.core.optional import lazy_module
+from echoless.core.runtime import compiled
+from echoless.core.text import has_unspaced_script, normalise, words
+from echoless.core.threads import in_order as run_in_order
+
+if TYPE_CHECKING:
+    from echoless.blocking.text_join import shingling_kernels as kernels
+else:
+    kernels = lazy_module("echoless.blocking.text_join.shingling_kernels")
+
+Ints = NDArray[np.int64]
+Counts = NDArray[np.int32]
+Points = NDArray[np.uint32]
+Words = NDArray[np.uint64]
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+BATCH: Final = 4096
+"""Texts read at a time."""
+
+FACTOR: Final = 0x9E3779B97F4A7C15
+"""2^64 divided by the golden ratio, odd."""
+
+WORTH: Final = 2_000
+"""Texts from which on compiled loops are used, where numba is installed."""
+
+_LOOPS: Final = "echoless.blocking.text_join.shingling_kernels"
+
+LONGEST_PACKED: Final = 3
+"""Code points of 21 bits that fit into 64."""
+
+_WORD, _UNSPACED, _APOSTROPHE, _SEEN = 1, 2, 4, 128
+_CODE_POINTS: Final = 0x110000
+_MASK: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs of numbers, one for each text.
+
+    Attributes:
+        starts: Shape (texts + 1,), int64: where each run begins in `values`.
+        values: Shape (entries,), uint64.
+    """
+
+    starts: Ints
+    values: Words
+
+
+def in_order(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
+    """Yields the result of each item, in their order, computed by threads (`core.threads`)."""
+    return run_in_order(partial(work, each) for each in given)
+
+
+def batches(texts: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
+    """Yields lists of up to `size` texts."""
+    source = iter(texts)
+    while batch := list(islice(source, size)):
+        yield batch
+
+
+def pays(count: int) -> bool:
+    """Returns whether so many texts justify the second that loading compiled loops takes.
+
+    Once they are loaded any number does: the last batch of many texts is small.
+    """
+    return (count >= WORTH or _LOOPS in sys.modules) and compiled()
+
+
+def load_for(count: int) -> None:
+    """Loads compiled loops if so many texts are to come, though a few at a time."""
+    if pays(count):
+        import_module(_LOOPS)
+
+
+def word_runs(texts: Sequence[str]) -> Runs:
+    """Returns hashes of the words (`core.text.words`) of each text, in order, with repeats.
+
+    Two different words share a hash of 64 bits once in 2^64; among ten million different ones,
+    the chance that any two do is 3 in a million.
+    """
+    if not pays(len(texts)):
+        split = [words(text) for text in texts]
+        hashes = {word: hash_of(word) for word in {word for each in split for word in each}}
+        flat = np.array([hashes[word] for each in split for word in each], dtype=np.uint64)
+        return Runs(starts_of(np.array([len(each) for each in split], dtype=np.int64)), flat)
+
+    points, starts = _forms(texts)
+    made, begins = np.empty(len(points), np.uint64), np.empty_like(starts)
+    kernels.words(points, starts, _classes(points), np.uint64(FACTOR), made, begins)
+    return Runs(begins, made[: begins[-1]])
+
+
+def word_shingle_runs(texts: Sequence[str], n: int, known: Runs | None = None) -> Runs:
+    """Returns hashes of the runs of n words of each text, with repeats.
+
+    The runs are those of `core.text.word_shingles`.
+
+    Args:
+        texts: One batch.
+        n: Words in a run.
+        known: Their words, where they are computed already.
+    """
+    words_of = word_runs(texts) if known is None else known
+    if n == 1:
+        return words_of
+    lengths = np.diff(words_of.starts)
+    counts = np.where(lengths > 0, np.maximum(1, lengths - n + 1), 0)
+    places = ranges(words_of.starts[:-1], counts)
+    ends = np.repeat(words_of.starts[1:], counts)
+    made = np.zeros(len(places), dtype=np.uint64)
+    for step in range(n):
+        at = places + step
+        inside = at < ends
+        made[inside] = mixed((made[inside] ^ words_of.values[at[inside]]) * np.uint64(FACTOR))
+    return Runs(starts_of(counts), made)
+
+
+def gram_runs(texts: Sequence[str], n: int) -> Runs:
+    """Returns the character n-grams of each text as numbers, in order, with repeats.
+
+    The n-grams are those of `core.text.char_ngrams`: 2 characters where most of a text is in
+    scripts without spaces. Up to three code points are packed side by side, so different n-grams
+    have different numbers; longer n-grams become a hash of 64 bits.
+    """
+    points, starts = _forms(texts)
+    lengths = np.diff(starts)
+    unspaced = starts_of((_classes(points)[points] & _UNSPACED) != 0)
+    dense = unspaced[starts[1:]] - unspaced[starts[:-1]]
+    sizes = np.where(2 * dense > lengths - 2, 2, n).astype(np.int64)
+    counts = np.where(lengths > 0, np.maximum(1, lengths - sizes + 1), 0)
+    long = n > LONGEST_PACKED
+    if pays(len(texts)):
+        made, begins = np.empty(int(counts.sum()), np.uint64), np.empty_like(starts)
+        kernels.grams(points, starts, sizes, long, np.uint64(FACTOR), made, begins)
+        return Runs(begins, made)
+    places = ranges(starts[:-1], counts)
+    ends = np.minimum(places + np.repeat(sizes, counts), np.repeat(starts[1:], counts))
+    made = np.zeros(len(places), dtype=np.uint64)
+    for step in range(int(sizes.max(initial=0))):
+        inside = places + step < ends
+        point = points[places[inside] + step].astype(np.uint64) + np.uint64(1)
+        if long:
+            value = (made[inside] ^ point) * np.uint64(FACTOR)
+            made[inside] = value ^ (value >> np.uint64(29))
+        else:
+            made[inside] = (made[inside] << np.uint64(21)) | point
+    return Runs(starts_of(counts), made)
+
+
+def distinct(runs: Runs) -> tuple[Runs, Counts]:
+    """Returns each run in ascending order without repeats, and how often each number occurs."""
+    if pays(len(runs.starts) - 1):
+        made, counts = np.empty_like(runs.values), np.empty(len(runs.values), np.int32)
+        begins = np.empty_like(runs.starts)
+        kernels.distinct(runs.values, runs.starts, made, counts, begins)
+        return Runs(begins, made[: begins[-1]].copy()), counts[: begins[-1]].copy()
+    owners = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
+    order = np.lexsort((runs.values, owners))
+    values, owners = runs.values[order], owners[order]
+    first = np.ones(len(values), dtype=np.bool_)
+    first[1:] = (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])
+    places = np.flatnonzero(first)
+    lengths = np.bincount(owners[places], minlength=len(runs.starts) - 1)
+    times = np.diff(np.append(places, len(values))).astype(np.int32)
+    return Runs(starts_of(lengths), values[places]), times
+
+
+def _forms(texts: Sequence[str]) -> tuple[Points, Ints]:
+    """Returns code points of case-folded normal forms, with a space at both ends if not empty."""
+    if not pays(len(texts)):
+        forms = [normalise(text, fold_case=True) for text in texts]
+        return _points([f" {form} " if form else "" for form in forms])
+
+    points, starts = _points(texts)
+    bare = np.empty(len(texts), dtype=np.bool_)
+    kernels.bare(points, starts, bare)
+    if not bare.all():
+        given = zip(texts, bare.tolist(), strict=True)
+        points, starts = _points([t if b else normalise(t, fold_case=True) for t, b in given])
+    made, begins = np.empty(len(points) + 2 * len(texts), np.uint32), np.empty_like(starts)
+    kernels.padded(points, starts, bare, made, begins)
+    return made[: begins[-1]], begins
+
+
+def _points(texts: Sequence[str]) -> tuple[Points, Ints]:
+    """Returns the code points of texts, one after the other, and where each text begins."""
+    raw = "".join(texts).encode("utf-32-le", "surrogatepass")
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False), starts_of(lengths)
+
+
+def _classes(points: Points) -> NDArray[np.uint8]:
+    """Returns a table of character classes by code point, filled for those of `points`."""
+    classes = _class_table()
+    new = classes[points] == 0
+    if new.any():
+        for point in np.unique(points[new]).tolist():
+            character = chr(point)
+            word = _WORD if re.match(r"\w", character) else 0
+            unspaced = _UNSPACED if has_unspaced_script(character) else 0
+            apostrophe = _APOSTROPHE if character in "'’" else 0
+            classes[point] = _SEEN | word | unspaced | apostrophe
+    return classes
+
+
+@cache
+def _class_table() -> NDArray[np.uint8]:
+    """Returns the one table of this process, 0 for code points not seen yet."""
+    return np.zeros(_CODE_POINTS, dtype=np.uint8)
+
+
+def hash_of(word: str) -> int:
+    """Returns a hash of a word's code points, the same in every process and on every platform."""
+    value = 0
+    for character in word:
+        value = (value ^ (ord(character) + 1)) * FACTOR & _MASK
+        value ^= value >> 29
+    return int(mixed(np.array([value], dtype=np.uint64))[0])
+
+
+def mixed(values: Words) -> Words:
+    """Returns a fixed permutation of 64 bits: the finaliser of SplitMix64.
+
+    Source: Steele, Lea, Flood 2014.
+    """
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def ranges(starts: Ints, counts: Ints) -> Ints:
+    """Returns `start, start + 1, …` for each start, `count` numbers each, one after the other."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    numbers: Ints = np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    return numbers
+
+
+def chunks(costs: Ints, limit: int) -> Iterator[slice]:
+    """Yields runs of positions whose costs sum up to about `limit`, at least one position each."""
+    ends = np.cumsum(costs)
+    start, spent = 0, 0
+    while start < len(costs):
+        stop = max(start + 1, int(np.searchsorted(ends, spent + limit, side="right")))
+        yield slice(start, stop)
+        start, spent = stop, int(ends[stop - 1])
+
+
+def starts_of(lengths: NDArray[np.integer] | NDArray[np.bool_]) -> Ints:
+    """Returns where each run of the given lengths begins, and the end of the last one."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

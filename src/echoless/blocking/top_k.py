@@ -1,0 +1,201 @@
+"""Selection of the partners of a memory where it has more than are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappush, heappushpop
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.blocking.detector import Proposed
+from echoless.blocking.equal_values import pairs_between, pairs_within
+from echoless.blocking.vector_join.dense_limits import DENSE
+from echoless.blocking.vector_join.top_k import kept_partners
+from echoless.core.model import Candidate, Memory
+from echoless.core.run_notes import Tally
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NO_ROWS: Final = np.zeros(0, dtype=np.int64)
+NO_SIMILARITIES: Final = np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of rows as arrays of one length.
+
+    Attributes:
+        one: int64, the partner, which is the row before.
+        other: int64, the row whose partners are wanted; `one < other`.
+        similarity: float64, 0 to 1.
+        cut: For how many rows partners were left out.
+    """
+
+    one: Ints
+    other: Ints
+    similarity: Floats
+    cut: int = 0
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Floats]:
+        """Returns the three columns."""
+        return self.one, self.other, self.similarity
+
+    def where(self, chosen: NDArray[np.bool_] | Ints | slice, cut: int = 0) -> Pairs:
+        """Returns some of the pairs, with a new count of cut rows."""
+        return Pairs(self.one[chosen], self.other[chosen], self.similarity[chosen], cut)
+
+
+def made_of(columns: tuple[Ints, Ints, Floats], filled: int, cut: int) -> Pairs:
+    """Returns the pairs of the filled part of three columns, copied."""
+    one, other, similarity = columns
+    return Pairs(one[:filled].copy(), other[:filled].copy(), similarity[:filled].copy(), cut)
+
+
+def together(parts: Sequence[Pairs]) -> Pairs:
+    """Returns several blocks of pairs as one, in the order given."""
+    return Pairs(
+        np.concatenate([NO_ROWS, *(part.one for part in parts)]),
+        np.concatenate([NO_ROWS, *(part.other for part in parts)]),
+        np.concatenate([NO_SIMILARITIES, *(part.similarity for part in parts)]),
+        sum(part.cut for part in parts),
+    )
+
+
+def closest_before(pairs: Pairs, most: int | None) -> Pairs:
+    """Returns for each row the wanted partners among the rows before it.
+
+    Args:
+        pairs: All pairs of some rows; no other block holds pairs of these rows.
+        most: Partners for each `other`, see `vector_join.top_k.kept_partners`. None: all.
+
+    Returns:
+        Pairs ordered by `other`, then `one`.
+    """
+    if most is None:
+        return pairs.where(np.lexsort((pairs.one, pairs.other)))
+    keep = kept_partners(*pairs.arrays, most)
+    wanted = pairs.where(keep, len(np.unique(pairs.other[~keep])))
+    return wanted.where(np.lexsort((wanted.one, wanted.other)), wanted.cut)
+
+
+def first_of_crowd(pairs: Pairs, most: int | None) -> Pairs:
+    """Returns the same as `closest_before`, by the rule of detectors that stop early.
+
+    The wanted partners are the closest, similarities of `DENSE` and more counting as equally close,
+    then the first rows: a row that has enough partners from a crowd skips the rest of the crowd.
+    """
+    if most is None:
+        return closest_before(pairs, None)
+    closeness = np.minimum(pairs.similarity, DENSE)
+    ordered = pairs.where(np.lexsort((pairs.one, -closeness, pairs.other)))
+    rank = ranks(ordered.other)
+    wanted = ordered.where(rank < most, int(np.count_nonzero(rank == most)))
+    return wanted.where(np.lexsort((wanted.one, wanted.other)), wanted.cut)
+
+
+class Partners:
+    """A collector of pairs in any order that keeps the wanted partners of `first_of_crowd`."""
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self._heaps: dict[int, list[tuple[float, int, float]]] = {}
+        self._cut: set[int] = set()
+
+    def wants(self, one: int, other: int, bound: float) -> bool:
+        """Returns whether a pair of at most this similarity could be a wanted one."""
+        heap = self._heaps.get(other)
+        if self.most is None or heap is None or len(heap) < self.most:
+            return True
+        self._cut.add(other)
+        return (min(bound, DENSE), -one) > heap[0][:2]
+
+    def full(self, other: int, *, more: bool) -> bool:
+        """Returns whether a row has enough partners and all of them reach `DENSE`.
+
+        Args:
+            other: The row.
+            more: Whether more candidates are left; a full row then counts as cut.
+        """
+        heap = self._heaps.get(other)
+        if heap is None or len(heap) != self.most or heap[0][0] < DENSE:
+            return False
+        if more:
+            self._cut.add(other)
+        return True
+
+    def add(self, one: int, other: int, similarity: float) -> None:
+        """Adds a pair that passes the threshold, if it is wanted."""
+        heap = self._heaps.setdefault(other, [])
+        entry = (min(similarity, DENSE), -one, similarity)
+        if self.most is None or len(heap) < self.most:
+            heappush(heap, entry)
+        else:
+            heappushpop(heap, entry)
+
+    def pairs(self) -> Pairs:
+        """Returns the wanted pairs."""
+        rows = [(-one, other, s) for other, heap in self._heaps.items() for _, one, s in heap]
+        one, other, similarity = zip(*rows, strict=True) if rows else ((), (), ())
+        pairs = Pairs(np.array(one, np.int64), np.array(other, np.int64), np.array(similarity))
+        return replace(closest_before(pairs, None), cut=len(self._cut))
+
+
+def ranks(ordered: Ints) -> Ints:
+    """Returns how many equal values precede each value, in an array grouped by value."""
+    first = np.ones(len(ordered), dtype=np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    begins = np.flatnonzero(first)
+    places = np.arange(len(ordered))
+    before: Ints = places - np.repeat(begins, np.diff(np.append(begins, len(ordered))))
+    return before
+
+
+def among_classes(
+    classes: Sequence[Sequence[Memory]],
+    blocks: Iterable[Pairs],
+    name: str,
+    pulse: Callable[[], None],
+) -> Iterator[Candidate]:
+    """Yields pairs of rows as candidates, where memories that a detector cannot tell share a row.
+
+    Args:
+        classes: Memories of each row; those of one row are candidates of similarity 1.
+        blocks: Blocks of pairs.
+        name: The detector.
+        pulse: Called before each block.
+    """
+    for members in classes:
+        yield from pairs_within(members, name, 1.0)
+    for pairs in blocks:
+        pulse()
+        rows = zip(*(column.tolist() for column in pairs.arrays), strict=True)
+        for one, other, similarity in rows:
+            yield from pairs_between(classes[one], classes[other], name, similarity)
+
+
+def proposed(
+    blocks: Iterable[Pairs], places: Ints, name: str, tally: Tally, most: int | None
+) -> Iterator[Proposed]:
+    """Yields pairs of rows as pairs of memories, and notes for how many memories partners were cut.
+
+    Args:
+        blocks: Blocks of pairs.
+        places: Shape (rows,), int64, ascending: the position of each row's memory.
+        name: The detector.
+        tally: Takes a note of the number of memories whose partners were cut.
+        most: As in `closest_before`.
+    """
+    cut = 0
+    for pairs in blocks:
+        cut += pairs.cut
+        if len(pairs.one):
+            yield Proposed(places[pairs.one], places[pairs.other], pairs.similarity)
+    if cut:
+        tally.note(
+            f"{name}: for {cut:,} memories only {most:,} partners of those before them were kept."
+        )

@@ -1,0 +1,216 @@
+"""A join of the rows that share a bucket in a hash table of random hyperplanes.
+
+`random_hyperplanes.py` computes how many tables are needed.
+
+With the compiled kernels a pair of a bucket is compared by its signatures first and in full only if
+they are close; without them all pairs of a bucket are compared in full. A pair belongs to the first
+table in which it shares a bucket, so none comes twice and none has to be remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.blocking.vector_join.dense_limits import SEEN_ENOUGH
+from echoless.blocking.vector_join.exact_join import (
+    Hits,
+    Join,
+    in_order_of_rows,
+    pairs_within,
+    product_pairs,
+    row_norms,
+    some_of,
+)
+from echoless.blocking.vector_join.projections import (
+    Frame,
+    Words,
+    blocks,
+    cut,
+    random_planes,
+    widest_angle,
+)
+from echoless.blocking.vector_join.random_hyperplanes import Layout
+from echoless.blocking.vector_join.tiled_scan import ROOM, crowd_terms
+from echoless.blocking.vector_join.work_counts import Work
+from echoless.core.optional import lazy_module
+from echoless.core.runtime import compiled
+from echoless.core.threads import in_order
+
+if TYPE_CHECKING:
+    from echoless.blocking.vector_join import bit_kernels
+else:
+    bit_kernels = lazy_module("echoless.blocking.vector_join.bit_kernels")
+
+Keys = NDArray[np.uint32]
+
+MISS: Final = 1e-9
+"""Probability that signatures rule out a pair at the very threshold."""
+
+WORDS: Final = 6
+"""Words of a signature, at most: 384 bits separate unrelated rows from pairs wherever bands pay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Hash tables that put each row into one bucket a table.
+
+    Attributes:
+        layout: Bits and tables.
+        keys: Shape (rows, tables), uint32: the bucket of each row in each table.
+        signatures: Shape (rows, words), uint64: signs of the first planes.
+        comparisons: Pairs that share a bucket, counted once a table.
+    """
+
+    layout: Layout
+    keys: Keys
+    signatures: Words
+    comparisons: int
+
+
+def tables_of(join: Join, frame: Frame, layout: Layout) -> Tables:
+    """Returns rows in buckets by the sides of the frame's first `tables * bits` planes."""
+    bits, count = layout.bits, layout.tables
+    words = signature_bits(len(frame.planes)) // 64
+    keys = np.empty((len(join.rows), count), dtype=np.uint32)
+    signatures = np.zeros((len(join.rows), words), dtype=np.uint64)
+    weights = 2 ** np.arange(bits, dtype=np.int64)
+    loops = compiled()
+
+    def fill(some: slice) -> None:
+        at = frame.coordinates(join.unit(some.start, some.stop - some.start))
+        if loops:
+            bit_kernels.pack(at, bits, keys[some], signatures[some])
+        else:  # signatures stay zero: only the compiled kernels read them
+            keys[some] = (at[:, : count * bits] >= 0).reshape(len(at), count, bits) @ weights
+
+    for _ in in_order(partial(fill, some) for some in blocks(len(keys))):
+        pass
+    comparisons = 0
+    for table in range(count):
+        held = np.bincount(keys[:, table], minlength=1).astype(np.int64)
+        comparisons += int((held * (held - 1) // 2).sum())
+    return Tables(layout, keys, signatures, comparisons)
+
+
+def bucket_pairs(
+    join: Join, tables: Tables, most_bits: int, most: int | None, work: Work
+) -> Iterator[Hits]:
+    """Yields hits i < j that share a bucket; arrays are never empty.
+
+    Args:
+        join: Rows and threshold.
+        tables: Their buckets.
+        most_bits: Signatures that differ in more bits are passed over (`projections.cut`).
+        most: Partners before it a row needs (`kept_partners`); None for all.
+        work: Takes the counts.
+
+    Yields:
+        Hits by rising j, then i.
+    """
+    work.compared += tables.comparisons
+    numbers = range(tables.layout.tables)
+    parts: list[Hits] = []
+    if compiled():
+        inverse = join.inverse
+        tasks = (
+            partial(_hits_of_table, join, inverse, tables, t, most_bits, most) for t in numbers
+        )
+        for verified, hits_of_table in in_order(tasks):
+            work.pulse()
+            work.verified += verified
+            parts += hits_of_table
+    else:
+        buckets = (bucket for table in numbers for bucket in buckets_of(tables.keys[:, table]))
+        parts += pairs_within(join.rows, buckets, join.threshold, inclusive=join.inclusive)
+        work.verified += sum(len(part[0]) for part in parts)
+    hits, crowded = some_of(in_order_of_rows(parts), most)
+    work.crowded += crowded
+    if len(hits[0]):
+        yield hits
+
+
+def buckets_of(keys: Keys) -> list[NDArray[np.int64]]:
+    """Returns groups of rows that share a key, at least two rows each, ascending."""
+    order = np.argsort(keys, kind="stable")
+    cuts = np.flatnonzero(np.diff(keys[order])) + 1
+    return [bucket for bucket in np.split(order, cuts) if len(bucket) > 1]
+
+
+def _hits_of_table(
+    join: Join,
+    inverse: NDArray[np.float32],
+    tables: Tables,
+    table: int,
+    most_bits: int,
+    most: int | None,
+) -> tuple[int, list[Hits]]:
+    """Returns how many pairs of one table were compared in full, and those that are hits."""
+    count = len(join.rows)
+    starts = np.zeros((1 << tables.layout.bits) + 1, dtype=np.int64)
+    order = np.empty(count, dtype=np.int32)
+    bit_kernels.sort_by_key(tables.keys, table, starts, order)
+    near = np.empty_like(tables.signatures)
+    bit_kernels.gather(tables.signatures, order, near)
+    buckets = tables.keys, table, starts, order, near
+    limits = np.uint64(most_bits), crowd_terms(join, most), 0 if most is None else SEEN_ENOUGH
+    pairs = np.empty((2, max(ROOM, int(np.diff(starts).max()))), dtype=np.int64)
+    seen = np.zeros(1 if most is None else count, dtype=np.int32)
+    counts = np.zeros(1, dtype=np.int64)
+    hits: list[Hits] = []
+    position = (0, 0)
+    while position[0] >= 0:
+        size, *after = bit_kernels.meet(
+            *buckets, join.rows, inverse, *limits, np.array(position), seen, pairs, counts
+        )
+        position = (after[0], after[1])
+        hits += join.confirmed(*pairs[:, :size].copy())
+    return int(counts[0]), hits
+
+
+def planes_for(layout: Layout) -> int:
+    """Returns the planes a layout needs, a signature of at least four words included."""
+    return max(256, 64 * ceil(layout.tables * layout.bits / 64))
+
+
+def signature_bits(planes: int) -> int:
+    """Returns the bits of the signatures made with so many planes."""
+    return 64 * min(WORDS, planes // 64)
+
+
+def pairs_sharing(
+    rows: NDArray[np.float32], threshold: float, made: Layout, *, inclusive: bool = True
+) -> Iterator[Hits]:
+    """Yields pairs i < j that share a bucket and whose cosine reaches a threshold, each once.
+
+    Cosines are those of `exact_join.pairs_above`, and so are all its guarantees but completeness.
+    Where the buckets are so large that comparing their members costs more than comparing all rows
+    once, all rows are compared once.
+
+    Args:
+        rows: Shape (n, dimensions), float32, finite, none zero; any length.
+        threshold: -1 to 1.
+        made: From `random_hyperplanes.layout`.
+        inclusive: False asks for cosines above the threshold.
+
+    Yields:
+        Hits in a fixed order; arrays are never empty.
+
+    Raises:
+        ValueError: A row is zero or not finite.
+    """
+    join = Join(rows, row_norms(rows), threshold, inclusive)
+    planes = planes_for(made)
+    origin = np.zeros(rows.shape[1], dtype=np.float32)
+    tables = tables_of(join, Frame(origin, random_planes(planes, rows.shape[1])), made)
+    if 4 * tables.comparisons >= len(rows) ** 2:
+        yield from product_pairs(join, None, Work())
+        return
+    most = cut(signature_bits(planes), widest_angle(threshold, 1.0), MISS)
+    yield from bucket_pairs(join, tables, most, None, Work())

@@ -1,0 +1,183 @@
+"""The commands about echoless: stores, detectors, encoders, profiles, demo, completion."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from echoless.blocking.detectors import all_detectors
+from echoless.cli import render
+from echoless.cli.demo import demo
+from echoless.cli.document import Gap, Heading, Table, say
+from echoless.cli.options import examples, json_option
+from echoless.core import plugins
+from echoless.core.errors import MissingExtra, UsageError
+from echoless.core.model import Json
+from echoless.core.profiles import PROFILES
+from echoless.models.encoders.registry import open_encoder
+from echoless.stores.registry import kinds
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("stores")
+@json_option
+def stores_command(*, as_json: bool) -> None:
+    """List the kinds of store that can be opened.
+
+    A store is named by a path, which is recognised by its content, or by a URL.
+    """
+    rows = [(name, f"{name}:///PATH", kind.summary) for name, kind in kinds().items()]
+    _list("stores", ("name", "url", "summary"), rows, as_json=as_json)
+
+
+@click.command("detectors")
+@json_option
+def detectors_command(*, as_json: bool) -> None:
+    """List the detectors: what each finds, misses and costs, and its threshold.
+
+    A detector proposes pairs; whether they are the same is decided by the judge.
+    """
+    cards = all_detectors()
+    if as_json:
+        listed: list[Json] = [
+            {
+                "name": name,
+                "finds": card.finds,
+                "misses": card.misses,
+                "cost": card.cost,
+                "threshold": card.threshold,
+                "inclusive": card.inclusive,
+            }
+            for name, card in cards
+        ]
+        render.show_json({"detectors": listed})
+        return
+    for name, card in cards:
+        sign = "at least" if card.inclusive else "above"
+        threshold = "none of its own" if card.threshold is None else f"{sign} {card.threshold:g}"
+        facts = {
+            "finds": card.finds,
+            "misses": card.misses,
+            "cost": card.cost,
+            "threshold": threshold,
+        }
+        render.show([Heading(name), *(say(f"{k}: {v}", level=1) for k, v in facts.items()), Gap()])
+
+
+@click.command("encoders")
+@json_option
+def encoders_command(*, as_json: bool) -> None:
+    """List the sources of vectors, and whether each is usable here. Loads no model.
+
+    `--encoder auto` takes vectors the store holds, else the encoder `use` if it is installed;
+    `stored` takes what the store holds and nothing else.
+    """
+    automatic = open_encoder("auto")
+    model = automatic.model if automatic else "none (nothing is installed)"
+    rows = [
+        ("auto", "yes", f"vectors the store holds, else {model}"),
+        ("stored", "yes", "vectors the store holds"),
+        ("none", "yes", "the same as stored: nothing is encoded"),
+    ]
+    rows += [(name, *_usable(name)) for name in plugins.names("encoders")]
+    _list("encoders", ("name", "usable", "note"), rows, as_json=as_json)
+
+
+def _usable(name: str) -> tuple[str, str]:
+    """Returns whether an encoder can be made (`yes` or `no`) and a note; loads no model."""
+    note = "no argument needed"
+    for spec in (name, f"{name}:model"):
+        try:
+            open_encoder(spec)
+        except MissingExtra as problem:
+            return "no", str(problem)
+        except UsageError as problem:
+            note = str(problem)
+        else:
+            return "yes", note
+    return "no", note
+
+
+@click.command("profiles")
+@json_option
+def profiles_command(*, as_json: bool) -> None:
+    """List the profiles: detectors, judge, grouping, order of survivors, action."""
+    headers = ("name", "detectors", "judge", "grouping", "survivor", "action", "summary")
+    rows = []
+    for p in PROFILES.values():
+        detectors = ", ".join(
+            d.name
+            if d.threshold is None
+            else f"{d.name} {'>=' if d.inclusive else '>'} {d.threshold:g}"
+            for d in p.detectors
+        )
+        rows.append((p.name, detectors, p.judge, p.grouping, p.survivor, p.action, p.summary))
+    _list("profiles", headers, rows, as_json=as_json)
+
+
+def _list(
+    what: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, as_json: bool
+) -> None:
+    """Prints rows as a table, or as JSON under a key."""
+    if as_json:
+        render.show_json({what: [dict(zip(headers, row, strict=True)) for row in rows]})
+    else:
+        render.show([Table(headers, tuple(rows))])
+
+
+@click.command("demo")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Work in DIR (new or empty) and leave everything there; else in a temporary folder.",
+)
+@click.option(
+    "--semantic",
+    is_flag=True,
+    help="Compare by meaning too: slower the first time, where an encoder is installed.",
+)
+@json_option
+def demo_command(*, keep: Path | None, semantic: bool, as_json: bool) -> int:
+    """Walk the whole road on 1,200 sample memories: import, audit, dedup, search, undo, compare.
+
+    Each step is printed as it would be typed, then run by the same commands. Ends with an error
+    unless the store is in the end exactly as it was in the beginning.
+    """
+    result = demo(_main(), keep, semantic=semantic, quiet=as_json)
+    if as_json:
+        render.show_json(result.to_json())
+    return 0 if result.sound else 1
+
+
+def _main() -> click.Group:
+    """Returns the whole command, imported late because it imports this module."""
+    main = importlib.import_module("echoless.cli.main").main
+    assert isinstance(main, click.Group)
+    return main
+
+
+@click.command(
+    "completion",
+    epilog=examples(
+        "echoless completion bash >> ~/.bashrc",
+        "echoless completion zsh >> ~/.zshrc",
+        "echoless completion fish > ~/.config/fish/completions/echoless.fish",
+    ),
+)
+@click.argument("shell", type=click.Choice(SHELLS))
+@json_option
+def completion_command(*, shell: str, as_json: bool) -> None:
+    """Print the script that completes commands and options in a SHELL."""
+    kind = get_completion_class(shell)
+    assert kind is not None, "click knows the three shells"
+    script = kind(_main(), {}, "echoless", "_ECHOLESS_COMPLETE").source()
+    if as_json:
+        render.show_json({"shell": shell, "script": script})
+    else:
+        click.echo(script)

@@ -1,0 +1,355 @@
+"""The command consolidate: shows pairs that may say the same, and merges or keeps both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import Block, Gap, count, quoted, say, strong
+from echoless.cli.group_view import group_blocks, plan_blocks
+from echoless.cli.options import (
+    command_line,
+    count_option,
+    examples,
+    gathered,
+    json_option,
+    mapping_options,
+    pair_finding_options,
+    settings_for,
+    store_argument,
+    writing,
+)
+from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
+from echoless.cli.pair_review import PERSON, review_pairs
+from echoless.cli.progress import Bar
+from echoless.cli.suggestions import consolidation_blocks
+from echoless.core.errors import UsageError
+from echoless.core.model import Json
+from echoless.core.profiles import ACTIONS, ActionKind
+from echoless.core.settings import Choices
+from echoless.execution.executor import Run, apply
+from echoless.execution.plan import Plan, write_plan
+from echoless.models.llm.registry import open_model
+from echoless.models.llm.retrying_model import GovernedModel
+from echoless.stores import Store, open_store
+from echoless.workflows.consolidation.llm_plan import plan_consolidation, to_write
+from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
+from echoless.workflows.consolidation.pairs import LIMIT, Consolidation, consolidate
+from echoless.workflows.consolidation.suggestions import ADVICE, Advice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What was asked for on the command line.
+
+    Attributes:
+        store: The store as it was typed.
+        choices: Settings that were chosen.
+        window: Only pairs with a memory of the last hours, so many; None for all.
+        limit: Most pairs to show.
+        advice: Only pairs with this advice; all if empty.
+        merge: The memory that stays and the one that goes, or None.
+        apart: Two memories to keep, or None.
+        content: New text for the memory that stays, or None.
+        action: What happens to memories that go.
+        model: Language model that writes texts, or None.
+        plan_file: File to write a plan to, or None.
+        now: Whether to carry the plan out at once.
+        interactive: Whether to ask pair by pair.
+        as_json: Whether to print JSON.
+    """
+
+    store: str
+    choices: Choices
+    window: float | None
+    limit: int
+    advice: tuple[Advice, ...]
+    merge: tuple[str, str] | None
+    apart: tuple[str, str] | None
+    content: str | None
+    action: ActionKind
+    model: str | None
+    plan_file: Path | None
+    now: bool
+    interactive: bool
+    as_json: bool
+
+    def check(self) -> None:
+        """Checks that the options go together, before the long work.
+
+        Raises:
+            UsageError: They do not.
+        """
+        answers = {
+            "--merge": self.merge is not None,
+            "--keep-both": self.apart is not None,
+            "--interactive": self.interactive,
+        }
+        given = [name for name, is_given in answers.items() if is_given]
+        if len(given) > 1:
+            raise UsageError(f"{given[0]} and {given[1]} are two answers. Choose one.")
+        if self.content is not None and self.merge is None:
+            raise UsageError("--content is the text of a merge; add --merge KEEP REMOVE.")
+        if self.now and self.plan_file:
+            raise UsageError("--plan writes a plan for later and --apply acts now. Choose one.")
+        if self.interactive and (self.now or self.as_json):
+            other = "--apply" if self.now else "--json"
+            raise UsageError(f"--interactive asks before it writes; leave out {other}.")
+        if self.apart and (self.now or self.plan_file):
+            raise UsageError("--keep-both is written at once, to the lineage only; it has no plan.")
+        if self.model and (given or self.now):
+            raise UsageError(
+                "What a model writes is read before it is carried out: --model NAME --plan FILE, "
+                "then `echoless apply`."
+            )
+        if self.plan_file and self.plan_file.exists():
+            raise UsageError(f"{self.plan_file} exists. Give the plan another name, or remove it.")
+
+    def encoder(self, opened: Store) -> str | None:
+        """Returns the encoder for new texts, or None if none was named."""
+        encoder = settings_for(opened, self.choices).encoder
+        return None if encoder in {"auto", "stored", "none"} else encoder
+
+
+@click.command(
+    "consolidate",
+    epilog=examples(
+        "echoless consolidate agent.db --window 24",
+        "echoless consolidate agent.db --merge m-7 m-9 --apply",
+        "echoless consolidate agent.db --keep-both m-7 m-9",
+        "echoless consolidate agent.db --interactive",
+        "echoless consolidate agent.db --plan tidy.json && echoless apply agent.db tidy.json",
+    ),
+)
+@store_argument
+@mapping_options
+@pair_finding_options
+@click.option(
+    "--window",
+    type=float,
+    metavar="HOURS",
+    help="Only pairs with a memory of the last HOURS; the other may be of any age.",
+)
+@count_option(
+    "--limit", default=LIMIT, explained="Show the N closest pairs; the others are counted."
+)
+@click.option(
+    "--advice",
+    multiple=True,
+    type=click.Choice(ADVICE),
+    help="Only pairs the verdict advises to merge, to look at, or to keep both of. May be given "
+    "several times.",
+)
+@click.option(
+    "--merge",
+    nargs=2,
+    metavar="KEEP REMOVE",
+    help="Make one memory of these two: KEEP takes over what REMOVE knows, REMOVE is hidden.",
+)
+@click.option(
+    "--content",
+    metavar="TEXT",
+    help="With --merge: a new text for KEEP. It has to keep the numbers, names, paths, "
+    "dates and negations of both.",
+)
+@click.option(
+    "--keep-both",
+    "apart",
+    nargs=2,
+    metavar="A B",
+    help="Remember that these two differ; the pair is not offered again while neither changes.",
+)
+@click.option(
+    "--action",
+    type=click.Choice(ACTIONS),
+    default="merge",
+    show_default=True,
+    help="What happens to those that go: mark hides them, merge also gives their metadata to the "
+    "one that stays, delete also removes them.",
+)
+@click.option(
+    "--model",
+    metavar="NAME[:ARG]",
+    help="Have this language model write one text for each group that says the same, into the "
+    "plan of --plan FILE. Texts go to its server. A text that loses a fact is refused.",
+)
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a plan to a new FILE for `echoless apply`: of --merge, or of all groups that say "
+    "the same.",
+)
+@click.option("--apply", "now", is_flag=True, help="Make that plan and carry it out at once.")
+@click.option(
+    "--interactive",
+    "-i",
+    is_flag=True,
+    help="Decide pair by pair; no memory changes before a last question.",
+)
+@json_option
+@gathered("request", _Request, *(field.name for field in fields(_Request)))
+def consolidate_command(*, request: _Request) -> int:
+    """Pairs of memories in STORE that may say the same, closest first. Reads only, unless asked.
+
+    Each pair is shown with the verdict, the difference it names, and which of the two a merge had
+    better keep. Left out are pairs the judge finds distinct, those answered with --keep-both, and
+    what is hidden already. Without --apply, --merge is a dry run; with it, `echoless undo` takes it
+    back.
+    """
+    request.check()
+    with open_store(request.store) as opened:
+        if request.apart is not None:
+            return _keep_both(opened, request, request.apart)
+        if request.merge is not None:
+            return _merge(opened, request, request.merge)
+        settings = settings_for(opened, request.choices)
+        model = None
+        if request.model and request.plan_file:  # a wrong name is told before the long work
+            model = open_model(request.model, settings.limits)
+        with Bar(quiet=request.as_json) as bar:
+            offered = consolidate(
+                opened,
+                settings,
+                window=request.window,
+                limit=request.limit,
+                advice=request.advice or ADVICE,
+                progress=bar,
+            )
+        if request.interactive and render.is_interactive():
+            return review_pairs(opened, request.store, offered, request.action, request.plan_file)
+        if request.interactive:
+            render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
+        if request.now or request.plan_file:
+            return _plan_all(opened, request, offered, model)
+        return _list(request, offered)
+
+
+# ------------------------------------------------------------------ the list
+
+
+def _list(request: _Request, offered: Consolidation) -> int:
+    """Prints the pairs; nothing is written and no model is asked."""
+    if request.as_json:
+        texts = {"to_write": len(to_write(offered))} if request.model else {}
+        render.show_json({**offered.to_json(), **texts})
+        return 0
+    render.show(consolidation_blocks(offered, request.store))
+    if request.model:
+        groups = count(len(to_write(offered)), "group")
+        asked = f"With --plan FILE {request.model} would be asked for the text of {groups}."
+        render.show([say(f"{asked} It was not asked.")])
+    return 0
+
+
+# ------------------------------------------------------------------ all groups
+
+
+def _plan_all(
+    opened: Store, request: _Request, offered: Consolidation, model: GovernedModel | None
+) -> int:
+    """Makes a plan of all groups that say the same, with texts of a model if there is one."""
+    with Bar(quiet=request.as_json) as bar:
+        made = plan_consolidation(
+            opened,
+            offered,
+            model,
+            action=request.action,
+            encoder=request.encoder(opened),
+            progress=lambda done, whole: bar(f"asking {request.model}", done, whole),
+        )
+    run = _carry_out(opened, request, made.plan)
+    if request.as_json:
+        spent = {"spent": model.spent.to_json()} if model else {}
+        groups = {**made.to_json(), **spent}
+        render.show_json({**offered.to_json(), "groups": groups, **_written(request, run)})
+        return exit_code(run)
+    render.show(plan_blocks(offered.findings, made.plan, None))
+    if made.asked:
+        asked = f"{count(made.asked, 'text')} asked for, {made.written} taken"
+        render.show([say(f"{asked}, {len(made.refused)} refused.")])
+    for each in made.refused:
+        reason = f"  {', '.join(each.ids)}: {quoted(each.reason)}"
+        render.show([say(strong("stays as it is"), reason, level=1)])
+    render.show([Gap(), *_how_it_went(request, run)])
+    if model:
+        render.note(model.spent.line())
+    return exit_code(run)
+
+
+# ------------------------------------------------------------------ one pair
+
+
+def _merge(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
+    """Makes a plan that merges one pair, and carries it out if asked."""
+    plan = plan_merge(
+        opened,
+        *pair,
+        request.content,
+        encoder=request.encoder(opened),
+        action=request.action,
+        by=PERSON,
+        settings=settings_for(opened, request.choices),
+    )
+    memories = opened.get(pair)
+    run = _carry_out(opened, request, plan)
+    if request.as_json:
+        data: dict[str, Json] = {"plan": plan.to_json(), "notes": list(notes_on(plan))}
+        render.show_json({**data, **_written(request, run)})
+        return exit_code(run)
+    render.show(group_blocks(plan.actions, memories))
+    if request.plan_file is None and run is None:
+        render.show([say("Nothing was written. Add --apply to merge.")])
+    else:
+        render.show(_how_it_went(request, run))
+    return exit_code(run)
+
+
+def _keep_both(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
+    """Records that two memories differ."""
+    with writing(request.store):
+        keep_both(opened, *pair)
+    say_notes(opened)
+    if request.as_json:
+        render.show_json({"kept_both": sorted(pair)})
+    else:
+        render.show([say(f"Remembered as different: {pair[0]} and {pair[1]}.")])
+    return 0
+
+
+# ------------------------------------------------------------------ what plans have in common
+
+
+def _carry_out(opened: Store, request: _Request, plan: Plan) -> Run | None:
+    """Writes a plan to its file, or carries it out at once, as it was asked."""
+    if request.plan_file:
+        write_plan(plan, request.plan_file)
+    if not request.now or not plan.actions:
+        return None
+    with Bar(quiet=request.as_json) as bar, writing(request.store):
+        run = apply(opened, plan, progress=bar.actions)
+    say_notes(opened, run)
+    return run
+
+
+def _written(request: _Request, run: Run | None) -> dict[str, Json]:
+    """Returns what was written, as in `--json`."""
+    return {
+        "plan_file": None if request.plan_file is None else str(request.plan_file),
+        "run": None if run is None else run_json(run, request.store),
+        "undo": None if run is None else undo_line(request.store, run),
+    }
+
+
+def _how_it_went(request: _Request, run: Run | None) -> Iterator[Block]:
+    """Yields what was written, for a person."""
+    if run is not None:
+        yield from run_blocks(run, request.store)
+    elif request.plan_file is not None:
+        line = command_line("apply", request.store, str(request.plan_file))
+        yield say(f"The plan is in {request.plan_file}; nothing else was written. Next: {line}")

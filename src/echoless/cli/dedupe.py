@@ -1,0 +1,222 @@
+"""The command dedup: shows a preview, writes a plan, asks group by group, or acts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import Gap, say
+from echoless.cli.group_review import review_findings
+from echoless.cli.group_view import plan_blocks
+from echoless.cli.options import (
+    command_line,
+    examples,
+    finding_options,
+    gathered,
+    json_option,
+    mapping_options,
+    settings_for,
+    store_argument,
+    writing,
+)
+from echoless.cli.outcome import (
+    exit_code,
+    hidden_already,
+    run_blocks,
+    run_json,
+    say_notes,
+    seen_elsewhere,
+    undo_line,
+)
+from echoless.cli.progress import Bar
+from echoless.core.errors import UsageError
+from echoless.core.garbage_collection import uncollected
+from echoless.core.profiles import ACTIONS
+from echoless.core.secret_masking import learn
+from echoless.core.settings import Choices
+from echoless.execution.executor import Run, apply
+from echoless.execution.plan import Plan, write_plan
+from echoless.stores import open_store
+from echoless.workflows.audit.report import findings_json
+from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.pipeline import find, plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What was asked for on the command line.
+
+    Attributes:
+        store: The store as it was typed.
+        choices: Settings that were chosen.
+        action: What happens to duplicates; the profile's action if None.
+        plan_file: File to write the plan to, or None.
+        now: Whether to carry the plan out at once.
+        interactive: Whether to ask group by group.
+        top: Most groups to print; all if None.
+        as_json: Whether to print JSON.
+    """
+
+    store: str
+    choices: Choices
+    action: str | None
+    plan_file: Path | None
+    now: bool
+    interactive: bool
+    top: int | None
+    as_json: bool
+
+    def check(self) -> None:
+        """Checks that the options go together, before the long work.
+
+        Raises:
+            UsageError: They do not.
+        """
+        if self.now and self.plan_file:
+            raise UsageError("--plan writes a plan for later and --apply acts now. Choose one.")
+        if self.interactive and (self.now or self.as_json):
+            other = "--apply" if self.now else "--json"
+            raise UsageError(f"--interactive asks before it writes; leave out {other}.")
+        if self.plan_file and self.plan_file.exists():
+            raise UsageError(
+                f"{self.plan_file} exists. Give the plan another name, or remove it first."
+            )
+
+    def check_delete(self, findings: Findings) -> None:
+        """Checks that a person asked to delete, where a profile or a file proposes it.
+
+        Raises:
+            UsageError: Nobody asked.
+        """
+        writes = self.now or self.interactive or self.plan_file
+        if writes and findings.settings.profile.action == "delete" and self.action is None:
+            raise UsageError(
+                "The settings propose to delete duplicates. Say so with --action delete, or hide "
+                "them with --action mark."
+            )
+
+
+@click.command(
+    "dedup",
+    epilog=examples(
+        "echoless dedup agent.db",
+        "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",
+        "echoless dedup agent.db --interactive",
+        "echoless dedup agent.db --apply --action merge --threshold semantic=0.9",
+    ),
+)
+@store_argument
+@mapping_options
+@finding_options
+@click.option(
+    "--action",
+    type=click.Choice(ACTIONS),
+    help="What happens to duplicates: mark hides them, merge also gives their metadata to the "
+    "survivor, delete also removes them. The profile's by default, and never delete unless asked.",
+)
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the plan to a new FILE for `echoless apply`.",
+)
+@click.option("--apply", "now", is_flag=True, help="Make the plan and carry it out at once.")
+@click.option(
+    "--interactive",
+    "-i",
+    is_flag=True,
+    help="Decide group by group; nothing is written before a last question.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Print the N largest groups (all by default). The plan always holds all.",
+)
+@json_option
+@gathered("request", _Request, *(field.name for field in fields(_Request)))
+@uncollected()
+def dedup_command(*, request: _Request) -> int:
+    """Show what would be hidden in STORE, and why. Writes only with --apply or after a review.
+
+    Without --apply this is a dry run: it prints the plan, group by group, with the memory that
+    stays visible, the reason, and the evidence for each duplicate. Duplicates are hidden behind
+    their survivor; every record stays in the store, and `echoless undo` takes everything back.
+    """
+    request.check()
+    choices = replace(request.choices, action=request.action)
+    with open_store(request.store) as opened:
+        with Bar(quiet=request.as_json) as bar:
+            findings = find(opened, settings_for(opened, choices), progress=bar)
+        request.check_delete(findings)
+        if request.interactive and render.is_interactive():
+            return review_findings(opened, request.store, findings, request.plan_file)
+        if request.interactive:
+            render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
+        made, run = plan(findings), None
+        if request.plan_file:
+            write_plan(made, request.plan_file)
+        if request.now and made.actions:
+            with Bar(quiet=request.as_json) as bar, writing(request.store):
+                run = apply(opened, made, progress=bar.actions)
+            say_notes(opened)
+        counts, run_id = (made.counts, "") if run is None else (run.counts, run.id)
+        warnings = (
+            seen_elsewhere(opened, counts, run_id),
+            hidden_already(opened, request.store, findings),
+        )
+    notes = [warning for warning in warnings if warning]
+    if request.as_json:
+        _show_json(request, findings, made, run, notes)
+    else:
+        render.show(plan_blocks(findings, made, request.top))
+        _show_outcome(request, made, run)
+        for sentence in notes:
+            render.note(sentence)
+    return exit_code(run)
+
+
+def _show_json(
+    request: _Request, findings: Findings, made: Plan, run: Run | None, notes: Sequence[str]
+) -> None:
+    """Prints the findings, the plan and the run as JSON."""
+    quoted = {each.id for group in findings.groups for each in group.members}
+    quoted.update(group.survivor for group in findings.groups)
+    quoted.update(id_ for pair in findings.held for id_ in (pair.a, pair.b))
+    learn(findings.memories[id_] for id_ in quoted)
+    render.show_json(
+        {
+            **findings_json(findings),
+            "plan": made.id if request.plan_file or run else None,
+            "plan_file": None if request.plan_file is None else str(request.plan_file),
+            "applied": None if run is None else run.id,
+            "run": None if run is None else run_json(run, request.store),
+            "undo": None if run is None else undo_line(request.store, run),
+            "notes": [*findings.tally.notes, *notes],
+        }
+    )
+
+
+def _show_outcome(request: _Request, made: Plan, run: Run | None) -> None:
+    """Prints what was written, or the commands that would write."""
+    if run is not None:
+        render.show([Gap(), *run_blocks(run, request.store)])
+    elif request.plan_file is not None:
+        line = command_line("apply", request.store, str(request.plan_file))
+        sentence = f"The plan is in {request.plan_file}; nothing else was written. Next: {line}"
+        render.show([say(sentence)])
+    elif made.actions:
+        again = command_line("dedup", request.store)
+        render.show(
+            [
+                say("Nothing was written. Go on, with the same options, by one of:"),
+                say(f"{again} --apply", level=1),
+                say(f"{again} --plan FILE", level=1),
+                say(f"{again} --interactive", level=1),
+            ]
+        )

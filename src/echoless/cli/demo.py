@@ -1,0 +1,173 @@
+"""Demo: all steps from import to undo on 1,200 sample memories, by the commands one would type.
+
+`echoless demo`, or `python -m echoless.cli.demo`. Every step runs the real command line in this
+process, so what it shows is what the commands do; at the end every record is compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, Protocol
+
+from echoless.core.errors import INTERRUPTED, UsageError
+from echoless.core.json_codec import memory_to_json
+from echoless.core.model import Json, digest
+from echoless.stores import open_store
+
+SAMPLE: Final = "sample.jsonl"
+STORE: Final = "agent.db"
+
+
+class CommandLine(Protocol):
+    """The command line, handed in because it imports this module."""
+
+    def main(self, args: list[str], prog_name: str) -> object:
+        """Runs one command; ends with `SystemExit`, as a process would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command that was run, with its exit code."""
+
+    command: str
+    exit_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """Result of the demo.
+
+    Attributes:
+        steps: Commands in order.
+        before: Digest of every record after the import.
+        after: The same at the end.
+        folder: Where the files are, or None if they were temporary.
+    """
+
+    steps: tuple[Step, ...]
+    before: str
+    after: str
+    folder: str | None
+
+    @property
+    def sound(self) -> bool:
+        """Whether every command ended with 0 and the store is as it was."""
+        return self.before == self.after and all(s.exit_code == 0 for s in self.steps)
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the result as in `echoless demo --json`."""
+        return {
+            "steps": [{"command": s.command, "exit_code": s.exit_code} for s in self.steps],
+            "digest_before": self.before,
+            "digest_after": self.after,
+            "equal": self.before == self.after,
+            "folder": self.folder,
+        }
+
+
+def demo(
+    cli: CommandLine, keep: Path | None = None, *, semantic: bool = False, quiet: bool = False
+) -> DemoResult:
+    """Runs the demo.
+
+    Args:
+        cli: The command line.
+        keep: A new or empty folder to work in; a temporary one if None.
+        semantic: Compare by meaning too.
+        quiet: Print nothing.
+
+    Raises:
+        UsageError: The folder is not empty.
+    """
+    with _folder(keep) as folder, contextlib.chdir(folder), _output(quiet=quiet):
+        sample = files("echoless") / "data" / SAMPLE
+        Path(SAMPLE).write_bytes(sample.read_bytes())
+        print(f"In {folder}: {SAMPLE}, 1,200 invented memories of an agent.")
+        steps = [_step(cli, ["import", SAMPLE, STORE])]
+        before = store_digest(STORE)
+        print(f"\nDigest of all records, every field: {before}")
+        steps += [_step(cli, command) for command in _commands(semantic=semantic)]
+        after = store_digest(STORE)
+        print(f"\nDigest before: {before}\nDigest after:  {after}")
+        result = DemoResult(tuple(steps), before, after, None if keep is None else str(folder))
+        if result.sound:
+            print("The store is exactly as it was before: every record, every field.")
+        else:
+            failed = ", ".join(step.command for step in steps if step.exit_code)
+            print(f"This is a bug: {failed or 'the store is not as it was'}.")
+    return result
+
+
+def _commands(*, semantic: bool) -> Iterator[list[str]]:
+    """Yields the commands after the import."""
+    words = [] if semantic else ["--no-semantic"]
+    yield ["audit", STORE, "--top", "2", "--pairs", "1", *words]
+    yield ["dedup", STORE, "--top", "3", *words]
+    yield ["dedup", STORE, "--top", "0", "--apply", *words]
+    yield ["search", STORE, "webhook signature clock", "--limit", "3"]
+    yield ["history", STORE]
+    yield ["undo", STORE, "last"]
+    yield ["check", STORE]
+
+
+def store_digest(url: str) -> str:
+    """Returns one digest over every field of every record, in the store's own order."""
+    with open_store(url) as store:
+        return digest([memory_to_json(memory, with_native=True) for memory in store.scan()])
+
+
+def _step(cli: CommandLine, words: Sequence[str]) -> Step:
+    """Prints a command and runs it."""
+    command = shlex.join(["echoless", *words])
+    print(f"\n$ {command}", flush=True)
+    try:
+        cli.main(args=list(words), prog_name="echoless")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt from None
+        return Step(command, code)
+    return Step(command, 0)
+
+
+@contextlib.contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    """Yields the folder to work in, made if it is not there; a temporary one is removed."""
+    if keep is None:
+        made = tempfile.mkdtemp(prefix="echoless-demo-")
+        try:
+            yield Path(made)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+        return
+    if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+        raise UsageError(f"{keep} is not an empty folder. Name a new one; demo overwrites nothing.")
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise UsageError(f"{keep} cannot be made ({problem.strerror}). Name another.") from problem
+    yield keep.resolve()
+
+
+@contextlib.contextmanager
+def _output(*, quiet: bool) -> Iterator[None]:
+    """Discards, if asked, what is printed to standard output."""
+    if not quiet:
+        yield
+        return
+    with contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+if __name__ == "__main__":
+    importlib.import_module("echoless.cli.main").run(["demo", *sys.argv[1:]])

@@ -1,0 +1,358 @@
+"""The commands apply, undo, history, check and purge, which carry out plans and take runs back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import (
+    Block,
+    Heading,
+    Table,
+    count,
+    names,
+    number,
+    quoted,
+    records_in,
+    say,
+    strong,
+    texts_in,
+)
+from echoless.cli.options import examples, json_option, store_argument, writing
+from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
+from echoless.cli.progress import Bar
+from echoless.core.errors import EcholessError, InputError, StoreUnfinished, UsageError
+from echoless.core.model import Json
+from echoless.core.sqlite import take_back
+from echoless.core.timestamps import instant
+from echoless.execution.executor import apply
+from echoless.execution.integrity import Health, check, stopped
+from echoless.execution.plan import read_plan
+from echoless.execution.recovery import ADD
+from echoless.execution.rollback import WIDEST, PastRun, history, purge, undo
+from echoless.stores import Store, open_store
+from echoless.stores.ledger import Event
+from echoless.workflows.dedupe.secret_masking import learn_run
+
+# ------------------------------------------------------------------ apply and undo
+
+
+@click.command("apply", epilog=examples("echoless apply agent.db tidy.json"))
+@store_argument
+@click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path))
+@json_option
+def apply_command(*, store: str, plan_file: Path, as_json: bool) -> int:
+    """Carry out the PLAN that `dedup --plan` wrote for STORE. A plan is used once.
+
+    A group with a record that changed since the plan was made is refused and reported; the others
+    are carried out, and the exit code is 5.
+    """
+    made = read_plan(plan_file)
+    with open_store(store) as opened, Bar(quiet=as_json) as bar, writing(store):
+        run = apply(opened, made, progress=bar.actions)
+        say_notes(opened, run)
+    if as_json:
+        render.show_json(run_json(run, store))
+    else:
+        render.show(run_blocks(run, store))
+    return exit_code(run)
+
+
+@click.command(
+    "undo",
+    epilog=examples(
+        "echoless undo agent.db last",
+        "echoless undo agent.db run-20260131-101500-1a2b3c --keep-both",
+    ),
+)
+@store_argument
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--keep-both/--no-keep-both",
+    default=None,
+    help="Whether to remember the pairs of the run as different, so that they are not proposed "
+    "again. By default only runs of wt-memory, Recall, llm-memory, ego-mcp and sliding-context.",
+)
+@json_option
+def undo_command(*, store: str, run: str, keep_both: bool | None, as_json: bool) -> None:
+    """Undo a RUN of STORE (its id, or `last`): every record as it was, byte for byte.
+
+    Refused, with the names of the records, where one was edited since.
+    """
+    with open_store(store) as opened, writing(store):
+        done = undo(opened, run, keep_both=keep_both)
+        say_notes(opened)
+    if as_json:
+        render.show_json(
+            {
+                "run": done.run,
+                "shown": list(done.shown),
+                "restored": list(done.restored),
+                "removed": list(done.removed),
+                "kept": done.kept,
+                **({"unrestored": done.unrestored} if done.unrestored else {}),
+            }
+        )
+        return
+    shown = count(len(done.shown), "memory is", "memories are")
+    restored = count(len(done.restored), "record")
+    taken = f" {count(len(done.removed), 'addition')} taken out again." if done.removed else ""
+    sentence = f"Undone: {done.run}. {shown} visible again, {restored} put back.{taken}"
+    render.show([say(strong(sentence))])
+    if done.unrestored:
+        render.show([say(done.unrestored)])
+    if done.kept:
+        render.show([say(f"Remembered as different: {count(done.kept, 'pair')}.")])
+    if done.narrowed:
+        large = count(done.narrowed, "group")
+        only = f"Of {large} with more than {WIDEST} memories only pairs with the survivor."
+        render.show([say(only)])
+
+
+# ------------------------------------------------------------------ history
+
+
+@click.command(
+    "history", epilog=examples("echoless history agent.db", "echoless history agent.db last")
+)
+@store_argument
+@click.argument("run", metavar="[RUN]", required=False)
+@click.option("--all", "every", is_flag=True, help="List each addition by itself.")
+@json_option
+def history_command(*, store: str, run: str | None, every: bool, as_json: bool) -> None:
+    """List the runs of STORE, oldest first; with a RUN, all it did and why.
+
+    Additions that follow each other are one line, with the first run and their number. RUN may be
+    `last`: the latest run that did more than add memories, the one that `undo` takes back.
+    """
+    with open_store(store) as opened:
+        runs = history(opened.ledger)
+        chosen = None if run is None else _named(runs, run, store)
+        events = [] if chosen is None else list(opened.ledger.events(chosen.id))
+        if chosen is not None:
+            learn_run(opened, chosen.id, [_event_json(event) for event in events])
+    if as_json:
+        listed = [_run_json(r) for r in runs]
+        render.show_json(
+            {"runs": listed}
+            if chosen is None
+            else {**_run_json(chosen), "events": [_event_json(e) for e in events]}
+        )
+    elif chosen is None:
+        render.show(_runs_blocks(runs, store, every=every))
+    else:
+        render.show(_run_blocks(chosen, events))
+
+
+def _named(runs: list[PastRun], name: str, store: str) -> PastRun:
+    """Returns the run with an id, or for `last` the latest that did more than add memories.
+
+    Raises:
+        InputError: There is none.
+    """
+    if name == "last" and runs:
+        return next((run for run in reversed(runs) if not run.only_adds), runs[-1])
+    for run in runs:
+        if run.id == name:
+            return run
+    raise InputError(
+        f"There is no run {name!r} in {store}. "
+        + (f"It has: {names(r.id for r in runs)}." if runs else "It has had none yet.")
+    )
+
+
+def _run_json(run: PastRun) -> dict[str, Json]:
+    return asdict(run)
+
+
+def _event_json(event: Event) -> dict[str, Json]:
+    return {"at": event.at, "event": event.kind, **event.data}
+
+
+def _runs_blocks(runs: list[PastRun], store: str, *, every: bool) -> Iterator[Block]:
+    """Yields a table of runs; additions that follow each other are one row unless `every`."""
+    if not runs:
+        yield say(f"Nothing was ever changed or added in {store}.")
+        return
+
+    def row_key(numbered: tuple[int, PastRun]) -> tuple[str, str] | int:
+        place, run = numbered
+        folds = run.only_adds and run.status == "done" and not every
+        return (run.status, run.profile) if folds else place
+
+    rows = []
+    for _, numbered in groupby(enumerate(runs), row_key):
+        first, *others = (run for _, run in numbered)
+        name = f"{first.id} and {number(len(others))} more" if others else first.id
+        added = sum(run.added for run in (first, *others))
+        counts = (added, first.marked, first.merged, first.deleted, first.refused)
+        rows.append((name, first.started_at, first.status, first.profile, *map(number, counts)))
+    headers = ("run", "started", "status", "profile")
+    counted = ("added", "marked", "merged", "deleted", "refused")
+    yield Table((*headers, *counted), tuple(rows), frozenset({4, 5, 6, 7, 8}))
+
+
+def _run_blocks(run: PastRun, events: list[Event]) -> Iterator[Block]:
+    """Yields one run and all its events."""
+    yield Heading(run.id)
+    interrupted = ""
+    if run.status == "partly done":
+        planned = "" if run.planned is None else f" of {number(run.planned)}"
+        interrupted = f" (interrupted, {number(run.groups)}{planned} groups stand)"
+    status = f"{run.status}{interrupted}, started {run.started_at}"
+    yield say(f"{status}, profile {run.profile}, plan {run.plan}")
+    for event in events:
+        yield from _event_blocks(event)
+
+
+def _event_blocks(event: Event) -> Iterator[Block]:
+    data = event.data
+    match event.kind:
+        case "action_started":
+            action = f"{data['kind']} behind {data['survivor']}"
+            if data["kind"] == ADD:
+                action = f"add {', '.join(texts_in(data['added'])) or 'links'}"
+            yield say(strong(action), f"  ({data['why']})")
+            for member in records_in(data["members"]):
+                facts = (member["id"], member["verdict"] or "by a chain", member["similarity"])
+                yield say("  ".join(map(str, facts)), quoted(f"  {member['evidence']}"), level=1)
+            for each in records_in(data["conflicts"]):
+                lost = f"{each['key']}: kept {each['kept']!r}, {each['id']} had {each['lost']!r}"
+                yield say(quoted(lost), level=1)
+        case "action_refused":
+            ids = ", ".join(texts_in(data["ids"]))
+            yield say(strong("refused"), f"  {ids}: {data['reason']}")
+        case "action_done" | "run_started":
+            pass
+        case _:
+            yield say(f"{event.at}  {event.kind.replace('_', ' ')}")
+
+
+# ------------------------------------------------------------------ check
+
+
+@click.command("check", epilog=examples("echoless check agent.db --dry-run"))
+@store_argument
+@click.option("--dry-run", is_flag=True, help="Only report; mend nothing.")
+@json_option
+def check_command(*, store: str, dry_run: bool, as_json: bool) -> int:
+    """Test STORE and its lineage; finish or roll back what was interrupted.
+
+    A memory hidden behind one that is gone is shown again. Exit code 1 if something is left that
+    could not be mended.
+    """
+    health = _checked(store, mend=not dry_run)
+    if as_json:
+        render.show_json(
+            {
+                "sound": health.sound,
+                "memories": health.memories,
+                "marks": health.marks,
+                "runs": health.runs,
+                "problems": [
+                    {"kind": p.kind, "ids": list(p.ids), "says": p.says, "mended": p.mended}
+                    for p in health.problems
+                ],
+            }
+        )
+        return 0 if health.sound else EcholessError.exit_code
+    memories = "memories that cannot be read"
+    if health.memories is not None:
+        memories = count(health.memories, "memory", "memories")
+    lineage = "a ledger that cannot be read whole"
+    if health.marks is not None and health.runs is not None:
+        lineage = f"{number(health.marks)} hidden, {count(health.runs, 'run')}"
+    render.show([say(f"{store}: {memories}, {lineage}.")])
+    for problem in health.problems:
+        label = strong("mended: " if problem.mended else "problem: ")
+        render.show([say(label, problem.says, level=1)])
+    sentence = "Everything is in order." if health.sound else "Something is left to mend."
+    render.show([say(strong(sentence))])
+    return 0 if health.sound else EcholessError.exit_code
+
+
+def _checked(store: str, *, mend: bool) -> Health:
+    """Checks a store; a stopped write of which no copy can be made is taken back before."""
+    try:
+        with open_store(store) as opened, writing(store):
+            return check(opened, mend=mend)
+    except StoreUnfinished as problem:
+        if not mend:
+            return Health(None, None, None, (stopped(problem.path, mended=False),))
+        take_back(problem.path)
+        health = _checked(store, mend=True)
+        return replace(health, problems=(stopped(problem.path, mended=True), *health.problems))
+
+
+# ------------------------------------------------------------------ purge
+
+
+@click.command(
+    "purge",
+    epilog=examples(
+        "echoless purge agent.db --before 2026-01-01",
+        "echoless purge agent.db run-20260131-101500-1a2b3c --yes",
+    ),
+)
+@store_argument
+@click.argument("runs", metavar="[RUN]...", nargs=-1)
+@click.option("--before", metavar="TIME", help="Only runs that started before this time.")
+@click.option("--yes", is_flag=True, help="Do not ask, for scripts.")
+@json_option
+def purge_command(
+    *, store: str, runs: tuple[str, ...], before: str | None, yes: bool, as_json: bool
+) -> None:
+    """Destroy what undo needs of RUNs of STORE. This is the one step that cannot be undone.
+
+    Name runs, or give --before, or both. Runs that only hid memories keep no images; there is
+    nothing to purge, and they can always be undone.
+    """
+    if not runs and before is None:
+        raise UsageError("Name the runs to purge, or give --before TIME.")
+    with open_store(store) as opened:
+        chosen = _with_images(opened, runs, before, store)
+        if chosen and not yes:
+            warning = (
+                f"This destroys the images of {count(len(chosen), 'run')} ({names(chosen)}). They "
+                "can never be undone after it: it is the one step that cannot be undone."
+            )
+            if as_json or not render.is_interactive():
+                raise UsageError(f"{warning} To do it without being asked, add --yes.")
+            render.show([say(warning)])
+            if not render.agreed(f"Purge {store}? [y/N] "):
+                raise UsageError("Nothing was purged.")
+        with writing(store):
+            purged = purge(opened, chosen, before=before) if chosen else []
+    if as_json:
+        render.show_json({"purged": list(purged)})
+    elif purged:
+        render.show([say(f"Purged {count(len(purged), 'run')}: {', '.join(purged)}.")])
+    else:
+        render.show([say("Nothing was purged: no such run holds images.")])
+
+
+def _with_images(store: Store, runs: tuple[str, ...], before: str | None, typed: str) -> list[str]:
+    """Returns the ids of the runs to purge: those that were named and still hold images.
+
+    Args:
+        store: Open.
+        runs: Ids, or none for all runs.
+        before: Only runs that started before this time, or None.
+        typed: The store as it was typed.
+    """
+    limit = instant(before)
+    if before is not None and limit is None:
+        raise UsageError(f"--before {before!r} is not a time. Write it like 2026-01-31.")
+    known = history(store.ledger)
+    named = [_named(known, run, typed) for run in runs] or known
+    return [
+        run.id
+        for run in named
+        if (limit is None or (instant(run.started_at) or 0) < limit)
+        and store.ledger.has_images(run.id)
+    ]

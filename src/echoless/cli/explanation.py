@@ -1,0 +1,124 @@
+"""The command explain: one pair with the evidence of its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import Block, Gap, Heading, count, dim, flat, quoted, say, strong
+from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
+from echoless.core.errors import InputError
+from echoless.core.model import Memory, Subsumes, Update, merges, verdict_name
+from echoless.core.run_notes import Tally
+from echoless.core.secret_masking import learn
+from echoless.core.settings import Choices, layered, resolve
+from echoless.matching.explanation import Reading
+from echoless.stores import open_store
+from echoless.workflows.pairs.explain import Explanation, explain_memories, explanation_json
+
+_MOST = 6
+"""Most words shown; `--json` has all."""
+
+
+@click.command(
+    "explain",
+    epilog=examples(
+        'echoless explain "The demo is at 2 pm." "The demo starts at 14:00."',
+        "echoless explain m-17 m-42 --store agent.db",
+    ),
+)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--store", metavar="STORE", help="A and B are ids of memories in this store.")
+@encoder_option
+@no_cache_option
+@json_option
+def explain_command(
+    *, a: str, b: str, store: str | None, encoder: str | None, cache: bool | None, as_json: bool
+) -> None:
+    """Explain what two texts are to each other. Reads only.
+
+    Shows what both say, the values compared, what forbids a merge, what the pair model says, which
+    words matter, and what would change the verdict. A and B are texts; with --store they are ids.
+    """
+    settings = resolve(layered(Choices(encoder=encoder, cache=cache)))
+    tally = Tally()
+    pair = (Memory(id="a", content=a), Memory(id="b", content=b))
+    if store is not None:
+        with open_store(store) as opened:
+            memories = opened.get({a, b})
+        for id_ in (a, b):
+            if id_ not in memories:
+                raise InputError(
+                    f"There is no memory {id_!r} in {store}. Look with `echoless search`."
+                )
+        pair = (memories[a], memories[b])
+    explanation = explain_memories(*pair, settings=settings, tally=tally)
+    learn(pair)
+    if as_json:
+        render.show_json(explanation_json(explanation))
+    else:
+        render.show(_blocks(pair, explanation))
+    for sentence in tally.notes:
+        render.note(sentence)
+
+
+def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[Block]:
+    """Yields the verdict, what it rests on, and what would change it."""
+    verdict = explanation.verdict
+    match verdict:
+        case Subsumes(superset=side):
+            more = f" ({side} says more)"
+        case Update(newer=side):
+            more = f" ({side} is newer)"
+        case _:
+            more = ""
+    merge = ", would be merged" if merges(verdict) else ""
+    yield say(strong(f"{verdict_name(verdict)}{more}{merge}"))
+    yield say(dim(quoted(verdict.evidence.line())), level=1)
+    yield say("a: ", flat(pair[0].content, 400), level=1)
+    yield say("b: ", flat(pair[1].content, 400), level=1)
+    yield Gap()
+    yield from _compared(explanation)
+    if explanation.against:
+        yield Heading("What forbids a merge")
+        for rule, difference in explanation.against:
+            left, right = _joined(difference.a), _joined(difference.b)
+            yield say(quoted(f"{rule} ({difference.kind.value}): {left} | {right}"), level=1)
+        yield Gap()
+    if explanation.reading is not None:
+        yield from _model(explanation.reading)
+    yield Heading("What would change it")
+    for sentence in explanation.would_change:
+        yield say(quoted(sentence), level=1)
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " ".join(words) or "-"
+
+
+def _model(reading: Reading) -> Iterator[Block]:
+    """Yields what the pair model says, and the words that matter."""
+    yield Heading(f"Same {reading.same:.2f}, merged from {reading.merge:.2f}")
+    yield say(f"a says all of b {reading.a_holds_b:.2f}", level=1)
+    yield say(f"b says all of a {reading.b_holds_a:.2f}", level=1)
+    yield say(f"they conflict {reading.conflict:.2f}, told from {reading.alarm:.2f}", level=1)
+    for left in reading.words[:_MOST]:
+        yield say(quoted(f"without {left.word} in {left.side}: {left.same:.2f}"), level=1)
+    yield Gap()
+
+
+def _compared(explanation: Explanation) -> Iterator[Block]:
+    """Yields what both say, what only one says, and how the values of each kind compare."""
+    yield Heading("Compared")
+    same = f"{count(len(explanation.shared), 'word')} the same: {_joined(explanation.shared)}"
+    yield say(quoted(same), level=1)
+    yield say(quoted(f"only in a: {_joined(explanation.only_a)}"), level=1)
+    yield say(quoted(f"only in b: {_joined(explanation.only_b)}"), level=1)
+    for values in explanation.values:
+        left, right = _joined(values.a), _joined(values.b)
+        line = f"{values.kind.value} {values.relation.value}: {left} | {right}"
+        yield say(quoted(line), level=1)
+    yield Gap()

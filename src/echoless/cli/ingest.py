@@ -1,0 +1,221 @@
+"""The command remember: adds one text to a store unless it is known."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, Unpack
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import Block, dim, flat, quoted, say, strong
+from echoless.cli.options import (
+    count_option,
+    encoder_option,
+    examples,
+    gathered,
+    json_option,
+    no_cache_option,
+    settings_for,
+    store_argument,
+    with_options,
+    writing,
+)
+from echoless.cli.progress import Bar
+from echoless.core.errors import NEEDS_REVIEW, InputError, UsageError
+from echoless.core.masking import OUTPUT
+from echoless.core.profiles import PROFILES
+from echoless.core.settings import Choices
+from echoless.ingest import (
+    Admitted,
+    AlreadyKnown,
+    Guard,
+    Match,
+    NeedsReview,
+    Remembered,
+    Updates,
+)
+from echoless.ingest.request import DOUBTS, ORIGINS, Details
+from echoless.stores import open_store
+
+_TEXT: Final = 160
+"""Characters shown of a memory that is named in an answer."""
+
+_DETAILS: Final = (
+    click.option("--namespace", default="", metavar="NAME", help="Scope the text belongs to."),
+    click.option("--type", default="", metavar="WORD", help="The store's word for its kind."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be given several times."),
+    click.option("--importance", type=float, metavar="N", help="In the store's own unit."),
+    click.option("--id", "id", metavar="ID", help="Id of the new memory; made by default."),
+    click.option(
+        "--key",
+        metavar="NAME",
+        help="Your name for this request: a retry under the same name is told what the first was "
+        "told, and counts nothing.",
+    ),
+    click.option(
+        "--origin",
+        type=click.Choice(ORIGINS),
+        default="said",
+        show_default=True,
+        help="Where the text comes from. What is recalled came out of memory: it is never stored "
+        "again and confirms nothing.",
+    ),
+    click.option("--force", is_flag=True, help="Store it whatever it repeats."),
+    click.option(
+        "--supersede", is_flag=True, help="Hide the older memory the text updates; undoable."
+    ),
+    click.option(
+        "--unsure",
+        type=click.Choice(DOUBTS),
+        default="review",
+        show_default=True,
+        help="What becomes of a text that may be known: held back, or stored.",
+    ),
+    count_option(
+        "--links", default=0, explained="Link the new memory to at most N on the same matter."
+    ),
+    click.option("--dry-run", is_flag=True, help="Only say what would be done."),
+)
+"""Options named like the fields of `Details`."""
+
+
+@click.command(
+    "remember",
+    epilog=examples(
+        'echoless remember agent.db "The staging server has 16 GB of memory."',
+        'echoless remember agent.db "The staging server has 32 GB." --supersede',
+        "echoless remember agent.db - --boot AGENTS.md --namespace work",
+    ),
+)
+@store_argument
+@click.argument("text", metavar="TEXT")
+@functools.partial(with_options, options=_DETAILS)
+@click.option(
+    "--boot",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A file the agent reads at its start: what it says is known. May be given several times.",
+)
+@click.option(
+    "--recalled",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Text that was just handed to the agent. May be given several times.",
+)
+@click.option("--create", is_flag=True, help="Make STORE if it does not exist.")
+@click.option(
+    "--profile",
+    type=click.Choice(tuple(PROFILES)),
+    help="Way of deduplicating; the store proposes one.",
+)
+@encoder_option
+@no_cache_option
+@json_option
+@gathered("choices", Choices, "profile", "encoder", "cache")
+def remember_command(
+    *,
+    store: str,
+    text: str,
+    boot: tuple[Path, ...],
+    recalled: tuple[Path, ...],
+    create: bool,
+    choices: Choices,
+    as_json: bool,
+    **details: Unpack[Details],
+) -> int:
+    """Add TEXT to STORE, unless a memory says it already. TEXT - reads standard input.
+
+    The answer is one of four: it is stored; a memory says it already, which is counted and changes
+    no record; it is stored and says another value (or more) than an older memory, which is named;
+    or it may be known, and nothing is stored (exit code 9). --force stores it in any case. What is
+    stored can be undone by the run that is printed.
+    """
+    if text == "-":
+        try:
+            text = sys.stdin.read()
+        except UnicodeDecodeError as problem:
+            raise InputError(
+                "What was piped in on standard input is not UTF-8 text (byte "
+                f"{problem.start + 1}). Nothing was stored; convert it first."
+            ) from problem
+    with open_store(store, create=create) as opened, Bar(quiet=as_json) as bar:
+        guard = Guard(
+            opened,
+            settings_for(opened, choices),
+            boot=boot,
+            recalled=[_read_text(path) for path in recalled],
+            progress=lambda done, whole: bar("reading the store", done, whole),
+        )
+        with guard, writing(store):
+            answer = guard.remember(text, **details)
+    OUTPUT.learn((text,))
+    if as_json:
+        render.show_json(answer.to_json())
+    else:
+        render.show(answer_blocks(answer))
+    return NEEDS_REVIEW if isinstance(answer, NeedsReview) else 0
+
+
+def _read_text(path: Path) -> str:
+    """Reads a file of UTF-8 text.
+
+    Raises:
+        UsageError: The file cannot be read.
+        InputError: It is not UTF-8.
+    """
+    try:
+        return path.read_text("utf-8")
+    except OSError as problem:
+        raise UsageError(f"{path} cannot be read ({problem.strerror}).") from problem
+    except UnicodeDecodeError as problem:
+        raise InputError(f"{path} is not UTF-8 ({problem}).") from problem
+
+
+def answer_blocks(answer: Remembered) -> Iterator[Block]:
+    """Yields the answer of the guard for a person."""
+    match answer:
+        case Admitted(id=id_, run=run):
+            yield say(strong(f"Stored as {id_}."), _run(run))
+            yield from _matches("On the same matter:", answer.linked)
+        case AlreadyKnown():
+            if answer.source == "boot file":
+                sentence = f"Known: {answer.match.id} says it."
+            elif answer.source == "recalled":
+                sentence = f"Known: it came out of memory, {answer.survivor}."
+            else:
+                times = "once" if answer.confirmations == 1 else f"{answer.confirmations} times"
+                sentence = f"Known: {answer.survivor} says it (said again {times})."
+            yield say(strong(sentence))
+            yield from _matches("", (answer.match,))
+        case Updates(old=old, new=new, run=run, hidden=hidden):
+            state = "hidden behind it" if hidden else "still visible"
+            yield say(strong(f"Stored as {new}; it updates {old}, {state}."), _run(run))
+            for change in answer.changed:
+                yield say(quoted(change), level=1)
+            yield from _matches("The older memory:", (answer.match,))
+        case NeedsReview(why=why):
+            yield say(strong("Not stored. "), why)
+            yield from _matches("It may repeat:", answer.candidates)
+    yield say(dim(answer.override))
+    for note in answer.notes:
+        yield say(dim(quoted(note)))
+
+
+def _run(run: str) -> str:
+    return f"  ({run})" if run else "  (dry run)"
+
+
+def _matches(title: str, matches: Sequence[Match]) -> Iterator[Block]:
+    if title and matches:
+        yield say(title)
+    for match in matches:
+        OUTPUT.learn((match.text,))
+        line = f"{match.id}  {match.similarity:.2f} by {match.how}  {quoted(match.evidence)}"
+        yield say(line, level=1)
+        yield say(dim(flat(match.text, _TEXT)), level=2)

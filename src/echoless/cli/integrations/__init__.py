@@ -1,0 +1,1 @@
+"""Command-line fronts of the jobs in `echoless.integrations`; no logic."""

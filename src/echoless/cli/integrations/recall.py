@@ -1,0 +1,276 @@
+"""The command recall: deduplication, search and export of Recall's own database."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import click
+
+from echoless.cli import render
+from echoless.cli.group import Families, LazyGroup
+from echoless.cli.integrations.threshold_comparison import chosen_encoder
+from echoless.cli.options import examples, gathered, writing
+from echoless.core.errors import EcholessError, UsageError
+from echoless.integrations.recall import exporting, searching
+from echoless.integrations.recall.deduping import Wish, execute, look
+from echoless.integrations.recall.place import database_path, open_recall
+from echoless.integrations.recall.reporting import lines, report_json
+from echoless.integrations.recall.reverting import marked_entries, revert
+from echoless.stores.recall import RecallStore
+from echoless.workflows.dedupe.secret_masking import learn_held
+from echoless.workflows.pairs.threshold_comparison import look_again
+
+FAMILIES: Families = {
+    "Commands": {
+        "dedup": ("integrations.recall", "Mark exact and semantic duplicates; --execute writes."),
+        "search": ("integrations.recall", "Full-text search; marked duplicates are left out."),
+        "export": ("integrations.recall", "Everything as JSON, Markdown, SQL or a database."),
+    }
+}
+
+
+class _Recall(LazyGroup):
+    families: ClassVar[Families] = FAMILIES
+
+
+@click.group("recall", cls=_Recall)
+def recall_command() -> None:
+    """Work on the database of Recall: $RECALL_DB_PATH, $MEM_DB_PATH, or ~/.agents/Recall/recall.db.
+
+    Marks stand in its own table dedup_lineage, so that its own searches hide them too. Exit codes:
+    0 done, 1 something failed or was refused, 2 an unknown option.
+    """
+
+
+database_option = click.option(
+    "--db", "database", metavar="PATH", help="The database, instead of where Recall keeps it."
+)
+
+
+def _edge(command: Callable[..., int | None]) -> Callable[..., int]:
+    """Prints the errors of a command as Recall does: on standard error, with exit code 1."""
+
+    @functools.wraps(command)
+    def guarded(**values: object) -> int:
+        try:
+            return command(**values) or 0
+        except EcholessError as problem:
+            render.note(str(problem))
+            return 1
+
+    return guarded
+
+
+def _wish(*, now: bool, no_semantic: bool, no_guards: bool, **options: Any) -> Wish:
+    return Wish(execute=now, semantic=not no_semantic, guards=not no_guards, **options)
+
+
+@click.command(
+    "dedup",
+    epilog=examples(
+        "echoless recall dedup",
+        "echoless recall dedup --execute",
+        "echoless recall dedup --table breadcrumbs --project alpha --threshold 0.97",
+        "echoless recall dedup --execute --delete --purge-marked",
+        "echoless recall dedup --execute --revert 12 --revert 13",
+    ),
+)
+@click.option("--execute", "now", is_flag=True, help="Write marks; records stay.")
+@click.option("--delete", is_flag=True, help="Also remove the rows; needs --execute.")
+@click.option(
+    "--purge-marked",
+    is_flag=True,
+    help="Also remove rows that earlier runs marked; needs --execute --delete.",
+)
+@click.option(
+    "--table",
+    "-t",
+    default="all",
+    show_default=True,
+    metavar="TABLE",
+    help="messages, decisions, learnings, breadcrumbs, loa_entries or all.",
+)
+@click.option("--project", "-p", metavar="NAME", help="Only rows of this project.")
+@click.option(
+    "--threshold",
+    default="0.95",
+    show_default=True,
+    metavar="T",
+    help="Cosine from which two stored vectors match, above 0 and up to 1, itself included.",
+)
+@click.option("--no-semantic", is_flag=True, help="Compare texts only.")
+@click.option(
+    "--no-guards",
+    is_flag=True,
+    help="Also act on similar texts whose numbers, negations, names or other values differ, or of "
+    "which one contains the other, as the original does.",
+)
+@click.option(
+    "--revert",
+    "reverted",
+    multiple=True,
+    metavar="ID...",
+    help="Show marked rows again, by the number of their row in dedup_lineage; with --execute.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON and nothing else.")
+@database_option
+@click.argument("more", nargs=-1, metavar="[ID]...")
+@_edge
+@gathered(
+    "wish",
+    _wish,
+    "now",
+    "delete",
+    "purge_marked",
+    "table",
+    "project",
+    "threshold",
+    "no_semantic",
+    "no_guards",
+)
+def dedup_command(
+    *,
+    wish: Wish,
+    reverted: tuple[str, ...],
+    as_json: bool,
+    database: str | None,
+    more: tuple[str, ...],
+) -> int:
+    """Find copies and near-copies inside each table. A dry run unless --execute is given.
+
+    Copies are equal texts of one table, project and role; near-copies have stored vectors with a
+    cosine at or above the threshold. Marked rows stay in the database and are hidden from searches;
+    only --delete removes rows, and `echoless undo` puts them back.
+    """
+    if more and not reverted:
+        raise click.UsageError(f"Got unexpected extra arguments ({' '.join(more)})")
+    wish.check()
+    path = database_path(database)
+    with open_recall(path, None if wish.table == "all" or reverted else wish.table) as store:
+        if reverted:
+            return _revert(store, (*reverted, *more), now=wish.execute)
+        return _dedup(store, wish, as_json=as_json)
+
+
+def _dedup(store: RecallStore, wish: Wish, *, as_json: bool) -> int:
+    """Finds duplicates, marks them if asked, and prints the report."""
+    result = look(store, wish)
+    second = look_again(result.findings, encoder=chosen_encoder())
+    done = None
+    if wish.execute:
+        with writing(str(store.path)):
+            done = execute(store, result.plan)
+    learn_held(result.findings)
+    if as_json:
+        render.show_json(report_json(result, second, done))
+    else:
+        for line in lines(result, second, done):
+            click.echo(render.reason(line))
+    for sentence in done.refused if done else ():
+        render.note(sentence)
+    return 1 if done and done.refused else 0
+
+
+def _revert(store: RecallStore, typed: Sequence[str], *, now: bool) -> int:
+    """Shows marked rows again, or only says which; `typed` holds their numbers with commas."""
+    words = [each for group in typed for each in group.split(",") if each]
+    for each in words:
+        if not each.isdecimal():
+            raise UsageError(f'Invalid --revert "{each}". Expected the number of a lineage row.')
+    numbers = [int(each) for each in words]
+    chosen = revert(store, numbers) if now else marked_entries(store, numbers)
+    for entry in chosen:
+        verb = "reverted" if now else "would revert"
+        click.echo(f"{verb} #{entry.id}: {entry.duplicate} (survivor {entry.survivor})")
+    if not now:
+        click.echo("Re-run with --execute to revert.")
+    return 0
+
+
+@click.command(
+    "search",
+    epilog=examples(
+        "echoless recall search linter",
+        'echoless recall search "build cache" -t breadcrumbs --include-duplicates',
+    ),
+)
+@click.argument("query", nargs=-1, required=True)
+@click.option("--project", "-p", metavar="NAME", help="Only rows of this project.")
+@click.option(
+    "--table", "-t", metavar="TABLE", help="messages, loa, decisions, learnings or breadcrumbs."
+)
+@click.option(
+    "--limit", "-l", type=int, default=20, show_default=True, metavar="N", help="At most N results."
+)
+@click.option("--show-provenance", is_flag=True, help="Say where each result came from.")
+@click.option("--include-duplicates", is_flag=True, help="Also rows that are marked.")
+@database_option
+@_edge
+def search_command(
+    *,
+    query: tuple[str, ...],
+    project: str | None,
+    table: str | None,
+    limit: int,
+    show_provenance: bool,
+    include_duplicates: bool,
+    database: str | None,
+) -> None:
+    """Search all tables by words, best first. Reads only: no access is counted."""
+    with open_recall(database_path(database)) as store:
+        hits = searching.search_text(
+            store,
+            " ".join(query),
+            project=project,
+            table=table,
+            limit=limit,
+            include_duplicates=include_duplicates,
+        )
+    for line in searching.lines(hits, show_provenance=show_provenance):
+        click.echo(render.reason(line))
+
+
+@click.command(
+    "export",
+    epilog=examples(
+        "echoless recall export > recall.json",
+        "echoless recall export --format markdown --output notes/",
+        "echoless recall export --backup",
+    ),
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(exporting.FORMATS),
+    default="json",
+    show_default=True,
+    help="Embeddings are in sqlite only.",
+)
+@click.option(
+    "--output",
+    metavar="FILE|DIR/",
+    help="Where to; standard output by default. sqlite needs it and overwrites nothing.",
+)
+@click.option("--backup", is_flag=True, help="An SQL file in ~/.agents/Recall/backups.")
+@database_option
+@_edge
+def export_command(*, form: str, output: str | None, backup: bool, database: str | None) -> None:
+    """Write sessions, the five tables and dedup_lineage. Reads only."""
+    if backup and output:
+        raise UsageError("--backup has a place of its own. Leave out --output.")
+    if form == "sqlite" and not output and not backup:
+        raise UsageError("--format sqlite needs --output FILE.")
+    with open_recall(database_path(database)) as store:
+        written: Path | None = None
+        if backup:
+            written, summary = exporting.backup(store)
+        elif output:
+            written, summary = exporting.write_export(store, form, output)
+        else:
+            made = exporting.export(store, form)
+            click.echo(made.text.encode("utf-8", "surrogateescape"), nl=False)
+            summary = made.summary
+    render.note(f"{summary} to {written}" if written else summary)

@@ -1,0 +1,406 @@
+"""Commands that only look: audit, similar, search, show."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import (
+    Block,
+    Gap,
+    Heading,
+    Passage,
+    Table,
+    count,
+    dim,
+    flat,
+    names,
+    records_in,
+    say,
+    strong,
+    texts_in,
+)
+from echoless.cli.group_view import skipped_blocks
+from echoless.cli.options import (
+    count_option,
+    encoder_option,
+    examples,
+    finding_options,
+    gathered,
+    json_option,
+    limit_option,
+    mapping_options,
+    namespace_option,
+    no_cache_option,
+    settings_for,
+    store_argument,
+)
+from echoless.cli.progress import Bar
+from echoless.cli.report import Extent, audit_blocks, second_look_blocks
+from echoless.core.errors import TOO_MUCH_REPETITION, InputError
+from echoless.core.garbage_collection import uncollected
+from echoless.core.json_codec import memory_to_json
+from echoless.core.model import Json, Memory
+from echoless.core.settings import Choices
+from echoless.stores import Store, open_store
+from echoless.stores.ledger import Event, Mark
+from echoless.workflows.audit.incremental import audit_store
+from echoless.workflows.audit.report import audit, report_json, share_limit
+from echoless.workflows.dedupe.pipeline import find
+from echoless.workflows.dedupe.secret_masking import learn_told
+from echoless.workflows.pairs.threshold_comparison import SecondLook, look_again
+from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, similar
+
+# ------------------------------------------------------------------ audit
+
+
+@click.command(
+    "audit",
+    epilog=examples(
+        "echoless audit agent.db --namespace work --top 3",
+        "echoless audit agent.db --fail-over 5% --json > audit.json",
+        "echoless audit agent.db --markdown > audit.md",
+    ),
+)
+@store_argument
+@mapping_options
+@finding_options
+@count_option("--top", default=10, explained="Show the N largest groups.")
+@count_option("--members", default=10, explained="Show N members of each of them.")
+@count_option(
+    "--pairs", default=3, explained="Show N pairs of each kind that looks alike and stays apart."
+)
+@click.option(
+    "--fail-over",
+    metavar="SHARE",
+    help="End with exit code 10 if more than this share is redundant: 5% or 0.05.",
+)
+@click.option("--markdown", is_flag=True, help="Print the report as Markdown.")
+@json_option
+@gathered("extent", Extent, "top", "members", "pairs")
+@uncollected()
+def audit_command(
+    *,
+    store: str,
+    choices: Choices,
+    extent: Extent,
+    fail_over: str | None,
+    markdown: bool,
+    as_json: bool,
+) -> int:
+    """Report how much of STORE is repetition. Reads only.
+
+    The report gives the number of redundant copies, the share they have, what they cost in tokens,
+    the largest groups with reason and differences, and apart from these what only looks like a
+    duplicate: updates, contradictions, siblings, and pairs a person should look at.
+
+    Where the profile trusts a similarity, as those of other programs do, the report ends with a
+    second look: which of these pairs the judge that reads the texts would hold back.
+    """
+    limit = None if fail_over is None else share_limit(fail_over)
+    with open_store(store) as opened:
+        settings = settings_for(opened, choices)
+        second: SecondLook | None = None
+        with Bar(quiet=as_json) as bar:
+            if settings.profile.judge == "full":
+                report = audit_store(opened, settings, progress=bar)
+            else:
+                findings = find(opened, settings, progress=bar)
+                report = audit(findings)
+                second = look_again(findings, encoder=choices.encoder or "auto")
+        data = report_json(report) if as_json else {}
+        learn_told(opened, data)
+        blocks = [] if as_json else audit_blocks(opened, report, extent)
+    over = limit is not None and report.ratio > limit
+    if as_json:
+        render.show_json({**data, "second_look": second.to_json() if second else None})
+        return TOO_MUCH_REPETITION if over else 0
+    blocks.extend(second_look_blocks(second))
+    if markdown:
+        render.print_lines(render.markdown(blocks))
+    else:
+        render.show(blocks)
+    if over:
+        render.note(f"{report.ratio:.2%} is redundant, more than the limit of {fail_over}.")
+    return TOO_MUCH_REPETITION if over else 0
+
+
+# ------------------------------------------------------------------ similar and search
+
+
+@click.command("similar", epilog=examples('echoless similar agent.db "The user likes dark mode"'))
+@store_argument
+@click.argument("text", metavar="TEXT")
+@limit_option
+@namespace_option
+@encoder_option
+@no_cache_option
+@json_option
+@gathered("choices", Choices, "namespace", "encoder", "cache")
+def similar_command(*, store: str, text: str, limit: int, choices: Choices, as_json: bool) -> None:
+    """List the memories of STORE most like TEXT. Reads only.
+
+    By meaning and by words where an encoder is at hand, by words alone where there is none. Ask it
+    before writing a new memory.
+    """
+    with open_store(store) as opened, Bar(quiet=as_json) as bar:
+        settings = settings_for(opened, choices)
+        answer = similar(
+            opened,
+            text,
+            limit=limit,
+            namespace=settings.namespace,
+            encoder=settings.encoder,
+            cache=settings.cache,
+            progress=bar,
+        )
+    _show_answer(answer, store, as_json=as_json)
+
+
+@click.command(
+    "search",
+    epilog=examples(
+        'echoless search agent.db "database port"',
+        'echoless search agent.db "what does she like to drink" --mode hybrid',
+    ),
+)
+@store_argument
+@click.argument("query", metavar="QUERY")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="text",
+    show_default=True,
+    help="By words, by vector, or both.",
+)
+@limit_option
+@namespace_option
+@click.option(
+    "--include-duplicates", is_flag=True, help="Show hidden duplicates as hits of their own."
+)
+@encoder_option
+@no_cache_option
+@json_option
+@gathered("choices", Choices, "namespace", "encoder", "cache")
+def search_command(
+    *,
+    store: str,
+    query: str,
+    mode: Mode,
+    limit: int,
+    include_duplicates: bool,
+    choices: Choices,
+    as_json: bool,
+) -> None:
+    """Search STORE for QUERY. Reads only; access counts do not change.
+
+    A hidden duplicate that matches folds under its survivor, and its place goes to the next hit.
+    """
+    with open_store(store) as opened, Bar(quiet=as_json) as bar:
+        settings = settings_for(opened, choices)
+        answer = search(
+            opened,
+            query,
+            mode=mode,
+            limit=limit,
+            namespace=settings.namespace,
+            include_duplicates=include_duplicates,
+            encoder=settings.encoder,
+            cache=settings.cache,
+            progress=bar,
+        )
+    _show_answer(answer, store, as_json=as_json)
+
+
+def _show_answer(answer: Answer, store: str, *, as_json: bool) -> None:
+    if not as_json:
+        render.show(_answer_blocks(answer, store))
+        return
+    hits: list[Json] = [
+        {
+            **_record(hit.memory),
+            "score": hit.score,
+            "hidden": list(hit.hidden),
+            "survivor": hit.survivor,
+        }
+        for hit in answer.hits
+    ]
+    render.show_json(
+        {
+            "query": answer.query,
+            "mode": answer.mode,
+            "hits": hits,
+            "hidden": answer.hidden,
+            "skipped": dict(answer.tally.counts),
+            "notes": list(answer.tally.notes),
+        }
+    )
+
+
+def _record(memory: Memory) -> dict[str, Json]:
+    """Returns a record for a reader, with vectors by model and length only."""
+    return {**memory_to_json(memory), "vectors": {v.model: v.dimensions for v in memory.vectors}}
+
+
+def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:
+    """Yields the hits in their order, then how many there are."""
+    for place, hit in enumerate(answer.hits, 1):
+        memory = hit.memory
+        facts = " · ".join(filter(None, (memory.namespace, memory.type, memory.created_at)))
+        yield say(f"{place}. ", strong(memory.id), f"  {hit.score:.4g}  ", facts)
+        yield say(flat(memory.content), level=1)
+        if hit.hidden:
+            hidden = f"{count(len(hit.hidden), 'duplicate')} hidden: {names(hit.hidden)}"
+            yield say(dim(hidden), level=1)
+        if hit.survivor:
+            yield say(dim(f"duplicate of {hit.survivor}"), level=1)
+    if not answer.hits:
+        yield say(f"Nothing found for {answer.query!r}.")
+    total = f"{count(len(answer.hits), 'hit')}, {count(answer.hidden, 'duplicate')} hidden."
+    yield say(strong(total))
+    if answer.hidden:
+        line = f"echoless search {shlex.quote(store)} … --include-duplicates"
+        yield say(dim(f"`{line}` shows hidden duplicates."))
+    yield from skipped_blocks(answer.tally)
+
+
+# ------------------------------------------------------------------ show
+
+
+@click.command("show", epilog=examples("echoless show agent.db m-17 m-42"))
+@store_argument
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@json_option
+def show_command(*, store: str, ids: tuple[str, ...], as_json: bool) -> None:
+    """Show memories of STORE by ID: the record, its links, what stands behind it, its history."""
+    with open_store(store) as opened:
+        memories = opened.get(ids)
+        missing = [id_ for id_ in ids if id_ not in memories]
+        if missing:
+            raise InputError(
+                f"There is no memory {', '.join(map(repr, missing))} in {store}. "
+                "`echoless search` finds ids by words."
+            )
+        views = [_MemoryView.of(opened, memories[id_]) for id_ in dict.fromkeys(ids)]
+        if as_json:
+            render.show_json({"memories": [view.to_json() for view in views]})
+            return
+        for view in views:
+            render.show(view.blocks())
+
+
+_HEADED: Final = frozenset({"id", "content"})
+"""Fields of a record that stand above the table of its other fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MemoryView:
+    """One memory with what the ledger knows of it.
+
+    Attributes:
+        record: The memory as JSON.
+        survivor: The memory it is hidden behind, or None.
+        hidden: Marks of the memories hidden behind it.
+        links: Whether the store holds the target of each link.
+        history: Events that concern it, with its role in them.
+    """
+
+    record: Mapping[str, Json]
+    survivor: str | None
+    hidden: tuple[Mark, ...]
+    links: Mapping[str, bool]
+    history: tuple[tuple[Event, str], ...]
+
+    @classmethod
+    def of(cls, store: Store, memory: Memory) -> _MemoryView:
+        """Reads from a store what is shown of a memory."""
+        marks = store.ledger.marks()
+        own = marks.get(memory.id)
+        targets = store.get(link.target for link in memory.links)
+        history: list[tuple[Event, str]] = []
+        runs: set[str] = set()
+        for event in store.ledger.events():
+            role = _role(event, memory.id)
+            if role is None and event.kind == "run_undone" and event.run in runs:
+                role = "restored"
+            if role is not None:
+                runs.add(event.run)
+                history.append((event, role))
+        return cls(
+            record=_record(memory),
+            survivor=None if own is None else own.survivor,
+            hidden=tuple(mark for mark in marks.values() if mark.survivor == memory.id),
+            links={link.target: link.target in targets for link in memory.links},
+            history=tuple(history),
+        )
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the memory as in `echoless show --json`."""
+        return {
+            **self.record,
+            "survivor": self.survivor,
+            "hidden": [
+                {"id": m.duplicate, "verdict": m.verdict, "similarity": m.similarity, "run": m.run}
+                for m in self.hidden
+            ],
+            "links_found": dict(self.links),
+            "history": [
+                {"at": event.at, "run": event.run, "event": event.kind, "role": role}
+                for event, role in self.history
+            ],
+        }
+
+    def blocks(self) -> Iterator[Block]:
+        """Yields the memory for a person."""
+        yield Heading(str(self.record["id"]))
+        yield Passage(str(self.record["content"]))
+        yield Gap()
+        facts = (
+            (name, _fact(value))
+            for name, value in self.record.items()
+            if name not in _HEADED and value not in (None, "", [], {})
+        )
+        yield Table(("field", "value"), tuple(facts))
+        yield Gap()
+        if self.survivor:
+            yield say(strong(f"Hidden behind {self.survivor}."))
+        yield say(strong(f"{count(len(self.hidden), 'memory', 'memories')} behind it."))
+        for m in self.hidden:
+            yield say(f"{m.duplicate}  {m.verdict}  {m.similarity}  {m.run}", level=1)
+        for target, is_held in self.links.items():
+            yield say(f"links to {target}" + ("" if is_held else " (not in this store)"), level=1)
+        if self.history:
+            rows = tuple((event.at, event.kind, role, event.run) for event, role in self.history)
+            yield Table(("at", "event", "as", "run"), rows)
+        yield Gap()
+
+
+def _fact(value: Json) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _role(event: Event, id_: str) -> str | None:
+    """Returns the role of a memory in an event, or None where it has none."""
+    data = event.data
+    if event.kind in {"kept_both", "kept_both_taken_back", "released"}:
+        return "pair" if id_ in data.values() else None
+    if event.kind == "confirmed":
+        return "said again" if data.get("id") == id_ else None
+    if event.kind not in {"action_started", "action_refused"}:
+        return None
+    if id_ in texts_in(data.get("added")):
+        return "added"
+    if data.get("survivor") == id_:
+        return "survivor"
+    members = [each["id"] for each in records_in(data.get("members"))]
+    return "member" if id_ in members or id_ in texts_in(data.get("ids")) else None

@@ -1,0 +1,112 @@
+"""The command mcp, which serves a store to agents."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from echoless.cli import render
+from echoless.cli.options import encoder_option, examples, gathered, no_cache_option, store_argument
+from echoless.cli.report import Extent, audit_blocks
+from echoless.core.destination import announce
+from echoless.core.optional import require_module
+from echoless.core.profiles import PROFILES
+from echoless.core.settings import Choices, layered, resolve
+from echoless.ingest.recalled_text import read_boot_files
+from echoless.mcp.address import read_address, read_token
+from echoless.mcp.session import Desk
+from echoless.models.encoders.registry import open_encoder
+from echoless.stores import Store, open_store
+from echoless.workflows.audit.report import Report
+
+_SHOWN: Final = Extent(top=20, members=10, pairs=10, options=False)
+"""How much of an audit an agent reads."""
+
+
+@click.command(
+    "mcp",
+    epilog=examples(
+        "echoless mcp agent.db",
+        "echoless mcp agent.db --create --boot CLAUDE.md",
+        "echoless mcp agent.db --read-only --http 127.0.0.1:8321",
+    ),
+)
+@store_argument
+@click.option(
+    "--http",
+    "address",
+    is_flag=False,
+    flag_value="127.0.0.1",
+    default=None,
+    metavar="[HOST:PORT]",
+    help="Serve over streamable HTTP at /mcp, on 127.0.0.1:8321 by default; write STORE before it. "
+    "Any host but this machine's own needs a token.",
+)
+@click.option(
+    "--token-env",
+    metavar="NAME",
+    help="The environment variable that holds the bearer token clients have to send "
+    "(ECHOLESS_MCP_TOKEN by default; where it is set, it is asked for).",
+)
+@click.option("--read-only", is_flag=True, help="Offer only what reads, and previews.")
+@click.option("--create", is_flag=True, help="Make an empty STORE where there is none.")
+@click.option(
+    "--boot",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A file the agent reads at its start: what it says is known and not stored again. May be "
+    "given several times.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(tuple(PROFILES)),
+    help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
+)
+@encoder_option
+@no_cache_option
+@gathered("choices", Choices, "profile", "encoder", "cache")
+def mcp_command(
+    *,
+    store: str,
+    address: str | None,
+    token_env: str | None,
+    read_only: bool,
+    create: bool,
+    boot: tuple[Path, ...],
+    choices: Choices,
+) -> None:
+    """Serve STORE to agents over the Model Context Protocol, until the client goes or Ctrl-C.
+
+    The server speaks on standard input and output unless --http is given. Its tools remember,
+    search, compare, audit and tidy; what could lose something shows a preview first, and everything
+    can be undone. docs/mcp.md shows how to set it up in the common clients.
+    """
+    require_module("mcp", "The MCP server", "mcp")
+    where = None if address is None else read_address(address)
+    token = None if where is None else read_token(token_env, where)
+    with open_store(store, create=create) as opened:  # what is wrong is said now, not to an agent
+        settings = resolve(layered(choices), proposed=opened.profile)
+    open_encoder(settings.encoder)
+    read_boot_files(boot)
+    from echoless.mcp.server import serve_http, serve_stdio  # noqa: PLC0415 - an extra
+
+    desk = Desk(store, _markdown_report, choices=choices, boot=boot, read_only=read_only)
+    for sentence in desk.destinations:
+        announce(sentence)
+    if where is None:
+        if sys.stdin.isatty():
+            render.note(
+                f"Serving {store} on standard input, for a client to start. Ctrl-C ends it."
+            )
+        serve_stdio(desk)
+        return
+    serve_http(desk, where, token=token, told=lambda url: render.note(f"Serving {store} at {url}"))
+
+
+def _markdown_report(store: Store, report: Report) -> str:
+    """Returns an audit as Markdown, as the session calls it."""
+    return "\n".join(render.markdown(audit_blocks(store, report, _SHOWN)))

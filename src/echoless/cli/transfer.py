@@ -1,0 +1,90 @@
+"""The commands import, export and backup, which copy memories between stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import count, number, say, strong
+from echoless.cli.options import examples, json_option, store_argument, writing
+from echoless.execution.transfer import FORMATS, Transferred, backup, export, import_into
+from echoless.stores import open_store
+
+
+@click.command(
+    "import",
+    epilog=examples(
+        "echoless import memories.jsonl agent.db",
+        "echoless import old.db sqlite:///new.db --skip-invalid",
+    ),
+)
+@click.argument("source", metavar="SOURCE")
+@click.argument("target", metavar="TARGET")
+@click.option(
+    "--skip-invalid",
+    is_flag=True,
+    help="Leave out memories that cannot be stored, and list them, instead of refusing all.",
+)
+@json_option
+def import_command(*, source: str, target: str, skip_invalid: bool, as_json: bool) -> None:
+    """Copy every memory of SOURCE into TARGET, all or nothing; SOURCE stays as it is.
+
+    TARGET is made if it is not there (.db and .jsonl say by their suffix what they should be). The
+    lineage comes along into a store that has none.
+    """
+    with open_store(source) as origin, writing(target):
+        done = import_into(origin, target, skip_invalid=skip_invalid)
+    _show("Imported", done, as_json=as_json)
+
+
+@click.command("export", epilog=examples("echoless export agent.db memories.md"))
+@store_argument
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="By the suffix of FILE if not given.",
+)
+@json_option
+def export_command(*, store: str, file: Path, form: str | None, as_json: bool) -> None:
+    """Write STORE with its lineage to a new FILE; an existing one is never overwritten.
+
+    JSONL and SQLite can be imported again without loss; Markdown is for people.
+    """
+    with open_store(store) as opened:
+        done = export(opened, file, format=form)
+    _show("Exported", done, as_json=as_json)
+
+
+@click.command("backup", epilog=examples("echoless backup agent.db agent-monday.db"))
+@store_argument
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@json_option
+def backup_command(*, store: str, file: Path, as_json: bool) -> None:
+    """Copy STORE with its lineage to a new SQLite FILE, and compare record by record."""
+    with open_store(store) as opened:
+        done = backup(opened, file)
+    _show("Backed up and compared", done, as_json=as_json)
+
+
+def _show(verb: str, done: Transferred, *, as_json: bool) -> None:
+    """Prints what was copied and what was left out."""
+    if as_json:
+        render.show_json(
+            {
+                "target": done.target,
+                "memories": done.memories,
+                "lineage": done.lineage,
+                "skipped": dict(done.skipped),
+            }
+        )
+        return
+    memories = count(done.memories, "memory", "memories")
+    lineage = count(done.lineage, "row") + " of lineage"
+    render.show([say(strong(f"{verb}: {memories} and {lineage} to {done.target}."))])
+    if done.skipped:
+        render.show([say(f"Left out: {number(len(done.skipped))}")])
+        render.show(say(f"{id_} {why}", level=1) for id_, why in done.skipped.items())

@@ -1,0 +1,285 @@
+"""Chooses which memory of a group survives, and gives the reason.
+
+Length is no merit: a longer text wins only where the judge found that it says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from echoless.clustering.noise_score import Carried, carried, cleanliness
+from echoless.core.errors import UsageError
+from echoless.core.groups import Group
+from echoless.core.model import Memory, Subsumes
+from echoless.core.noise_policy import Junk, JunkPolicy
+from echoless.core.text import loose, numbered, utf16_length
+from echoless.core.text_facts_cache import Readings
+from echoless.core.timestamps import instant
+
+_OLDEST: Final = -(2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One step of an order of survivors.
+
+    Attributes:
+        key: Smaller is better.
+        says: The value in words.
+        tells: The whole reason where two values are not enough: the best, those behind it by this.
+        reads: Whether the key reads the text for junk.
+    """
+
+    key: Callable[[Memory], float]
+    says: Callable[[Memory], str]
+    tells: Callable[[Memory, Sequence[Memory]], str] | None = None
+    reads: bool = False
+
+
+def composite(memory: Memory) -> float:
+    """Returns `access_count*10 + importance*5 + length/100` of a memory, as wt-memory ranks it.
+
+    A missing importance counts 0.5; the length is in code points. Source of weights and default:
+    the wt-memory contract.
+    """
+    importance = 0.5 if memory.importance is None else memory.importance
+    return memory.access_count * 10 + importance * 5 + len(memory.content) / 100
+
+
+def _moment(memory: Memory) -> int:
+    """Returns the time of creation in nanoseconds; the smallest number where it is unknown."""
+    moment = instant(memory.created_at)
+    return _OLDEST if moment is None else moment
+
+
+_PROVENANCE = Criterion(lambda m: -m.provenance.trust, lambda m: f"provenance {m.provenance}")
+_IMPORTANCE = Criterion(
+    lambda m: -(m.importance or 0.0),
+    lambda m: "no importance" if m.importance is None else f"importance {m.importance:g}",
+)
+_ACCESS = Criterion(lambda m: -m.access_count, lambda m: f"recalled {m.access_count} times")
+_COMPOSITE = Criterion(lambda m: -composite(m), lambda m: f"score {composite(m):.2f}")
+_NEWEST = Criterion(
+    lambda m: -_moment(m), lambda m: f"created {m.created_at or 'at an unknown time'}"
+)
+_FIRST = Criterion(_moment, lambda m: f"created {m.created_at or 'at an unknown time'}")
+
+_USUAL_IMPORTANCE: Final = 5
+"""Of a memory without one, in the order `recall`. Source: the default of its tables."""
+
+_LONGER = Criterion(
+    lambda m: -utf16_length(loose(m.content)),
+    lambda m: f"{utf16_length(loose(m.content))} characters",
+)
+_RATED = Criterion(
+    lambda m: -(_USUAL_IMPORTANCE if m.importance is None else m.importance),
+    lambda m: f"importance {_USUAL_IMPORTANCE if m.importance is None else m.importance:g}",
+)
+_LOWER = Criterion(lambda m: numbered(m.id)[1], lambda m: f"number {numbered(m.id)[1]}")
+
+_OUTRANKING: Final = frozenset({"recall"})
+"""Orders in which a survivor of an earlier run keeps its place without coming first."""
+
+_JUNK: Final = JunkPolicy()
+
+
+Read: TypeAlias = Callable[[Memory], Carried]
+"""What the text of a memory carries."""
+
+
+def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
+    """Returns the criteria of an order of survivors by its name.
+
+    Before the criteria stand pinned memories and survivors of earlier runs, behind them the id.
+    `composite` (wt-memory) and `recall` are contracts and keep their order, length included. In
+    `recall` a survivor of an earlier run has to outrank what it takes.
+
+    Args:
+        order: Name of an order.
+        read: Gives what a text carries.
+
+    Raises:
+        UsageError: Unknown order.
+    """
+
+    def cleaner(best: Memory, behind: Sequence[Memory]) -> str:
+        carried = {kind for memory in behind for kind in read(memory).found}
+        named = carried - set(read(best).found) or carried
+        who = "the other carries" if len(behind) == 1 else "the others carry"
+        return f"cleaner text: {who} {', '.join(kind for kind in Junk if kind in named)}"
+
+    # The class is coarse: below it importance and use still count. The length decides only
+    # between two that carry junk and are equal in all else, before the id.
+    clean = Criterion(
+        lambda m: read(m).grade, lambda m: read(m).grade.name.lower(), cleaner, reads=True
+    )
+    short = Criterion(
+        lambda m: read(m).length,
+        lambda m: f"{read(m).length} characters with what it carries",
+        reads=True,
+    )
+    orders = {
+        "safe": (_PROVENANCE, clean, _IMPORTANCE, _ACCESS, _FIRST, short),
+        "composite": (_COMPOSITE, _NEWEST),
+        "provenance": (_PROVENANCE, _NEWEST),
+        "newest": (_NEWEST,),
+        "oldest": (_FIRST,),
+        "most_accessed": (_ACCESS, _NEWEST),
+        "most_important": (_IMPORTANCE, _NEWEST),
+        "recall": (_PROVENANCE, _LONGER, _RATED, _NEWEST, _LOWER),
+    }
+    if order not in orders:
+        raise UsageError(f"Unknown survivor order {order!r}. Known: {', '.join(orders)}.")
+    return orders[order]
+
+
+class _Texts:
+    """Junk that texts carry, each text read once."""
+
+    def __init__(self, junk: JunkPolicy, readings: Readings | None) -> None:
+        self._junk = junk
+        self._readings = readings
+        self._carried: dict[str, Carried] = {}
+
+    def look_up(self, texts: Iterable[str]) -> None:
+        """Reads many texts at once; those of earlier runs come from the cache."""
+        if self._readings is not None:
+            self._carried.update(carried(texts, self._junk, self._readings))
+
+    def read(self, memory: Memory) -> Carried:
+        """Returns what the text of a memory carries."""
+        known = self._carried.get(memory.content)
+        return known or cleanliness(memory.content, self._junk).carried
+
+
+class Standing:
+    """An order of survivors that reads each memory once."""
+
+    def __init__(
+        self,
+        order: str,
+        prior: AbstractSet[str],
+        junk: JunkPolicy = _JUNK,
+        readings: Readings | None = None,
+    ) -> None:
+        """Chooses the order.
+
+        Args:
+            order: Name of an order.
+            prior: Survivors of earlier runs; sticky, in most orders before all but pinned memories.
+            junk: What the order `safe` counts as junk.
+            readings: What was read of texts in earlier runs.
+
+        Raises:
+            UsageError: Unknown order.
+        """
+        self._texts = _Texts(junk, readings)
+        self.criteria = _criteria(order, self._texts.read)
+        self.sticky = order not in _OUTRANKING
+        self.prior = prior
+        self._keys: dict[str, tuple[float | str, ...]] = {}
+
+    def rank(self, memories: Iterable[Memory]) -> list[str]:
+        """Returns ids, best survivor first."""
+        listed = list(memories)
+        if any(criterion.reads for criterion in self.criteria):
+            self._texts.look_up(m.content for m in listed if m.id not in self._keys)
+        return [memory.id for memory in sorted(listed, key=self.key)]
+
+    def key(self, memory: Memory) -> tuple[float | str, ...]:
+        """Returns the sort key: not pinned, no prior survivor, the criteria, the id."""
+        key = self._keys.get(memory.id)
+        if key is None:
+            settled = (not memory.pinned, self.sticky and memory.id not in self.prior)
+            key = (*settled, *(c.key(memory) for c in self.criteria), memory.id)
+            self._keys[memory.id] = key
+        return key
+
+    def differs(self, one: Memory, other: Memory, criterion: int) -> bool:
+        """Checks whether two memories differ in a criterion, by its number."""
+        return self.key(one)[_SETTLED + criterion] != self.key(other)[_SETTLED + criterion]
+
+
+_SETTLED: Final = 2
+"""Places of a key before those of the criteria."""
+
+
+def rank(
+    memories: Iterable[Memory], order: str, prior: AbstractSet[str], junk: JunkPolicy = _JUNK
+) -> list[str]:
+    """Returns ids, best survivor first; see `Standing`.
+
+    Raises:
+        UsageError: Unknown order.
+    """
+    return Standing(order, prior, junk).rank(memories)
+
+
+def roughly(order: str, prior: AbstractSet[str]) -> Callable[[Memory], tuple[float | str, ...]]:
+    """Returns a sort key as in `Standing`, without the criteria that read the text and are slow.
+
+    Args:
+        order: Name of an order.
+        prior: Survivors of earlier runs.
+
+    Raises:
+        UsageError: Unknown order.
+    """
+
+    def unread(memory: Memory) -> Carried:
+        raise AssertionError(f"{memory.id} is read by no criterion")
+
+    keys = [c.key for c in _criteria(order, unread) if not c.reads]
+    sticky = order not in _OUTRANKING
+
+    def key(memory: Memory) -> tuple[float | str, ...]:
+        settled = (not memory.pinned, sticky and memory.id not in prior)
+        return (*settled, *[of(memory) for of in keys], memory.id)
+
+    return key
+
+
+def why(
+    group: Group,
+    memories: Callable[[str], Memory],
+    order: str,
+    prior: AbstractSet[str],
+    junk: JunkPolicy = _JUNK,
+) -> str:
+    """Returns in one phrase what put the survivor before the best of the others.
+
+    Args:
+        group: The group.
+        memories: Memory by id.
+        order: The order it was chosen by.
+        prior: Survivors of earlier runs.
+        junk: What the order counted as junk.
+    """
+    return why_first(group, memories, Standing(order, prior, junk))
+
+
+def why_first(group: Group, memories: Callable[[str], Memory], standing: Standing) -> str:
+    """Returns the same as `why`, by an order that has read the memories already."""
+    best = memories(group.survivor)
+    if best.pinned:
+        return "pinned"
+    if best.id in standing.prior and standing.sticky:
+        return "survivor of an earlier run"
+    others = sorted((memories(m.id) for m in group.members), key=standing.key)
+    outranked = standing.key(others[0]) < standing.key(best)
+    if outranked and any(
+        m.judged and isinstance(m.judged.verdict, Subsumes) for m in group.members
+    ):
+        return "says everything the others say, and more"
+    level = others  # those equal with the best so far
+    for number, criterion in enumerate(standing.criteria):
+        if standing.differs(level[0], best, number):
+            if criterion.tells:
+                behind = [m for m in level if standing.differs(m, best, number)]
+                return criterion.tells(best, behind)
+            return f"{criterion.says(best)} (next: {criterion.says(level[0])})"
+        level = [m for m in level if not standing.differs(m, best, number)]
+    return "equal in everything, smallest id"

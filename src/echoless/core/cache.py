@@ -1,0 +1,412 @@
+"""Cache files in the user's cache folder: SQLite files whose content can be made again.
+
+Several processes may share a file, and a killed run resumes after its last batch. A problem with
+the file costs time and a sentence in the report, nothing else: a damaged file is made anew in the
+same run, a foreign file in its place is renamed, and a file that others own, or that cannot be
+written, is not used.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, ClassVar, Final, TypeVar
+from zlib import crc32
+
+from echoless.core.own_folders import (
+    CACHE,
+    InTheWay,
+    NotPrivate,
+    insist_on_own,
+    insist_on_own_file,
+    make_own,
+    set_aside,
+    without,
+)
+from echoless.core.run_notes import Tally
+
+_APPLICATION: Final = 0x65636873
+"""`PRAGMA application_id` of a cache file: the letters echs. Only such a file is ever deleted."""
+
+_VERSION: Final = 2
+_LAST_VERSION: Final = 999
+"""No edition of echoless comes so far; a higher number is damage."""
+
+_BUSY_MILLISECONDS: Final = 10_000
+
+_STALE: Final = 7
+"""Days after which an entry that is read is written down as used: most reads write nothing."""
+
+_FAILURES: Final = (sqlite3.Error, OSError, ValueError, TypeError, OverflowError, MemoryError)
+"""What reading a damaged file may fail with: SQLite takes a damaged length for a large one, and
+quotes a damaged schema, which is no text."""
+
+_PASSING: Final = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""Codes of SQLite that tell nothing about what the file holds (https://sqlite.org/rescode.html)."""
+
+_CHECK: Final = 4
+
+AT_ONCE: Final = 500
+"""Keys in one query; SQLite took 999 variables at most before 3.32. More at a time, a table of keys
+or a JSON list of them to join with took as long: 6 microseconds a vector."""
+
+Answer = TypeVar("Answer")
+
+
+class _Damaged(Exception):
+    """Error for a file that is no cache of this kind."""
+
+
+class _LaterVersion(OSError):
+    """Error for a file that a later version of echoless wrote."""
+
+
+def checked(key: bytes, data: bytes) -> bytes:
+    """Returns data with a checksum that detects damage and entries under another key."""
+    return crc32(data, crc32(key)).to_bytes(_CHECK, "little") + data
+
+
+def unchecked(key: bytes, data: object) -> bytes | None:
+    """Returns the data that `checked` was given; None if damaged or of another key."""
+    if not isinstance(data, bytes):
+        return None
+    body = data[_CHECK:]
+    return body if crc32(body, crc32(key)).to_bytes(_CHECK, "little") == data[:_CHECK] else None
+
+
+class CacheFile:
+    """One SQLite file of entries that can be made again.
+
+    A connection lives for one call, so threads and forked workers may share the object. After a
+    failure that a new file does not mend, the object no longer uses the cache.
+
+    Attributes:
+        schema: Statements that make its tables.
+        name: What it is called in a report.
+        instead: What was done without it.
+    """
+
+    schema: ClassVar[tuple[str, ...]]
+    name: ClassVar[str]
+    instead: ClassVar[str]
+
+    def __init__(self, path: Path) -> None:
+        """Keeps the path; file and folder are made when something is first written."""
+        self._path = path
+        self._resting = False
+
+    @property
+    def path(self) -> Path:
+        """Returns the path of the file, which may not exist yet."""
+        return self._path
+
+    def damaged(self, count: int, tally: Tally) -> None:
+        """Starts a new file if entries of the old one are damaged.
+
+        SQLite compares no checksums, so other damage in such a file would stay unknown.
+        """
+        if count:
+            problem = _Damaged(f"{count:,} entries are damaged")
+            if not self._renew(problem, tally):
+                self._rest(problem, tally)
+
+    def _use(
+        self,
+        work: Callable[[sqlite3.Connection], Answer],
+        tally: Tally,
+        *,
+        make: bool,
+    ) -> Answer | None:
+        """Runs work on the file, and once more on a new file if the old one is damaged.
+
+        Args:
+            work: Takes a connection; called again if the file had to be made anew.
+            tally: Takes a sentence if the cache cannot be used as it was.
+            make: Whether a file that is not there is made.
+
+        Returns:
+            What `work` returned; None if there is no file, or none that can be used.
+        """
+        for mending in (True, False):
+            if self._resting:
+                break
+            try:
+                if not self._is_usable(make=make):
+                    return None
+                with self._open() as connection:
+                    return work(connection)
+            except (_Damaged, InTheWay, *_FAILURES) as problem:
+                if not (mending and _is_damage(problem) and self._renew(problem, tally)):
+                    self._rest(problem, tally)
+        return None
+
+    def _is_usable(self, *, make: bool) -> bool:
+        """Returns whether there is a file of this user's own; makes it where `make` says so."""
+        try:
+            if make:
+                make_own(self._path.parent)
+            else:
+                insist_on_own(self._path.parent)
+        except FileNotFoundError:
+            return False
+        exists = insist_on_own_file(self._path)
+        for suffix in ("-wal", "-shm", "-journal"):
+            insist_on_own_file(Path(f"{self._path}{suffix}"))
+        if make and not exists:
+            # what is kept tells something of the texts it is about
+            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
+        return exists or make
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._path)) as connection:
+            connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+            if not self._is_prepared(connection):
+                self._create_tables(connection)
+            yield connection
+
+    def _create_tables(self, connection: sqlite3.Connection) -> None:
+        with suppress(sqlite3.OperationalError):  # another process may be doing just that
+            connection.execute("PRAGMA journal_mode = WAL")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if self._is_prepared(connection):  # another process was faster
+                return
+            for statement in self.schema:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _is_prepared(self, connection: sqlite3.Connection) -> bool:
+        """Returns whether the file has the tables of the cache; False for an empty file.
+
+        Raises:
+            _Damaged: It is another program's, or of an earlier edition.
+            _LaterVersion: It is of a later edition.
+        """
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        if application == _APPLICATION:
+            if _VERSION < version <= _LAST_VERSION:
+                raise _LaterVersion(f"it was written by another version ({version})")
+            if version != _VERSION:
+                raise _Damaged(f"it is of version {version}")
+            return True
+        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if version or application or tables:
+            raise _Damaged("it is another program's database")
+        return False
+
+    def _renew(self, problem: Exception, tally: Tally) -> bool:
+        """Removes or renames a file that is no cache, and returns whether that was possible."""
+        aside = []
+        try:
+            # The log goes first: in a new file SQLite would take it for that file's own.
+            for suffix in ("-wal", "-shm", "-journal", ""):
+                path = Path(f"{self._path}{suffix}")
+                if not os.path.lexists(path):
+                    continue
+                if self._is_ours() and not path.is_dir():
+                    path.unlink()
+                else:
+                    aside.append(set_aside(path))
+        except OSError:
+            return False
+        moved = f" What lay there is now {aside[-1]}." if aside else ""
+        tally.note(
+            f"The {self.name} {self._path} could not be read ({problem}) and was begun anew; "
+            f"{self.instead}.{moved}",
+            passing=True,
+        )
+        return True
+
+    def _is_ours(self) -> bool:
+        """Returns whether the header of the file says that echoless wrote it as a cache.
+
+        Offsets: https://sqlite.org/fileformat2.html#the_database_header. Version 1 had no id of the
+        application; there the name of the table decides.
+        """
+        with suppress(OSError), self._path.open("rb") as file:
+            page = file.read(65_536)
+            application, version = page[68:72], page[60:64]
+            first = self.schema[0].partition("(")[0].replace("IF NOT EXISTS ", "").strip()
+            known = version == (1).to_bytes(4, "big") and first.encode() in page
+            ours = application == _APPLICATION.to_bytes(4, "big") or known
+            return page.startswith(b"SQLite format 3\0") and ours
+        return False
+
+    def _rest(self, problem: Exception, tally: Tally) -> None:
+        self._resting = True
+        if isinstance(problem, NotPrivate):
+            tally.note(without(problem), passing=True)
+            return
+        tally.note(
+            f"The {self.name} {self._path} was not used ({problem}); {self.instead}. "
+            f"Delete the file, or set {CACHE} to another folder.",
+            passing=True,
+        )
+
+
+def _is_damage(problem: Exception) -> bool:
+    """Returns whether the content of the file is the cause, so that a new file helps."""
+    if isinstance(problem, sqlite3.Error):
+        code = getattr(problem, "sqlite_errorcode", None)
+        short = code == sqlite3.SQLITE_IOERR_SHORT_READ
+        return short or (code is not None and code & 0xFF not in _PASSING)
+    return isinstance(problem, InTheWay) or not isinstance(problem, OSError)
+
+
+class AgingFile(CacheFile):
+    """A cache file of limited size: entries not used for the longest time are removed first.
+
+    Attributes:
+        table: Its table, with the columns `key` and `used`: the day of its last use.
+        things: What is kept in it, for a report.
+        most: Bytes from which entries leave.
+    """
+
+    table: ClassVar[str]
+    things: ClassVar[str]
+    most: ClassVar[int]
+
+    def __init__(self, path: Path, *, most_bytes: int | None = None) -> None:
+        """Keeps the path; file and folder are made when something is first written.
+
+        Args:
+            path: Of the file.
+            most_bytes: Size from which entries leave; `most` by default.
+        """
+        super().__init__(path)
+        self._most = self.most if most_bytes is None else most_bytes
+
+    def _get(self, columns: str, keys: Sequence[bytes], tally: Tally) -> list[Any]:
+        """Returns rows of key, day of last use and some columns, for the keys that are there."""
+        if not keys:
+            return []
+
+        def read(connection: sqlite3.Connection) -> list[Any]:
+            rows: list[Any] = []
+            for start in range(0, len(keys), AT_ONCE):
+                some = keys[start : start + AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows += connection.execute(
+                    f"SELECT key, CAST(used AS INTEGER), {columns} FROM {self.table}"
+                    f" WHERE key IN ({marks})",
+                    some,
+                )
+            today = _today()
+            stale = [(today, row[0]) for row in rows if row[1] < today - _STALE]
+            if stale:
+                with connection:
+                    query = f"UPDATE {self.table} SET used = ? WHERE key = ?"
+                    connection.executemany(query, stale)
+            return rows
+
+        return self._use(read, tally, make=False) or []
+
+    def _put(self, columns: str, entries: Sequence[tuple[object, ...]], tally: Tally) -> None:
+        """Writes rows of key and some columns in one transaction."""
+        if not entries:
+            return
+        marks = ", ".join("?" * (len(entries[0]) + 1))
+        query = f"INSERT OR REPLACE INTO {self.table} (used, key, {columns}) VALUES ({marks})"
+        today = _today()
+
+        def write(connection: sqlite3.Connection) -> None:
+            with connection:
+                if _size(connection) >= self._most and not self._make_room(connection, tally):
+                    return
+                connection.executemany(query, ((today, *entry) for entry in entries))
+
+        self._use(write, tally, make=True)
+
+    def _make_room(self, connection: sqlite3.Connection, tally: Tally) -> bool:
+        """Removes the entries used longest ago, none of today; returns whether there is room."""
+        query = f"SELECT used, COUNT(*) FROM {self.table} GROUP BY used ORDER BY used"
+        days = connection.execute(query).fetchall()
+        share = _size(connection) / max(1, sum(count for _, count in days))
+        removed, last = 0, None
+        for used, count in days:
+            if used >= _today() or (_size(connection) - removed * share) < 0.75 * self._most:
+                break
+            removed, last = removed + count, used
+        if last is None:
+            self._resting = True
+            tally.note(
+                f"The {self.name} {self._path} is full; further {self.things} were not kept. "
+                f"Delete the file to start it anew.",
+                passing=True,
+            )
+            return False
+        connection.execute(f"DELETE FROM {self.table} WHERE used <= ?", (last,))
+        tally.note(
+            f"{removed:,} {self.things} not asked for longest left the cache {self._path}.",
+            passing=True,
+        )
+        return True
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with super()._open() as connection:
+            # A loss of power may cost what was kept last, which is time and nothing else.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            yield connection
+
+
+class BytesFile(AgingFile):
+    """A cache file of bytes by name.
+
+    Attributes:
+        column: Where in its table they lie.
+    """
+
+    column: ClassVar[str]
+
+    def get(self, names: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
+        """Returns the bytes that are known for these names.
+
+        Args:
+            names: Any number.
+            tally: Takes a sentence if the cache cannot be used.
+        """
+        rows = self._get(self.column, names, tally)
+        return {name: data if isinstance(data, bytes) else b"" for name, _, data in rows}
+
+    def put(self, entries: Mapping[bytes, bytes], tally: Tally) -> None:
+        """Writes bytes by name in one transaction; they replace earlier ones.
+
+        Args:
+            entries: By name.
+            tally: Takes a sentence if the cache cannot be used, and if it is full.
+        """
+        self._put(self.column, list(entries.items()), tally)
+
+
+def _today() -> int:
+    return int(time.time() // 86_400)
+
+
+def _size(connection: sqlite3.Connection) -> int:
+    """Returns the bytes in use, without free pages, which are written again."""
+    pages, free, size = (
+        int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size

@@ -1,0 +1,48 @@
+"""Libraries and modules that are loaded when they are first used, or may be absent."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from echoless.core.errors import MissingExtra
+
+
+class _LazyModule(ModuleType):
+    """A module that is imported when one of its names is first asked for."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(import_module(self.__name__), name)
+
+
+def lazy_module(name: str) -> ModuleType:
+    """Returns a stand-in that imports a module when one of its names is first used.
+
+    For optional libraries, and for what would slow down the start of every command (numpy, numba).
+    Type checkers and the check of layers read an `if TYPE_CHECKING` import beside it.
+
+    Args:
+        name: Dotted name of the module.
+    """
+    return _LazyModule(name)
+
+
+def is_installed(module: str) -> bool:
+    """Returns whether a top-level module can be imported, without importing it."""
+    return find_spec(module) is not None
+
+
+def require_module(module: str, what: str, extra: str) -> None:
+    """Checks that an optional library is installed.
+
+    Args:
+        module: Its import name.
+        what: What needs it, as a subject ("The encoder 'use'").
+        extra: The extra that brings it.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    if not is_installed(module):
+        raise MissingExtra(what, extra)

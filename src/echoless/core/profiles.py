@@ -1,0 +1,201 @@
+"""Profiles: settings of deduplication from detectors to action, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from echoless.core.errors import UsageError
+from echoless.core.model import Json, JsonObject, Memory, canonical
+from echoless.core.noise_policy import JunkPolicy
+
+ActionKind = Literal["mark", "merge", "delete"]
+Grouping = Literal["star", "clique", "transitive", "closest"]
+Folding = Literal["bytes", "loose"]
+
+ACTIONS: Final[tuple[ActionKind, ...]] = ("mark", "merge", "delete")
+GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive", "closest")
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorUse:
+    """A detector with the threshold and settings that a profile gives it.
+
+    Attributes:
+        name: Entry point name.
+        threshold: Similarity to propose a pair, or None for the detector's own.
+        inclusive: Whether the threshold itself counts.
+        settings: The detector's own options.
+    """
+
+    name: str
+    threshold: float | None = None
+    inclusive: bool = True
+    settings: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One complete way of deduplicating.
+
+    Attributes:
+        name: The word for `--profile`.
+        summary: One line on what it is for.
+        detectors: What looks for candidates.
+        judge: `full`, `guards` (similarity decides unless a number, a negation or a value differs),
+            `guards+containment` (and unless one text holds the other whole), `bare`.
+        grouping: How pairs become groups.
+        survivor: Order of survivors, see `clustering/survivor.py`.
+        action: What a plan does with the others.
+        partition: Fields of a memory that must agree (also `extra.KEY`, `metadata.KEY`); scopes
+            never mix.
+        junk: What the order `safe` counts as junk.
+        encoder: Where vectors come from unless a setting says otherwise, as for `--encoder`.
+        expiry: Field (`extra.KEY`, `metadata.KEY`) with the time from which a memory no longer
+            counts; empty if there is none.
+        pairs: Pairs of one detector that are looked at for each memory of a partition; None takes
+            `looking.PAIRS_PER_MEMORY`.
+        centre: Order in which stars are begun, see `clustering/survivor.py`; empty begins them with
+            the survivors. With it a member may stand behind a survivor it has no verdict with, so
+            it is for merges whose text is checked against all members.
+        folding: Which texts are one without any judge: `bytes` (identical) or `loose` (equal in
+            `text.loose`; the best of them by the survivor order stands for all).
+        shortest: UTF-16 code units of the loose form below which a text is too short to compare.
+        only: Values a field of `extra` must have, where a memory has that field, to be looked at.
+    """
+
+    name: str
+    summary: str
+    detectors: tuple[DetectorUse, ...]
+    judge: str = "full"
+    grouping: Grouping = "star"
+    survivor: str = "safe"
+    action: ActionKind = "mark"
+    partition: tuple[str, ...] = ("namespace",)
+    junk: JunkPolicy = field(default_factory=JunkPolicy)
+    encoder: str = "auto"
+    expiry: str = ""
+    pairs: int | None = None
+    centre: str = ""
+
+    folding: Folding = "bytes"
+    shortest: int = 0
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def looks_at(self, memory: Memory) -> bool:
+        """Returns whether a memory has one of the wanted values in each field of `only`."""
+        return all(
+            memory.extra[name] in values
+            for name, values in self.only.items()
+            if name in memory.extra
+        )
+
+    def scope_of(self, memory: Memory) -> tuple[Json, ...]:
+        """Returns a memory's values in the fields of `partition`; only equal ones may meet."""
+        values: list[Json] = []
+        for name in self.partition:
+            home, _, key = name.partition(".")
+            if key:
+                inside = memory.extra if home == "extra" else memory.metadata
+                values.append(canonical(inside.get(key)))
+            else:
+                values.append(getattr(memory, name))
+        return tuple(values)
+
+    def expires(self, memory: Memory) -> str | None:
+        """Returns the time from which a memory no longer counts, as written; None if never."""
+        home, _, key = self.expiry.partition(".")
+        inside = memory.extra if home == "extra" else memory.metadata
+        value = inside.get(key) if key else None
+        return None if value is None else str(value)
+
+
+SAFE: Final = Profile(
+    name="safe",
+    summary="Words and meaning propose, the full judge decides, duplicates are marked.",
+    detectors=(
+        DetectorUse("exact"),
+        DetectorUse("normalised"),
+        DetectorUse("lexical"),
+        DetectorUse("semantic"),
+    ),
+)
+
+WT_MEMORY: Final = Profile(
+    name="wt-memory",
+    summary="Sequence ratio above 0.75 with guards, clusters by transitivity.",
+    detectors=(DetectorUse("exact"), DetectorUse("sequence", 0.75, inclusive=False)),
+    judge="guards",
+    grouping="transitive",
+    survivor="composite",
+    pairs=500,  # chains need every pair: up to 1,001 notes none can be left out
+)
+
+RECALL: Final = Profile(
+    name="recall",
+    summary="Equal texts of one table, then stored vectors from 0.95, closest pair first.",
+    detectors=(DetectorUse("semantic", 0.95, inclusive=True),),  # copies are folded before
+    judge="guards+containment",
+    grouping="closest",
+    survivor="recall",
+    partition=("namespace", "extra.table", "extra.role"),
+    encoder="stored",
+    folding="loose",
+    shortest=20,
+    only={"status": ("active",)},
+)
+
+LLM_MEMORY: Final = Profile(
+    name="llm-memory",
+    summary="Cosine of the stored vectors from 0.95 with guards, the newest stays.",
+    detectors=(DetectorUse("semantic", 0.95, settings={"lsh": True, "lsh_bits": 8}),),
+    judge="guards",
+    survivor="newest",
+    partition=("namespace", "type"),
+    encoder="stored",
+    expiry="extra.expires_at",
+)
+
+EGO: Final = Profile(
+    name="ego",
+    summary="Stored vectors closer than a cosine distance of 0.10, with guards; "
+    "private and public apart.",
+    detectors=(DetectorUse("exact"), DetectorUse("semantic", 0.90, inclusive=False)),
+    judge="guards",
+    encoder="stored",
+)
+
+SLIDING_CONTEXT: Final = Profile(
+    name="sliding-context",
+    summary="Cosine of the stored vectors above 0.85 with guards; the most recent stays.",
+    detectors=(DetectorUse("semantic", 0.85, inclusive=False),),
+    judge="guards",
+    survivor="newest",
+    action="delete",
+    encoder="stored",
+    pairs=10_000,  # the threshold is the whole rule: no pair above it is left out
+)
+
+PROFILES: Final[Mapping[str, Profile]] = {
+    p.name: p for p in (SAFE, WT_MEMORY, RECALL, LLM_MEMORY, EGO, SLIDING_CONTEXT)
+}
+
+APART_WHEN_UNDONE: Final = frozenset(
+    profile.name for profile in (WT_MEMORY, LLM_MEMORY, EGO, SLIDING_CONTEXT)
+)
+"""Profiles whose programs are not offered again what was undone; Recall has its own table."""
+
+
+def profile_named(name: str) -> Profile:
+    """Returns the profile of a name.
+
+    Raises:
+        UsageError: There is none; the message lists those there are.
+    """
+    try:
+        return PROFILES[name]
+    except KeyError:
+        raise UsageError(
+            f"Unknown profile {name!r}. Known profiles: {', '.join(PROFILES)}."
+        ) from None

@@ -1,0 +1,53 @@
+"""Notes of a run: what was skipped, limited or replaced, and why (law 9: no silence)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class Tally:
+    """Reasons with the ids they concern, and sentences about the run; every report prints it."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, list[str]] = {}
+        self._notes: dict[str, bool] = {}
+
+    def skip(self, reason: str, *ids: str) -> None:
+        """Adds ids under a reason such as `empty` or `vector not comparable`."""
+        self._ids.setdefault(reason, []).extend(ids)
+
+    def note(self, sentence: str, *, passing: bool = False) -> None:
+        """Adds a sentence about the run as a whole, such as a fallback that was used.
+
+        Args:
+            sentence: Complete, with its full stop.
+            passing: It tells of this run only, such as a file that could not be read: the next one
+                over the same memories need not tell it.
+        """
+        self._notes[sentence] = passing
+
+    def join(self, other: Tally) -> None:
+        """Adds all that another tally collected."""
+        for reason, ids in other._ids.items():
+            self.skip(reason, *ids)
+        self._notes.update(other._notes)
+
+    @property
+    def skipped(self) -> Mapping[str, tuple[str, ...]]:
+        """Returns ids by reason, both sorted, each id once."""
+        return {reason: tuple(sorted(set(self._ids[reason]))) for reason in sorted(self._ids)}
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Returns the number of ids by reason."""
+        return {reason: len(ids) for reason, ids in self.skipped.items()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Returns the sentences in the order they came."""
+        return tuple(self._notes)
+
+    @property
+    def lasting(self) -> tuple[str, ...]:
+        """Returns the sentences that also hold for later runs, in the order they came."""
+        return tuple(sentence for sentence, passing in self._notes.items() if not passing)

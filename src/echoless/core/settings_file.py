@@ -1,0 +1,208 @@
+"""The file `echoless.toml` of a folder, and the keys of it that need the person's trust.
+
+A stranger may have written the file, and a coding client starts servers in any folder. So a key
+that could send texts, load a model or code, or spend money is taken only from a file that the
+person trusted with `echoless trust`.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from echoless.core.destination import (
+    NO_KEY,
+    PROVIDERS,
+    from_file,
+    split_spec,
+    told,
+    without_userinfo,
+)
+from echoless.core.errors import InputError
+from echoless.core.model import Json
+from echoless.core.model_files import folder_digest
+from echoless.core.own_folders import expanded
+from echoless.core.trust import is_trusted, was_trusted
+
+CONFIG_FILE: Final = "echoless.toml"
+
+LARGEST: Final = 65_536
+"""Bytes; all keys there are take less than two thousand."""
+
+HARMLESS: Final = frozenset(
+    {
+        "profile",
+        "threshold",
+        "semantic",
+        "survivor",
+        "grouping",
+        "action",
+        "namespace",
+        "since",
+        "limit",
+        "cache",
+        "locale",
+    }
+)
+"""Keys obeyed from any file. They choose among what is built in and what lies in the store: every
+preview and report shows what they do, undo takes it back (`delete` needs the command line too), and
+none can open a connection, load a file or cost money. Any other key, one added later included,
+needs trust. Limits and prices of models are among those: a price of 0 from a stranger would make a
+limit on cost worthless, and 64 workers empty a quota."""
+
+_BUILT_IN: Final[Mapping[str, frozenset[str]]] = {
+    "encoder": frozenset({"auto", "stored", "none", "use"}),
+    "verifier": frozenset({"none"}),
+    "detector": frozenset({"exact", "normalised", "sequence", "lexical", "minhash", "semantic"}),
+}
+"""Values obeyed from any file: they are part of echoless, take no argument and stay on this
+machine. Another name is a plug-in, a folder of model files or a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """The content of one settings file.
+
+    Attributes:
+        path: Where it lies.
+        content: Its bytes.
+        data: Values by key.
+    """
+
+    path: Path
+    content: bytes
+    data: Mapping[str, Json]
+
+    @property
+    def needing_trust(self) -> tuple[str, ...]:
+        """Returns the keys that count only if the file is trusted, in their order."""
+        return tuple(key for key, value in self.data.items() if not _harmless(key, value))
+
+    @property
+    def trusted_as(self) -> bytes:
+        """Returns what a person trusts: the file's bytes and digests of the models it names.
+
+        Raises:
+            InputError: A model's file cannot be read.
+        """
+        parts = [self.content]
+        for key in ("encoder", "verifier"):
+            name, model, _ = split_spec(str(self.data.get(key, "")))
+            folder = expanded(model)
+            try:
+                if model and name not in PROVIDERS and folder.is_dir():
+                    parts.append(f"{key}={folder_digest(folder)}".encode())
+            except (OSError, ValueError) as problem:
+                raise InputError(f"The model in {model!r} cannot be read ({problem}).") from problem
+        return b"\0".join(parts)
+
+    def obeyed(self, *, beside: Collection[str] = ()) -> Mapping[str, Json]:
+        """Returns the values that count; addresses in them get no key of the user by themselves.
+
+        Args:
+            beside: Keys chosen in a stronger place, so that the file's word does not count.
+
+        Raises:
+            InputError: A key counts that needs trust, and the file is not trusted.
+        """
+        counts = {key: value for key, value in self.data.items() if key not in beside}
+        doubtful = [key for key in self.needing_trust if key in counts]
+        if doubtful and not is_trusted(self.path, self.trusted_as):
+            raise InputError(self._refusal(doubtful[0]))
+        for key in ("encoder", "verifier"):
+            if isinstance(value := counts.get(key), str):
+                counts[key] = from_file(value)
+        return counts
+
+    def _refusal(self, key: str) -> str:
+        path = self.path.absolute()
+        switch = {"encoder": "--encoder auto", "verifier": "--verifier none"}.get(
+            key, f"--{key.replace('_', '-')}"
+        )
+        since = " since it was edited, or a model it names was," if was_trusted(path) else ""
+        return (
+            f"{path} is not trusted{since}, and its key {key!r} counts only if it is: "
+            f"{effect(key, self.data[key])} Nothing was sent or changed. If the file is yours, "
+            f"look at it and run: echoless trust {shlex.quote(str(path))} - or choose yourself "
+            f"with {switch}, or set ECHOLESS_NO_CONFIG=1 to read no such file."
+        )
+
+
+def read_settings_file(path: Path) -> SettingsFile | None:
+    """Reads a settings file; None where there is none.
+
+    Raises:
+        InputError: It cannot be read, is too large, or is not valid TOML.
+    """
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST + 1)
+    except OSError as problem:
+        raise InputError(
+            f"{path} cannot be read ({problem.strerror}). Mend it or remove it."
+        ) from problem
+    if len(content) > LARGEST:
+        raise InputError(
+            f"{path} has more than {LARGEST:,} bytes, so it is no settings file of echoless. "
+            "Shorten it or remove it."
+        )
+    try:
+        return SettingsFile(path, content, tomllib.loads(content.decode("utf-8")))
+    except RecursionError:
+        why = "brackets nested too deeply"
+    except ValueError as problem:  # also of a number with thousands of digits
+        why = str(problem)
+    raise InputError(f"{path} is not valid TOML ({why}). Mend it or remove it.")
+
+
+def effect(key: str, value: Json, environment: Mapping[str, str] | None = None) -> str:
+    """Returns what a key that needs trust does, in plain words.
+
+    Args:
+        key: The key.
+        value: Its value.
+        environment: The process environment by default.
+    """
+    if key in {"encoder", "verifier"}:
+        spec = str(value)
+        name, model, _ = split_spec(spec)
+        provider = PROVIDERS.get(name)
+        sent = told(spec, key, os.environ if environment is None else environment)
+        if provider is None:
+            return sent or (
+                f"A model is loaded from {model!r} (a folder on this machine, trusted as it is "
+                "now, or fetched from a hub)."
+            )
+        mark = split_spec(from_file(spec))[2].partition("#")[2]
+        way = "stays here" if mark == NO_KEY else "goes there too"
+        return f"{sent} The key in {provider.key} {way}."
+    if key == "detector":
+        names = value if isinstance(value, list) else [value]
+        more = ", ".join(repr(n) for n in map(str, names) if n not in _BUILT_IN["detector"])
+        return f"Code of other packages looks for duplicates and reads all texts: {more}."
+    return "It sets how much a language model may be asked, how fast, and what it is said to cost."
+
+
+def _harmless(key: str, value: Json) -> bool:
+    """Returns whether a key with this value counts from any file, trusted or not."""
+    if key in HARMLESS:
+        return True
+    known = _BUILT_IN.get(key, frozenset())
+    values = value if isinstance(value, list) else [value]
+    return bool(known) and all(isinstance(each, str) and each in known for each in values)
+
+
+def shown_value(value: Json) -> str:
+    """Returns a value for messages: cut, without user names and passwords of addresses."""
+    try:
+        text = without_userinfo(repr(value))
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        return "(a number of thousands of digits)"
+    return text if len(text) <= 200 else f"{text[:199]}…"

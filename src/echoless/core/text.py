@@ -1,0 +1,280 @@
+"""Text functions used everywhere: normal form, words, shingles and digests.
+
+Pure and versioned: `TEXT_VERSION` is part of every settings digest, so a change here makes old
+caches and plans differ visibly. Works for every script; scripts written without spaces (Chinese,
+Japanese, Thai, Lao, Khmer, Burmese) are cut into runs and single characters instead of words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+TEXT_VERSION: Final = 1
+
+_UNSPACED: Final = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # Japanese syllables and iteration marks
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
+    "\U00020000-\U0003ffff"
+)
+_UNSPACED_RUN: Final = re.compile(f"[{_UNSPACED}]+")
+_WORD: Final = re.compile(r"\w+(?:['’]\w+)*", re.UNICODE)
+_SPACE: Final = re.compile(r"\s+", re.UNICODE)
+_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_SUPERSCRIPT: Final = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_FRACTION: Final = re.compile("(\\d?)([¼-¾⅐-⅞])")
+_QUOTES: Final = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′`´", "'"),
+        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("‐‑", "-"),
+        "⁄": "/",
+    }
+)
+
+_HEADING: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?(?![ \t]*[\d.]))+", re.MULTILINE)
+_BULLET: Final = re.compile(
+    r"^[ \t]*(?:[*•‣▪]|[-+](?![ \t]*[\d.]))[ \t]+(?!\[[ xX]\])", re.MULTILINE
+)
+_STRONG: Final = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
+_CODE_SPAN: Final = re.compile(r"(`{1,2})([^`\n]{1,2000})\1")
+_FENCE: Final = re.compile(r"^[ \t]*```[\w+-]*[ \t]*$", re.MULTILINE)
+
+
+def valid_unicode(text: str) -> str:
+    """Returns the text with `?` for lone surrogates, which no tokenizer and no server takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def is_blank(text: str) -> bool:
+    """Returns whether a text holds nothing but white space and invisible characters."""
+    if "!" <= text[:1] <= "~":  # most texts begin with what can be seen
+        return False
+    return not _INVISIBLE.sub("", text).strip()
+
+
+def unreadable(text: str) -> str | None:
+    """Returns what keeps a text from being stored or compared, or None.
+
+    Lone surrogates have no UTF-8 form; a NUL ends the text for SQLite's own functions.
+
+    Returns:
+        A half sentence such as `a NUL character at position 7`.
+    """
+    nul = text.find("\0")
+    if nul >= 0:
+        return f"a NUL character at position {nul}"
+    if text.isascii():
+        return None
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        return f"a lone surrogate at position {problem.start}"
+    return None
+
+
+def undress(text: str) -> str:
+    """Removes Markdown marks: headings, quote marks, bullets, emphasis, code marks.
+
+    Kept, because they carry meaning: check boxes, strikethrough, underscores (`__init__`,
+    `_private`), numbered lists, everything inside code spans, and `-`, `+` or `>` before a number.
+    A code span is one or two backticks on one line around up to 2,000 characters, which keeps the
+    work linear in the length of the text.
+    """
+    if "```" in text:
+        text = _FENCE.sub("", text)
+    if "#" in text or ">" in text:
+        text = _HEADING.sub("", text)
+    text = _BULLET.sub("", text)
+    if "*" in text:
+        text = _STRONG.sub(r"\2", text)
+    return _CODE_SPAN.sub(r"\2", text) if "`" in text else text
+
+
+_DRESSED_START: Final = re.compile(r"^[ \t]*[#>+-]", re.MULTILINE)
+
+
+def _is_bare(text: str) -> bool:
+    """Returns whether a text is ASCII without Markdown marks."""
+    if not text.isascii() or "`" in text or "*" in text:
+        return False
+    if "\n" in text:
+        return _DRESSED_START.search(text) is None
+    return text.lstrip(" \t")[:1] not in {"#", ">", "+", "-"}
+
+
+@lru_cache(maxsize=65_536)
+def normalise(text: str, *, fold_case: bool = False) -> str:
+    """Returns one form for texts that differ in marks, quotes and white space only.
+
+    Steps: Markdown marks removed, Unicode NFKC (exponents become `^n` first, since NFKC would turn
+    `10²` into `102`, and fractions get a space before them), invisible characters removed,
+    typographic quotes and hyphens made plain, white space collapsed, quotes around the whole text
+    and one sentence-ending full stop dropped.
+
+    Args:
+        text: Any text.
+        fold_case: Also fold case (`str.casefold`). `TLS` and `tls` can be different things, so
+            callers try without first.
+
+    Returns:
+        The normal form; empty if nothing is left.
+    """
+    if _is_bare(text):  # the same form in a tenth of the time: most texts of most stores
+        text = _strip_frame(" ".join(text.split()))
+        return text.lower() if fold_case else text
+    return _dressed(text, fold_case=fold_case)
+
+
+def _dressed(text: str, *, fold_case: bool) -> str:
+    """Returns what `normalise` returns, by all its steps."""
+    text = undress(text)
+    if text.isascii():  # of all that follows only this changes ASCII
+        text = _strip_frame(_SPACE.sub(" ", text.replace("`", "'")).strip())
+        return text.casefold() if fold_case else text
+    text = _SUPERSCRIPT.sub(lambda m: "^" + unicodedata.normalize("NFKC", m.group(1)), text)
+    text = _FRACTION.sub(lambda m: (m.group(1) + " " if m.group(1) else "") + m.group(2), text)
+    text = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    text = _INVISIBLE.sub("", text).translate(_QUOTES)
+    text = _SPACE.sub(" ", text).strip()
+    text = _strip_frame(text)
+    return unicodedata.normalize("NFKC", text.casefold()) if fold_case else text
+
+
+def _strip_frame(text: str) -> str:
+    previous = None
+    while text != previous:
+        previous = text
+        if len(text) > 2 and text[0] in "\"'" and text[0] == text[-1] and text[0] not in text[1:-1]:
+            text = text[1:-1].strip()
+        if text.endswith((".", "。")) and not text.endswith(".."):
+            text = text[:-1].rstrip()
+    return text
+
+
+def has_unspaced_script(text: str) -> bool:
+    """Returns whether some of the text is in a script written without spaces."""
+    return _UNSPACED_RUN.search(text) is not None
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Returns case-folded words of a normalised text; bigrams for scripts without spaces.
+
+    Bigrams are the usual replacement for words where there are no spaces (Lucene's CJKAnalyzer does
+    the same).
+    """
+    form = normalise(text, fold_case=True)
+    if form.isascii():
+        return tuple(_WORD.findall(form))
+    parts: list[str] = []
+    for match in _WORD.finditer(form):
+        word, end = match.group(), 0
+        for run in _UNSPACED_RUN.finditer(word):
+            if run.start() > end:
+                parts.append(word[end : run.start()])
+            signs = run.group()
+            parts += [signs[at : at + 2] for at in range(len(signs) - 1)] or [signs]
+            end = run.end()
+        if end < len(word):
+            parts.append(word[end:])
+    return tuple(parts)
+
+
+def char_ngrams(text: str, n: int = 3) -> tuple[str, ...]:
+    """Returns character n-grams of the case-folded normal form, with a space at both ends.
+
+    Scripts without spaces carry more in a character: for a text written mostly in one, n is
+    reduced to 2.
+
+    Args:
+        text: Any text.
+        n: Length, at least 2.
+
+    Returns:
+        All n-grams in order, with repeats. Empty for an empty text.
+    """
+    padded, n = padded_for_ngrams(text, n)
+    return tuple(padded[i : i + n] for i in range(max(1, len(padded) - n + 1))) if padded else ()
+
+
+def padded_for_ngrams(text: str, n: int = 3) -> tuple[str, int]:
+    """Returns the text that `char_ngrams` cuts, and the length of its pieces.
+
+    Returns:
+        The case-folded normal form with one space at both ends, and n or 2; empty for an empty one.
+    """
+    flat = normalise(text, fold_case=True)
+    if not flat:
+        return "", n
+    dense = sum(len(run) for run in _UNSPACED_RUN.findall(flat))
+    return f" {flat} ", 2 if 2 * dense > len(flat) else n
+
+
+def word_shingles(text: str, n: int = 2) -> frozenset[str]:
+    """Returns the runs of n words; a text of fewer words is one shingle.
+
+    Args:
+        text: Any text.
+        n: Words in a shingle, at least 1.
+
+    Returns:
+        The set of shingles, words joined by one space. Empty for a text without words.
+    """
+    parts = words(text)
+    if not parts:
+        return frozenset()
+    if len(parts) < n:
+        return frozenset({" ".join(parts)})
+    return frozenset(" ".join(parts[i : i + n]) for i in range(len(parts) - n + 1))
+
+
+def content_key(text: str) -> str:
+    """Returns SHA-256 of the UTF-8 bytes, 64 hexadecimal digits: the key of a text in caches."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def token_estimate(text: str) -> int:
+    """Returns an estimate of the language-model tokens of a text.
+
+    Four characters a token for alphabets, one for scripts without spaces: the rule of thumb of
+    OpenAI's tokenizer documentation, and the usual figure for CJK. An estimate for reports only.
+    """
+    dense = sum(len(run) for run in _UNSPACED_RUN.findall(text))
+    return dense + (len(text) - dense + 3) // 4
+
+
+_LOOSE_SPACE: Final = re.compile(
+    "[\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"
+)
+"""White space as ECMAScript has it: without U+0085, with the byte order mark."""
+
+_STRAIGHT_QUOTES: Final = str.maketrans("", "", "'\"")
+
+
+@lru_cache(maxsize=65_536)
+def loose(text: str) -> str:
+    """Returns a form in which some systems call two texts equal: no case, quotes and gaps.
+
+    Lower-case, `'` and `"` deleted, runs of white space made one space, trimmed. Nothing else is
+    taken off. Source: the recall contract.
+    """
+    return _LOOSE_SPACE.sub(" ", text.lower().translate(_STRAIGHT_QUOTES)).strip(" ")
+
+
+def utf16_length(text: str) -> int:
+    """Returns the length in UTF-16 code units, as JavaScript counts it: an emoji is two."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+_TRAILING_NUMBER: Final = re.compile(r"(\d{1,18})\Z")
+
+
+def numbered(id_: str) -> tuple[str, int, str]:
+    """Returns a key that sorts ids by the number at their end: `m#9` before `m#10`."""
+    match = _TRAILING_NUMBER.search(id_)
+    return (id_[: match.start()], int(match[1]), id_) if match else (id_, -1, id_)

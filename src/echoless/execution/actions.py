@@ -1,0 +1,219 @@
+"""Actions of a plan: what it does to one group, as values and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, TypeAlias
+
+from echoless.core import json_codec as codec
+from echoless.core.errors import BadRecord
+from echoless.core.model import Json, JsonObject, Vector
+from echoless.core.profiles import ActionKind
+from echoless.core.text import unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A memory that a plan would hide behind a survivor, or merge into it.
+
+    Attributes:
+        id: The memory.
+        fingerprint: Its state when the plan was made.
+        verdict: Its direct verdict with the survivor; None in a transitive group without one.
+        similarity: Their similarity, 0 to 1; None where nothing measured it.
+        evidence: Why, in one line.
+        preview: The beginning of its text, for the reader of the file.
+    """
+
+    id: str
+    fingerprint: str
+    verdict: str | None
+    similarity: float | None
+    evidence: str
+    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A text the survivor gets in place of its own, with vectors of that text.
+
+    Whoever proposes it has checked that no fact of the group is lost in it (law 12).
+
+    Attributes:
+        content: The new text.
+        vectors: At most one for a model; the survivor's own belong to its old text and go.
+        by: Who wrote it, for the reader of the plan: a person, a model's name, `echoless`.
+    """
+
+    content: str
+    vectors: tuple[Vector, ...] = ()
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupAction:
+    """Fields that all actions have.
+
+    Attributes:
+        survivor: Id of the memory that stays visible.
+        fingerprint: Its state when the plan was made.
+        members: The others, by id.
+        why: Why this one survives.
+        preview: The beginning of the survivor's text.
+        gains: Fields of the survivor that a merge or deletion would change, with the new value.
+        rewrite: The survivor's new text; None leaves the text alone. A mark has none.
+        untouched: Fields of the survivor a merge or deletion leaves as they are.
+        marked: Whether the members stand hidden behind this survivor already (deletions only).
+    """
+
+    kind: ClassVar[ActionKind]
+
+    survivor: str
+    fingerprint: str
+    members: tuple[Member, ...]
+    why: str
+    preview: str = ""
+    gains: JsonObject = field(default_factory=dict)
+    rewrite: Rewrite | None = None
+    untouched: tuple[str, ...] = ()
+    marked: bool = False
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the survivor and the members."""
+        return (self.survivor, *(m.id for m in self.members))
+
+
+class Mark(_GroupAction):
+    """Hides the members behind the survivor; no record changes."""
+
+    __slots__ = ()
+    kind = "mark"
+
+
+class Merge(_GroupAction):
+    """Gives the survivor the members' metadata, then hides them."""
+
+    __slots__ = ()
+    kind = "merge"
+
+
+class Delete(_GroupAction):
+    """Gives the survivor the members' metadata, then removes them; the ledger keeps images."""
+
+    __slots__ = ()
+    kind = "delete"
+
+
+Action: TypeAlias = Mark | Merge | Delete
+KINDS: Final[Mapping[str, type[Mark | Merge | Delete]]] = {c.kind: c for c in (Mark, Merge, Delete)}
+
+
+def counted(actions: Iterable[Action]) -> dict[str, int]:
+    """Counts groups, and memories that would be hidden or removed, by kind of action."""
+    actions = list(actions)
+    counts = {"groups": len({a.survivor for a in actions}), "mark": 0, "merge": 0, "delete": 0}
+    for action in actions:
+        counts[action.kind] += len(action.members)
+    return counts
+
+
+def action_to_json(action: Action) -> dict[str, Json]:
+    """Returns an action as in a plan file."""
+    optional: dict[str, Json] = {}
+    if action.rewrite is not None:
+        optional["rewrite"] = {
+            "content": action.rewrite.content,
+            "vectors": codec.vectors_to_json(action.rewrite.vectors),
+            "by": action.rewrite.by,
+        }
+    if action.untouched:
+        optional["untouched"] = list(action.untouched)
+    if action.marked:
+        optional["marked"] = True
+    return {
+        **optional,
+        "action": action.kind,
+        "survivor": action.survivor,
+        "fingerprint": action.fingerprint,
+        "why": action.why,
+        "preview": action.preview,
+        "gains": dict(action.gains),
+        "members": [
+            {
+                "id": m.id,
+                "fingerprint": m.fingerprint,
+                "verdict": m.verdict,
+                "similarity": m.similarity,
+                "evidence": m.evidence,
+                "preview": m.preview,
+            }
+            for m in action.members
+        ],
+    }
+
+
+def action_from_json(data: Json) -> Action:
+    """Returns an action from what `action_to_json` gave.
+
+    Raises:
+        BadRecord: A part is missing or has the wrong form; the message names it.
+    """
+    data = _object(data, "an action")
+    kind = _readable(data, "action")
+    if kind not in KINDS:
+        raise BadRecord(f"there is no action {kind!r}")
+    return KINDS[kind](
+        _readable(data, "survivor"),
+        _readable(data, "fingerprint"),
+        tuple(_member(each) for each in _list(data, "members")),
+        _readable(data, "why"),
+        _readable(data, "preview"),
+        codec.read_object(data.get("gains"), "gains"),
+        _rewrite(data.get("rewrite")),
+        tuple(str(each) for each in _list(data, "untouched")),
+        marked=data.get("marked") is True,
+    )
+
+
+def _member(data: Json) -> Member:
+    data = _object(data, "a member")
+    return Member(
+        _readable(data, "id"),
+        _readable(data, "fingerprint"),
+        None if data.get("verdict") is None else _readable(data, "verdict"),
+        codec.read_number(data.get("similarity"), "similarity"),
+        _readable(data, "evidence"),
+        _readable(data, "preview"),
+    )
+
+
+def _rewrite(data: Json) -> Rewrite | None:
+    if data is None:
+        return None
+    data = _object(data, "a rewrite")
+    vectors = codec.read_vectors(data.get("vectors"))
+    return Rewrite(_readable(data, "content"), vectors, _readable(data, "by"))
+
+
+def _object(data: Json, what: str) -> JsonObject:
+    if not isinstance(data, Mapping):
+        raise BadRecord(f"{what} is no object")
+    return data
+
+
+def _list(data: JsonObject, name: str) -> Sequence[Json]:
+    value = data.get(name, ())
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise BadRecord(f"{name!r} must be a list")
+    return value
+
+
+def _readable(data: JsonObject, name: str) -> str:
+    """Returns a text that a ledger can keep."""
+    text = codec.read_text(data, name)
+    problem = unreadable(text)
+    if problem is not None:
+        raise BadRecord(f"{name!r} holds {problem}")
+    return text

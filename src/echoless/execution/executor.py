@@ -1,0 +1,241 @@
+"""Carries a plan out: one code path for every store.
+
+A store with transactions takes the whole plan in one step, any other takes it action by action.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
+from echoless.execution.actions import Action
+from echoless.execution.backlinks import Backlinks
+from echoless.execution.journal import (
+    ROLLED_BACK,
+    announce,
+    confirm,
+    read_back,
+    record_failure,
+    record_refusals,
+    shares_transaction,
+    write,
+)
+from echoless.execution.plan import Plan
+from echoless.execution.preflight import prepare, release_stale
+from echoless.execution.recovery import recover, settle
+from echoless.execution.run_account import Account, Refusal
+from echoless.stores.base import Store, Transaction, together, together_with_ledger
+
+__all__ = ["Progress", "Refusal", "Run", "apply"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What `apply` did.
+
+    Attributes:
+        id: For `undo` and `history`.
+        plan: Id of the plan.
+        counts: Memories hidden, merged or deleted, and groups, as in `Plan.counts`.
+        refused: Actions left out because a record changed since the plan.
+        recovered: Interrupted runs that were brought to an end first.
+        failed: Actions that failed and were rolled back, with `one_by_one`.
+    """
+
+    id: str
+    plan: str
+    counts: dict[str, int]
+    refused: tuple[Refusal, ...]
+    recovered: tuple[str, ...] = ()
+    failed: tuple[Refusal, ...] = ()
+
+
+def apply(
+    store: Store, plan: Plan, *, progress: Progress | None = None, one_by_one: bool = False
+) -> Run:
+    """Carries out a plan.
+
+    Args:
+        store: The store it was made for.
+        plan: Used once, whatever comes of it.
+        progress: Told (actions done, actions in all).
+        one_by_one: Each action by itself, in a transaction where the store has them: one that fails
+            is rolled back and told in `failed`, the others go on. If going back fails too, the run
+            stays unfinished until `check` or the next write ends it. Without it a failure ends the
+            run, and a store with transactions takes the plan whole or not at all. Undoing such a
+            run gives a store that keeps records by place (JSONL) its lines in another order.
+
+    Returns:
+        What was done. `refused` lists actions whose records changed since the plan.
+
+    Raises:
+        PlanForeign: It was made for another store.
+        PlanUsed: It was used before.
+        PlanRefused: A record that was written did not read back as written; all was rolled back.
+        StoreError: Locked, read-only or full; nothing was changed.
+    """
+    _admit(store, plan)  # refuse before the first write makes a sidecar
+    with store.writing():
+        recovered = tuple(r.run for r in recover(store))
+        run = new_run()
+        with together_with_ledger(store):
+            _admit(store, plan)  # again: another process may have been quicker
+            before = _counted(store) if shares_transaction(store) else None
+            account = _carry_out(store, plan, run, progress, one_by_one=one_by_one)
+            counts = account.counts(plan.actions)
+            _verify_count(store, before, counts["delete"])  # what the ledger set off included
+        return Run(run, plan.id, counts, tuple(account.refused), recovered, tuple(account.failed))
+
+
+def _admit(store: Store, plan: Plan) -> None:
+    if plan.store != store.identity:
+        raise PlanForeign(
+            f"The plan was made for {plan.url}, not for {store.url}. Make a plan for this store."
+        )
+    used = store.ledger.run_of_plan(plan.id)
+    if used:
+        raise PlanUsed(
+            f"The plan was used before, by run {used}. A plan is used once: make a new one, or go "
+            f"back with `echoless undo {store.url} {used}`."
+        )
+
+
+def new_run() -> str:
+    """Returns a fresh id of a run: when, and three random bytes."""
+    return f"run-{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
+
+
+def _carry_out(
+    store: Store, plan: Plan, run: str, progress: Progress | None, *, one_by_one: bool
+) -> Account:
+    ledger, actions = store.ledger, plan.actions
+    with ledger.transaction():
+        ledger.use_plan(plan.id, run)
+        ledger.record(
+            "run_started",
+            run,
+            {
+                "plan": plan.id,
+                "profile": plan.profile,
+                "settings": plan.settings,
+                "groups": len(actions),
+            },
+        )
+    account, backlinks, settled = Account(), Backlinks(store), True
+    whole = bool(actions) and isinstance(store, Transaction) and not one_by_one
+    batches = [(0, actions)] if whole else [(at, (each,)) for at, each in enumerate(actions)]
+    try:
+        for at, batch in batches:
+            try:
+                take(store, run, batch, at, account, backlinks)
+            except EcholessError as problem:
+                if not one_by_one:
+                    raise
+                settled = set_aside(store, run, batch, at, problem, account) and settled
+            if progress:
+                progress(at + len(batch), len(actions))
+        with ledger.transaction():
+            record_refusals(ledger, run, account.refused)
+            left = {"refused": len(account.refused), "failed": len(account.failed)}
+            if settled:  # else `check`, or the next write, brings the run to its end
+                ledger.record("run_finished", run, {"status": "done", **left})
+    except BaseException:
+        if not shares_transaction(store):
+            with suppress(EcholessError):  # what cannot be ended now, `check` ends later
+                recover(store)
+        raise
+    return account
+
+
+def take(
+    store: Store,
+    run: str,
+    actions: Sequence[Action],
+    first: int,
+    account: Account,
+    backlinks: Backlinks,
+) -> None:
+    """Carries out some actions together, as the journal demands it.
+
+    Records are read again inside the transaction that changes them, so that no one else comes in
+    between.
+
+    Args:
+        store: Inside `store.writing()`.
+        run: The run.
+        actions: Some actions of a plan.
+        first: Place of the first of them in the plan.
+        account: Takes refusals, and what the run changed itself.
+        backlinks: Of the store, the same for all actions of a run.
+
+    Raises:
+        PlanRefused: A record did not read back as written, or the store changed others.
+    """
+    release_stale(store, actions)
+    with together(store):
+        before = _counted(store)
+        entries = prepare(store, actions, first, account, backlinks)
+        announce(store.ledger, run, entries)
+        final = write(store, run, entries, ROLLED_BACK)
+        _verify_count(store, before, sum(memory is None for memory in final.values()))
+    read_back(store, final, ROLLED_BACK)
+    confirm(store, run, [entry.event for entry in entries])
+    for entry in entries:
+        for id_, after in entry.after.items():
+            old = entry.before[id_]
+            if old is not None and after is not None:
+                account.changed(old, after)
+
+
+def set_aside(
+    store: Store,
+    run: str,
+    actions: Sequence[Action],
+    first: int,
+    problem: EcholessError,
+    account: Account,
+) -> bool:
+    """Brings actions that failed to their end: rolled back, unless they had arrived whole.
+
+    Returns:
+        Whether they came to an end; the images are in the ledger in any case.
+    """
+    places = range(first, first + len(actions))
+    outcome = None
+    with suppress(EcholessError):  # going back may fail too
+        outcome = settle(store, run, places)
+    if outcome == "finished":
+        return True
+    with store.ledger.transaction():
+        for place, action in zip(places, actions, strict=True):
+            failure = Refusal(action.survivor, action.ids, str(problem))
+            account.failed.append(failure)
+            record_failure(store.ledger, run, place, failure)
+    return outcome is not None
+
+
+def _counted(store: Store) -> int | None:
+    """Returns the number of memories, where no one else can change it within the transaction."""
+    return store.count() if isinstance(store, Transaction) else None
+
+
+def _verify_count(store: Store, before: int | None, removed: int) -> None:
+    """Checks that no memory went or came but those of the plan: a trigger of the file may do so.
+
+    Raises:
+        PlanRefused: One did.
+    """
+    if before is None:
+        return
+    now, wanted = store.count(), before - removed
+    if now != wanted:
+        raise PlanRefused(
+            f"{store.url} holds {now:,} memories where the plan leaves {wanted:,}: something in it "
+            f"adds or removes memories by itself, such as a trigger. {ROLLED_BACK}"
+        )

@@ -1,0 +1,185 @@
+"""Merges the fields of duplicates into their survivor. Law 8: metadata is never lost in a merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from echoless.core.json_codec import field_to_json
+from echoless.core.model import Json, JsonObject, Link, Memory, canonical
+from echoless.core.timestamps import instant
+from echoless.stores.base import Unites
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A key on which a survivor and a duplicate disagree; the survivor's value stays.
+
+    Attributes:
+        id: The duplicate.
+        key: Field, or `metadata.KEY`, `extra.KEY` or `links.KIND.TARGET`.
+        kept: The survivor's value.
+        lost: The duplicate's value, kept in the ledger.
+    """
+
+    id: str
+    key: str
+    kept: Json
+    lost: Json
+
+
+def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[Conflict, ...]]:
+    """Returns the survivor with everything its duplicates know besides their text.
+
+    Tags are united, sorted by code point if any are new. Links are united (the survivor's first),
+    links among the group dropped as they would point at the survivor itself; of links of one kind
+    to one target that carry a `confidence` the highest stays and the others are conflicts. Access
+    counts are summed, importance at its maximum, the earliest creation and the latest access and
+    update kept, missing metadata, extra fields and vectors filled in. Content, namespace, type and
+    provenance stay the survivor's.
+
+    Returns:
+        The new survivor and the conflicts, in the order of the members.
+    """
+    everyone = (survivor, *members)
+    group = {m.id for m in everyone}
+    conflicts: list[Conflict] = []
+    metadata, extra = dict(survivor.metadata), dict(survivor.extra)
+    for member in members:
+        conflicts += _fill(metadata, member.metadata, member.id, "metadata")
+        conflicts += _fill(extra, member.extra, member.id, "extra")
+        for name in ("type", "provenance"):
+            kept, lost = field_to_json(survivor, name), field_to_json(member, name)
+            if kept != lost:
+                conflicts.append(Conflict(member.id, name, kept, lost))
+    links = _links((link for m in everyone for link in m.links), group)
+    conflicts += _lost_links(everyone, links, group)
+    tags = {tag for m in members for tag in m.tags} - set(survivor.tags)
+    # a vector belongs to its text: only a member with the same text may lend its own
+    same_text = (m.vectors for m in members if m.content == survivor.content and m.vectors)
+    new = replace(
+        survivor,
+        tags=tuple(sorted({*survivor.tags, *tags}) if tags else dict.fromkeys(survivor.tags)),
+        links=links,
+        access_count=sum(m.access_count for m in everyone),
+        importance=max((m.importance for m in everyone if m.importance is not None), default=None),
+        created_at=_extreme([m.created_at for m in everyone], latest=False),
+        updated_at=_extreme([m.updated_at for m in everyone], latest=True),
+        last_accessed=_extreme([m.last_accessed for m in everyone], latest=True),
+        metadata=metadata,
+        extra=extra,
+        vectors=survivor.vectors or next(same_text, ()),
+    )
+    return new, tuple(conflicts)
+
+
+def merged(
+    survivor: Memory,
+    members: Sequence[Memory],
+    *,
+    rules: Unites | None = None,
+    at: str | None = None,
+    removed: bool = False,
+    untouched: Sequence[str] = (),
+) -> tuple[Memory, tuple[Conflict, ...]]:
+    """Returns what `united` does, by the rules of a store and as a plan asks for it.
+
+    Args:
+        survivor: As it is.
+        members: In the order of the plan.
+        rules: The store's own, where it has some.
+        at: Time of the merge; None in a preview.
+        removed: Whether the members will be removed.
+        untouched: Fields of the survivor that stay as they are.
+    """
+    new, conflicts = united(survivor, members)
+    if rules is not None:
+        new = rules.united(survivor, members, new, at=at, removed=removed)
+        conflicts = tuple(c for c in conflicts if not _is_settled(c, new))
+    if untouched:
+        kept = {name: getattr(survivor, name) for name in untouched}
+        new = replace(new, **kept)
+    return new, conflicts
+
+
+def _is_settled(conflict: Conflict, new: Memory) -> bool:
+    """Returns whether the store's rules made one list of two, so that nothing was lost."""
+    field, _, key = conflict.key.partition(".")
+    if field != "extra":
+        return False
+    items, kept, lost = _items(new.extra.get(key)), _items(conflict.kept), _items(conflict.lost)
+    return items is not None and kept is not None and lost is not None and {*kept, *lost} <= items
+
+
+def _items(value: Json) -> set[str] | None:
+    return {canonical(item) for item in value} if isinstance(value, list | tuple) else None
+
+
+def _fill(into: dict[str, Json], source: JsonObject, id_: str, where: str) -> list[Conflict]:
+    """Adds the keys that are missing, and returns those on which the two disagree."""
+    conflicts = []
+    for key, value in source.items():
+        if key not in into:
+            into[key] = value
+        elif canonical(into[key]) != canonical(value):
+            conflicts.append(Conflict(id_, f"{where}.{key}", into[key], value))
+    return conflicts
+
+
+def _links(links: Iterable[Link], group: set[str]) -> tuple[Link, ...]:
+    """Returns links to others, each once; of graded ones the surest of each target and kind."""
+    strongest: dict[str, Link] = {}
+    for link in links:
+        if link.target in group:
+            continue
+        grade = _confidence(link)
+        key = canonical([link.target, link.kind, link.data if grade is None else "graded"])
+        known = strongest.setdefault(key, link)
+        if grade is not None and grade > (_confidence(known) or 0.0):
+            strongest[key] = link
+    return tuple(strongest.values())
+
+
+def _confidence(link: Link) -> float | None:
+    value = link.data.get("confidence")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
+def _lost_links(
+    everyone: Sequence[Memory], links: Sequence[Link], group: set[str]
+) -> Iterator[Conflict]:
+    """Yields the links that gave way to a more confident one of the same kind and target."""
+    staying: dict[tuple[str, str], list[Link]] = {}
+    for link in links:
+        staying.setdefault((link.target, link.kind), []).append(link)
+    for memory in everyone:
+        for link in memory.links:
+            same = staying.get((link.target, link.kind), [])
+            if link.target not in group and link not in same:
+                key = f"links.{link.kind}.{link.target}"
+                yield Conflict(memory.id, key, same[0].data, link.data)
+
+
+def _extreme(times: Sequence[str | None], *, latest: bool) -> str | None:
+    """Returns the earliest or latest readable time; without any, the first that is given."""
+    known = [(moment, text) for text in times if text and (moment := instant(text)) is not None]
+    if not known:
+        return next((text for text in times if text), None)
+    pick = max if latest else min
+    best = pick(moment for moment, _ in known)
+    return next(text for moment, text in known if moment == best)
+
+
+def relinked(memory: Memory, moved: dict[str, str], rules: Unites | None = None) -> Memory:
+    """Returns a memory whose links to removed memories point at their survivors.
+
+    Args:
+        memory: Any memory.
+        moved: Survivor by removed id.
+        rules: The store's own, where it has some.
+    """
+    links = [replace(link, target=moved.get(link.target, link.target)) for link in memory.links]
+    new = replace(memory, links=_links(links, {memory.id}))
+    return new if rules is None else rules.relinked(new)

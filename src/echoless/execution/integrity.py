@@ -1,0 +1,313 @@
+"""Checks a store: ends interrupted runs, compares marks with events, tests the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path
+
+from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDamaged
+from echoless.core.model import Json, JsonObject
+from echoless.execution.journal import hidden_before, marks_of
+from echoless.execution.recovery import ADD, outdated, recover, release
+from echoless.stores.base import LeavesDrafts, Remembers, Store, Unfinished, together_with_ledger
+from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger_survey import survey
+
+_DAMAGE = (LedgerDamaged, ForeignStore, BadRecord)
+"""What a damaged file raises; what says "not now" (locked, full) still ends the check."""
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault of a store.
+
+    Attributes:
+        kind: `unfinished`, `interrupted`, `conflict`, `draft`, `orphan`, `outdated`, `chain`,
+            `missing`, `ledger`, `record` or `file`.
+        ids: Runs or memories concerned.
+        says: What it is, in one sentence.
+        mended: Whether `check` put it right.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    says: str
+    mended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Result of a check.
+
+    Attributes:
+        memories: Number of memories; None where they cannot be read.
+        marks: Number of hidden ones; None where the ledger cannot be read.
+        runs: Number of runs; None where the ledger cannot be read.
+        problems: What is wrong, put right or not.
+    """
+
+    memories: int | None
+    marks: int | None
+    runs: int | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Returns whether nothing is left to mend."""
+        return all(problem.mended for problem in self.problems)
+
+
+def check(store: Store, *, mend: bool = True) -> Health:
+    """Checks a store and its lineage.
+
+    A write that a program was stopped in is taken back. An interrupted run is finished where its
+    change arrived and rolled back where it did not: that carries out or takes back a plan someone
+    approved, and nothing else. A memory hidden behind a survivor that is no longer there, or of
+    which one text was rewritten, is shown again. Where file or ledger are damaged, what can be read
+    is counted and what cannot is told; nothing is mended then.
+
+    Args:
+        store: The store.
+        mend: False only reports and writes nothing.
+
+    Raises:
+        StoreError: The store is locked, full or read-only, or its disk fails.
+    """
+    problems = _unfinished(store, mend=mend)
+    damage = _damage(store)
+    problems += damage
+    if not damage:
+        problems += _interrupted(store, mend=mend)
+        problems += _drafts(store, mend=mend)
+        of_marks = _marks(store, mend=mend)
+        problems += of_marks
+        problems += _projection(store.ledger)
+        reported = {id_ for each in of_marks for id_ in each.ids}
+        problems += _missing(store, reported, mend=mend)
+    problems += _file(store)
+    ledger = store.ledger if not any(each.kind == "ledger" for each in damage) else None
+    runs = None if ledger is None else {e.run for e in ledger.events(kind="run_started")}
+    try:
+        memories = store.count()
+    except _DAMAGE:
+        memories = None
+    return Health(
+        memories,
+        None if ledger is None else len(ledger.marks()),
+        None if runs is None else len(runs),
+        tuple(problems),
+    )
+
+
+def _unfinished(store: Store, *, mend: bool) -> list[Problem]:
+    """Finds the writes that any program was stopped in the middle of."""
+    if not isinstance(store, Unfinished):
+        return []
+    left = store.unfinished()
+    if left and mend:
+        store.take_back()
+    return [stopped(path, mended=mend) for path in left]
+
+
+def stopped(path: Path, *, mended: bool) -> Problem:
+    """Returns what is reported of a file in which a writer was stopped."""
+    became = "that write was taken back" if mended else "`echoless check` takes that write back"
+    says = f"A program was stopped in the middle of a write to {path}; {became}. Nothing else is "
+    return Problem("unfinished", (), says + "lost.", mended=mended)
+
+
+def _damage(store: Store) -> list[Problem]:
+    """Finds what of ledger and records cannot be read."""
+    try:
+        parts = survey(store.ledger.database)
+        faults = [part.says for part in parts if not part.sound]
+        if not faults:
+            store.ledger.open_runs()
+            store.ledger.marks()
+    except InputError as problem:
+        faults = [str(problem)]
+    problems = [Problem("ledger", (), each, mended=False) for each in faults]
+    try:
+        for _ in store.scan():
+            pass
+    except _DAMAGE as problem:
+        problems.append(Problem("record", (), str(problem), mended=False))
+    return problems
+
+
+def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
+    waiting = store.ledger.open_runs()
+    if not waiting:
+        return
+    if not mend:
+        for run in waiting:
+            yield Problem("interrupted", (run,), f"Run {run} was interrupted.", mended=False)
+        return
+    with store.writing():
+        for ended in recover(store):
+            says = ended.says(store.url)
+            if ended.outcome == "conflict":
+                says += " `echoless history` shows how they were."
+                yield Problem("conflict", ended.ids, says, mended=False)
+            else:
+                yield Problem("interrupted", (ended.run,), says, mended=True)
+
+
+def _drafts(store: Store, *, mend: bool) -> list[Problem]:
+    """Finds drafts of writers that were stopped: they hold texts that `purge` should reach."""
+    if not isinstance(store, LeavesDrafts) or not store.leftovers():
+        return []
+    if not mend:
+        return [_draft_problem(store.leftovers(), mended=False)]
+    with store.writing():
+        gone = store.remove_leftovers()
+    return [_draft_problem(gone, mended=True)] if gone else []
+
+
+def _draft_problem(drafts: Sequence[Path], *, mended: bool) -> Problem:
+    names = tuple(draft.name for draft in drafts)
+    says = f"A stopped writer left {', '.join(names)} beside the store"
+    return Problem("draft", names, says + ("; removed." if mended else "."), mended=mended)
+
+
+def _marks(store: Store, *, mend: bool) -> list[Problem]:
+    """Checks that every hidden memory has a visible survivor (law 3)."""
+    marks = store.ledger.marks()
+    present = store.get({i for m in marks.values() for i in (m.duplicate, m.survivor)})
+    problems: list[Problem] = []
+    gone: list[Mark] = []
+    stale = outdated(marks.values(), present)
+    for mark in stale:
+        says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, but one of them was "
+        says += "rewritten since; it is shown " + ("again." if mend else "by searches.")
+        problems.append(Problem("outdated", (mark.duplicate,), says, mended=mend))
+    for mark in marks.values():
+        if mark.duplicate in present and mark.survivor not in present:
+            gone.append(mark)
+            says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, which is gone; it is "
+            problems.append(
+                Problem(
+                    "orphan",
+                    (mark.duplicate, mark.survivor),
+                    says + ("shown again." if mend else "not found by searches."),
+                    mended=mend,
+                )
+            )
+        elif mark.duplicate not in present:
+            gone.append(mark)
+            says = (
+                f"{mark.duplicate!r}, hidden behind {mark.survivor!r}, is gone, and no run removed "
+            )
+            says += "it; its mark " + ("was dropped." if mend else "is left.")
+            problems.append(Problem("missing", (mark.duplicate,), says, mended=mend))
+        if mark.survivor in marks:
+            says = f"{mark.duplicate!r} is hidden behind {mark.survivor!r}, which is hidden itself."
+            problems.append(Problem("chain", (mark.duplicate, mark.survivor), says, mended=False))
+    if mend and (gone or stale):
+        with store.writing(), together_with_ledger(store):
+            standing = store.ledger.marks()  # another process may have been quicker
+            gone, stale = ([m for m in each if m in standing.values()] for each in (gone, stale))
+            release(store, gone, why="one of the two is gone")
+            release(store, stale, why="rewritten since")
+    return problems
+
+
+def _projection(ledger: Ledger) -> list[Problem]:
+    """Checks that the marks are what the events say."""
+    expected = _marks_by_events(ledger)
+    actual = {m.duplicate: m.survivor for m in ledger.own_marks().values()}
+    both = expected.keys() | actual.keys()
+    differing = sorted(i for i in both if expected.get(i) != actual.get(i))
+    if not differing:
+        return []
+    says = f"The marks of {', '.join(differing[:5])} are not what the events of the ledger say."
+    return [Problem("ledger", tuple(differing), says, mended=False)]
+
+
+def _missing(store: Store, reported: AbstractSet[str], *, mend: bool) -> list[Problem]:
+    """Finds memories the store remembers and does not hold, though no run removed them; once each.
+
+    Args:
+        store: The store.
+        reported: Those that other problems name already.
+        mend: Whether to remember that they were reported.
+    """
+    if not isinstance(store, Remembers):
+        return []
+    unexplained = sorted(set(store.gone()) - _removed(store.ledger))
+    if unexplained and mend:
+        with store.writing(), store.ledger.transaction():
+            store.ledger.record("missing", data={"ids": list(unexplained)})
+    gone = [id_ for id_ in unexplained if id_ not in reported]
+    if not gone:
+        return []
+    named = ", ".join(map(repr, gone[:_NAMED])) + (", ..." if len(gone) > _NAMED else "")
+    says = (
+        f"{len(gone):,} {'memory is' if len(gone) == 1 else 'memories are'} missing that no run "
+        f"removed ({named}). If you removed them yourself all is well, and this is not said again; "
+        "if not, look for another program that writes to the file."
+    )
+    return [Problem("missing", tuple(gone), says, mended=False)]
+
+
+def _removed(ledger: Ledger) -> set[str]:
+    """Returns memories that runs may have taken out, or that were reported missing before."""
+    removed: set[str] = set()
+    for event in ledger.events():
+        data = event.data
+        if event.kind == "missing":
+            removed.update(map(str, _listed(data, "ids")))
+        elif event.kind == "action_started" and data["kind"] == ADD:
+            removed.update(map(str, _listed(data, "added")))  # taken back by an undo
+        elif event.kind == "action_started":
+            members = (m for m in _listed(data, "members") if isinstance(m, Mapping))
+            removed.update(str(m["id"]) for m in members if data["kind"] == "delete")
+    return removed
+
+
+def _listed(data: JsonObject, name: str) -> Sequence[Json]:
+    value = data[name]
+    return value if isinstance(value, list) else ()
+
+
+def _marks_by_events(ledger: Ledger) -> dict[str, str]:
+    """Returns the survivor of each hidden memory, as the events have it."""
+    expected: dict[str, str] = {}
+    started: dict[str, dict[object, JsonObject]] = {}
+    for event in ledger.events():
+        actions = started.setdefault(event.run, {})
+        match event.kind:
+            case "action_started":
+                actions[event.data["action"]] = event.data
+            case "action_done":
+                data = actions.get(event.data["action"])
+                if data is not None:
+                    _exchange(expected, hidden_before(data), marks_of(data, event.run))
+            case "released":
+                expected.pop(str(event.data["duplicate"]), None)
+            case "run_undone":
+                for data in actions.values():
+                    _exchange(expected, marks_of(data, event.run), hidden_before(data))
+    return expected
+
+
+def _exchange(expected: dict[str, str], gone: Iterable[Mark], made: Iterable[Mark]) -> None:
+    for mark in gone:
+        expected.pop(mark.duplicate, None)
+    expected.update((mark.duplicate, mark.survivor) for mark in made)
+
+
+def _file(store: Store) -> list[Problem]:
+    """Finds what is wrong with the files of the store, where it can check them itself."""
+    integrity = getattr(store, "integrity", None)
+    if integrity is None:
+        return []
+    try:
+        faults = integrity()
+    except _DAMAGE as problem:
+        faults = [str(problem)]
+    return [Problem("file", (), says, mended=False) for says in faults]

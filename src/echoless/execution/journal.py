@@ -1,0 +1,296 @@
+"""The one protocol of every write to a store: announce, write, read back, confirm.
+
+Law 4: the event and the images of all records are in the ledger before the first record changes,
+and replacements are read back before anything is removed. Whatever moment a process dies at,
+`recovery` finds in the ledger how each record was and how it was to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from echoless.core.errors import PlanRefused
+from echoless.core.model import Json, JsonObject, Memory, identical
+from echoless.execution.run_account import Refusal
+from echoless.stores.base import HidesMarked, RecordsRemovals, Store, Transaction
+from echoless.stores.ledger import Image, Ledger, Mark
+
+ROLLED_BACK: Final = "Everything was rolled back; nothing was lost."
+"""What becomes of a plan of which a record did not read back as written."""
+
+TAKEN_BACK: Final = "It was taken back; nothing was changed."
+"""What becomes of an addition, or a step after one, that did not read back as written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One action of a run: its event, and its records before and after.
+
+    Attributes:
+        event: Data of `action_started`; its `action` is the number of the action within the run.
+        before: Records as they are, by id; None for those that are not there yet.
+        after: Records as they will be, by id; None for those that will be gone.
+    """
+
+    event: JsonObject
+    before: Mapping[str, Memory | None]
+    after: Mapping[str, Memory | None]
+
+    @property
+    def images(self) -> Iterator[Image]:
+        """The records before and then after, as the ledger keeps them."""
+        number = self.event["action"]
+        assert isinstance(number, int)
+        for id_, memory in self.before.items():
+            yield Image(number, id_, "before", memory)
+        for id_, memory in self.after.items():
+            yield Image(number, id_, "after", memory)
+
+
+# ------------------------------------------------------------------ announce, write, confirm
+
+
+def announce(ledger: Ledger, run: str, entries: Sequence[Entry]) -> None:
+    """Writes the events and images of some actions to the ledger, in one transaction."""
+    with ledger.transaction():
+        for entry in entries:
+            ledger.record("action_started", run, entry.event)
+            ledger.save_images(run, entry.images)
+
+
+def write(
+    store: Store, run: str, entries: Sequence[Entry], outcome: str
+) -> dict[str, Memory | None]:
+    """Writes replacements, reads them back, and only then removes; marked memories are hidden last.
+
+    The store's own marks and its record of removals change together with its records, so that its
+    clients see either all of a run or nothing of it.
+
+    Args:
+        store: In a transaction, where it has them.
+        run: The run.
+        entries: Actions that were announced.
+        outcome: As for `read_back`.
+
+    Returns:
+        How every record has to look now; None for those that have to be gone.
+
+    Raises:
+        PlanRefused: A record did not read back as written.
+    """
+    final: dict[str, Memory | None] = {}
+    for entry in entries:
+        final.update(entry.after)
+    new = {id_: memory for id_, memory in final.items() if memory is not None}
+    gone = [id_ for id_, memory in final.items() if memory is None]
+    if new:
+        store.put(list(new.values()))
+        read_back(store, new, outcome)
+    if gone:
+        if isinstance(store, RecordsRemovals):
+            store.record_removals([m for e in entries for m in removals_of(e.event, run)])
+        store.remove(gone)
+        read_back(store, dict.fromkeys(gone), outcome)
+    marks = [mark for entry in entries for mark in marks_of(entry.event, run)]
+    if marks and isinstance(store, HidesMarked):
+        store.hide(marks)
+    return final
+
+
+def read_back(store: Store, expected: Mapping[str, Memory | None], outcome: str) -> None:
+    """Checks that records read back as they were written.
+
+    Args:
+        store: Where they were written.
+        expected: How each record has to look, by id; None for those that have to be gone.
+        outcome: Last sentence of the error: what becomes of the write.
+
+    Raises:
+        PlanRefused: One does not; the message names it.
+    """
+    current = store.get(expected)
+    for id_, memory in expected.items():
+        if not identical(current.get(id_), memory):
+            raise PlanRefused(
+                f"{store.url} did not keep {id_!r} as written "
+                f"({'it is still there' if memory is None else 'it reads back differently'}). "
+                f"{outcome}"
+            )
+
+
+def confirm(
+    store: Store, run: str, events: Iterable[JsonObject], *, recovered: bool = False
+) -> None:
+    """Records that announced actions were carried out, with their marks, in one transaction.
+
+    Args:
+        store: Whose records were written and read back.
+        run: The run.
+        events: Data of their `action_started`.
+        recovered: Whether the run was interrupted: the store may not have hidden its memories yet.
+    """
+    ledger = store.ledger
+    with ledger.transaction():
+        for event in events:
+            ledger.unmark(mark.duplicate for mark in hidden_before(event))
+            done: dict[str, Json] = {"action": event["action"]}
+            if recovered:
+                conceal(store, marks_of(event, run))
+                done["recovered"] = True
+            else:
+                ledger.mark(marks_of(event, run))
+            ledger.record("action_done", run, done)
+
+
+def record_refusals(ledger: Ledger, run: str, refused: Iterable[Refusal]) -> None:
+    """Writes an event for each action that was left out; call inside a transaction."""
+    for refusal in refused:
+        data: dict[str, Json] = {"survivor": refusal.survivor, "ids": list(refusal.ids)}
+        ledger.record("action_refused", run, {**data, "reason": refusal.reason})
+
+
+def record_failure(ledger: Ledger, run: str, number: int, failure: Refusal) -> None:
+    """Writes the event of an action that failed and was rolled back; call inside a transaction."""
+    data: dict[str, Json] = {
+        "action": number,
+        "survivor": failure.survivor,
+        "reason": failure.reason,
+    }
+    ledger.record("action_failed", run, data)
+
+
+def shares_transaction(store: Store) -> bool:
+    """Returns whether records and lineage change in one transaction."""
+    return isinstance(store, Transaction) and store.holds_ledger
+
+
+# ------------------------------------------------------------------ the way back
+
+
+def restore(store: Store, memories: Sequence[Memory], added: Sequence[str]) -> None:
+    """Writes records back as they were, then removes those that a run had added."""
+    if memories:
+        store.put(memories)
+    if added:
+        store.remove(added)
+
+
+def put_back(store: Store, before: Mapping[str, Memory | None]) -> None:
+    """Takes back what arrived, whole or mangled; recovery would take a mangled record for an edit.
+
+    Args:
+        store: Inside `store.writing()`.
+        before: Records as they were, by id; None for those that were not there.
+    """
+    current = store.get(before)
+    store.remove([i for i, old in before.items() if old is None and i in current])
+    old = [m for i, m in before.items() if m is not None and not identical(current.get(i), m)]
+    if old:
+        store.put(old)
+
+
+def confirm_undo(store: Store, run: str, shown: Iterable[str], data: JsonObject) -> None:
+    """Records that a run was undone: its marks go, and marks it had lifted stand again.
+
+    Args:
+        store: Whose records were put back.
+        run: The run.
+        shown: Memories the run had hidden.
+        data: Of the event `run_undone`.
+    """
+    with store.ledger.transaction():
+        reveal(store, shown)
+        done = store.ledger.done_actions(run)
+        events = store.ledger.events(run, "action_started")
+        started = [event.data for event in events if event.data["action"] in done]
+        conceal(store, [mark for event in started for mark in hidden_before(event)])
+        store.ledger.record("run_undone", run, data)
+
+
+def conceal(store: Store, marks: Sequence[Mark]) -> None:
+    """Hides memories: in the ledger, and from the store's own clients where it can do that."""
+    store.ledger.mark(marks)
+    if marks and isinstance(store, HidesMarked):
+        store.hide(marks)
+
+
+def reveal(store: Store, duplicates: Iterable[str]) -> None:
+    """Shows memories again that `conceal` hid."""
+    ids = sorted(duplicates)
+    store.ledger.unmark(ids)
+    if ids and isinstance(store, HidesMarked):
+        store.unhide(ids)
+
+
+# ------------------------------------------------------------------ what the ledger holds of a run
+
+
+def marks_of(event: JsonObject, run: str) -> list[Mark]:
+    """Returns the marks an `action_started` event announces; none for a deletion."""
+    return [] if event["kind"] == "delete" else _members_of(event, run)
+
+
+def removals_of(event: JsonObject, run: str) -> list[Mark]:
+    """Returns the removals an `action_started` event announces, in the form of marks."""
+    return _members_of(event, run) if event["kind"] == "delete" else []
+
+
+def hidden_before(event: JsonObject) -> list[Mark]:
+    """Returns the earlier marks of memories that an `action_started` event announces to remove."""
+    marks = event.get("marked", ())
+    assert isinstance(marks, Sequence)
+    return [
+        _mark(mark["duplicate"], mark["survivor"], mark["run"], mark)
+        for mark in marks
+        if isinstance(mark, Mapping)
+    ]
+
+
+def _members_of(event: JsonObject, run: str) -> list[Mark]:
+    members = event["members"]
+    assert isinstance(members, Sequence)
+    return [_mark(m["id"], event["survivor"], run, m) for m in members if isinstance(m, Mapping)]
+
+
+def _mark(duplicate: Json, survivor: Json, run: Json, verdict: JsonObject) -> Mark:
+    similarity = verdict["similarity"]
+    return Mark(
+        str(duplicate),
+        str(survivor),
+        str(run),
+        str(verdict["verdict"] or ""),
+        similarity if isinstance(similarity, int | float) else None,
+        str(verdict["evidence"]),
+        str(verdict.get("texts", "")),
+    )
+
+
+def done_images(ledger: Ledger, run: str) -> list[Image]:
+    """Returns the images of the actions of a run that were carried out."""
+    done = ledger.done_actions(run)
+    return [image for image in ledger.images(run) if image.action in done]
+
+
+def first_images(images: Iterable[Image]) -> dict[str, Memory | None]:
+    """Returns each record as it was before the run: the before-image of its first action.
+
+    In the order of these actions.
+    """
+    first: dict[str, Memory | None] = {}
+    for image in images:
+        if image.moment == "before":
+            first.setdefault(image.id, image.memory)
+    return first
+
+
+def last_images(images: Iterable[Image]) -> dict[str, Memory | None]:
+    """Returns each record as it is after the run: the after-image of its last action."""
+    return {image.id: image.memory for image in images if image.moment == "after"}
+
+
+def added_by(images: Sequence[Image]) -> tuple[str, ...]:
+    """Returns the ids of the records a run added: there after it and not before."""
+    before, after = first_images(images), last_images(images)
+    return tuple(sorted(i for i in before if before[i] is None and after[i] is not None))

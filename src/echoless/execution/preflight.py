@@ -1,0 +1,223 @@
+"""Reads again what a plan is about, refuses what changed, and works out what each record becomes.
+
+Nothing is written here but the release of marks that no longer hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, replace
+
+from echoless.core.model import Json, Memory, fingerprint
+from echoless.core.timestamps import now
+from echoless.execution.actions import Action, Delete, Mark
+from echoless.execution.backlinks import Backlinks
+from echoless.execution.field_merge import Conflict, merged, relinked
+from echoless.execution.journal import Entry
+from echoless.execution.recovery import outdated, release, texts_key
+from echoless.execution.run_account import Account, Refusal
+from echoless.stores.base import Protects, Retains, Store, Unites
+from echoless.stores.ledger import Mark as LedgerMark
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """Records and marks that the actions of a plan depend on, read again.
+
+    Attributes:
+        records: By id.
+        marks: Marks that stand, by hidden id.
+        survivors: Memories others stand behind, or stood behind before they were removed.
+        retained: Why members of deletions may not be removed, by id.
+    """
+
+    records: Mapping[str, Memory]
+    marks: Mapping[str, LedgerMark]
+    survivors: AbstractSet[str]
+    retained: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Removals:
+    """Memories that some actions remove, and the memories that link to them.
+
+    Attributes:
+        moved: The survivor each of them goes into, over all these actions.
+        linking: Memories that stay and link to one of them, by it.
+    """
+
+    moved: dict[str, str]
+    linking: Mapping[str, Sequence[Memory]]
+
+
+def release_stale(store: Store, actions: Sequence[Action]) -> None:
+    """Shows memories again whose mark no longer holds; that is a change of its own."""
+    marks = store.ledger.marks()
+    ids = {i for action in actions for i in action.ids} & marks.keys()
+    if ids:
+        current = store.get(ids | {marks[i].survivor for i in ids})
+        stale = outdated((marks[i] for i in sorted(ids)), current)
+        if stale:
+            release(store, stale, why="rewritten since")
+
+
+def prepare(
+    store: Store, actions: Sequence[Action], first: int, account: Account, backlinks: Backlinks
+) -> list[Entry]:
+    """Reads every record again, refuses what changed, and works out what each will look like.
+
+    Args:
+        store: Inside the transaction that will change it, where it has transactions.
+        actions: Some actions of a plan.
+        first: Place of the first of them in the plan.
+        account: Takes refusals, and knows what the run changed itself.
+        backlinks: Of the store, the same for all actions of a run.
+
+    Returns:
+        What to write, for each action that was not refused.
+    """
+    marks = store.ledger.marks()
+    gone = [(m.id, a.survivor) for a in actions if isinstance(a, Delete) for m in a.members]
+    state = _State(
+        store.get({i for action in actions for i in action.ids}),
+        marks,
+        {mark.survivor for mark in marks.values()} | store.ledger.sticky(),
+        store.retained(gone) if isinstance(store, Retains) else {},
+    )
+    admitted: list[tuple[int, Action]] = []
+    for number, action in enumerate(actions, first):
+        reason = _refusal(store, action, state, account)
+        if reason:
+            account.refused.append(Refusal(action.survivor, action.ids, reason))
+        else:
+            admitted.append((number, action))
+    moved = {m.id: a.survivor for _, a in admitted if isinstance(a, Delete) for m in a.members}
+    removals = _Removals(moved, backlinks.to(moved.keys()))
+    rules = store if isinstance(store, Unites) else None
+    working = dict(state.records)
+    entries = []
+    for number, action in admitted:
+        hidden = [marks[m.id] for m in action.members] if action.marked else []
+        entries.append(_entry(number, action, working, removals, hidden, rules))
+    return entries
+
+
+def _refusal(store: Store, action: Action, state: _State, account: Account) -> str | None:
+    """Returns why an action may not be carried out, or None."""
+    planned = {
+        action.survivor: action.fingerprint,
+        **{m.id: m.fingerprint for m in action.members},
+    }
+    for id_, print_ in planned.items():
+        if id_ not in state.records:
+            return f"{id_} is gone"
+        if fingerprint(state.records[id_]) != account.expected(id_, print_):
+            return f"{id_} changed since the plan was made"
+        mark = state.marks.get(id_)
+        if mark and not (action.marked and mark.survivor == action.survivor):
+            return f"{id_} was hidden since the plan was made"
+    for member in action.members:
+        if reason := _loss(action, member.id, state):
+            return reason
+    if isinstance(store, Protects):
+        for member in action.members:
+            if why := store.protected(state.records[member.id]):
+                return f"{member.id} is protected: {why}"
+    return None
+
+
+def _loss(action: Action, id_: str, state: _State) -> str | None:
+    """Returns why a member may not be hidden or removed by this action, or None."""
+    if action.marked and id_ not in state.marks:
+        return f"{id_} was shown again since the plan was made"
+    if isinstance(action, Delete) and id_ in state.retained:
+        return f"{id_} cannot be removed: {state.retained[id_]}"
+    if id_ in state.survivors:
+        return f"{id_} became the survivor of others since the plan was made"
+    if state.records[id_].pinned:
+        return f"{id_} is pinned"
+    return None
+
+
+def _entry(
+    number: int,
+    action: Action,
+    working: dict[str, Memory],
+    removals: _Removals,
+    hidden: Sequence[LedgerMark],
+    rules: Unites | None,
+) -> Entry:
+    """Works out one action on the state the actions before it leave (`working` is updated).
+
+    Args:
+        number: Of the action, within the plan.
+        action: What the plan says.
+        working: Records as the actions before leave them, by id.
+        removals: What all actions remove.
+        hidden: Marks of members that stand hidden and are removed now.
+        rules: The store's own rules of merging, where it has some.
+    """
+    survivor = working[action.survivor]
+    if isinstance(action, Mark):
+        return Entry(_event(number, action, survivor, working, hidden, ()), {}, {})
+    members = [working[m.id] for m in action.members]
+    removed = isinstance(action, Delete)
+    before = {action.survivor: survivor}
+    survivor, conflicts = merged(
+        survivor, members, rules=rules, at=now(), removed=removed, untouched=action.untouched
+    )
+    if action.rewrite is not None:
+        new = action.rewrite
+        survivor = replace(survivor, content=new.content, vectors=new.vectors)
+    if any(link.target in removals.moved for link in survivor.links):
+        # a link taken over from a member, to a memory that another action of these removes
+        survivor = relinked(survivor, removals.moved, rules)
+    event = _event(number, action, survivor, working, hidden, conflicts)
+    after: dict[str, Memory | None] = {action.survivor: survivor}
+    if removed:
+        moved = {m.id: action.survivor for m in members}
+        before |= {m.id: m for m in members}
+        after |= dict.fromkeys(moved)
+        linking = {m.id: m for gone in moved for m in removals.linking.get(gone, ())}
+        for id_, referrer in linking.items():
+            old = after.get(id_) or working.get(id_, referrer)
+            before.setdefault(id_, working.get(id_, referrer))
+            after[id_] = relinked(old, moved, rules)
+    working.update({i: m for i, m in after.items() if m})
+    return Entry(event, before, after)
+
+
+def _event(
+    number: int,
+    action: Action,
+    survivor: Memory,
+    working: Mapping[str, Memory],
+    hidden: Sequence[LedgerMark],
+    conflicts: Sequence[Conflict],
+) -> dict[str, Json]:
+    """Returns what the ledger is told of an action before anything changes.
+
+    Each mark remembers its two texts, the survivor's as the action leaves it.
+    """
+    released: dict[str, Json] = {"marked": [asdict(mark) for mark in hidden]} if hidden else {}
+    return {
+        **released,
+        "action": number,
+        "kind": action.kind,
+        "survivor": action.survivor,
+        "why": action.why,
+        "members": [
+            {
+                "id": m.id,
+                "verdict": m.verdict,
+                "similarity": m.similarity,
+                "evidence": m.evidence,
+                "texts": texts_key(survivor, working[m.id]),
+            }
+            for m in action.members
+        ],
+        "conflicts": [
+            {"id": c.id, "key": c.key, "kept": c.kept, "lost": c.lost} for c in conflicts
+        ],
+    }

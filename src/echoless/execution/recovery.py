@@ -1,0 +1,233 @@
+"""Brings an interrupted run to an end: forward where its change arrived, else back.
+
+The images of a run are in the ledger before anything changes (law 4), so whatever moment a process
+died at, each record is either as before, as after, or was edited by someone since; the last kind is
+left alone and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from echoless.core.model import Json, Memory, digest, identical, same
+from echoless.execution.journal import (
+    added_by,
+    confirm,
+    confirm_undo,
+    done_images,
+    first_images,
+    last_images,
+    marks_of,
+    restore,
+    reveal,
+)
+from echoless.stores.base import HidesMarked, Store, Transaction
+from echoless.stores.ledger import Event, Mark
+
+Outcome = Literal["finished", "rolled back", "conflict"]
+
+ADD: Final = "add"
+"""Kind of an action that adds memories; the others are those of `execution/actions.py`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """How one interrupted run ended.
+
+    Attributes:
+        run: Its id.
+        outcome: What became of the groups under way: `finished`, `rolled back`, or `conflict` where
+            records were edited since.
+        ids: Records concerned; for a conflict those that were left alone.
+        what: `groups`, `addition` or `undo`: what was interrupted.
+        stand: Groups of the run that stand now.
+        under_way: Groups that were announced and not confirmed.
+        planned: Groups the plan had; None for a run of an older version.
+    """
+
+    run: str
+    outcome: Outcome
+    ids: tuple[str, ...]
+    what: Literal["groups", "addition", "undo"] = "groups"
+    stand: int = 0
+    under_way: int = 0
+    planned: int | None = None
+
+    def says(self, url: str) -> str:
+        """Returns what became of the run, and how to take the rest of it back, in one sentence.
+
+        Args:
+            url: Of the store, for the command.
+        """
+        if self.what == "undo":
+            return f"The undo of run {self.run} was interrupted; it was finished."
+        if self.what == "addition":
+            became = "it was finished" if self.outcome == "finished" else "it was taken back"
+            return f"Run {self.run}, an addition, was interrupted; {became}."
+        whole = "" if self.planned is None else f" of {self.planned:,}"
+        before = self.stand if self.outcome != "finished" else self.stand - self.under_way
+        groups = "group" if before == 1 and not whole else "groups"
+        rest = ", nothing of it stays"
+        if self.stand:
+            stay, them = ("stays", "it") if self.stand == 1 else ("stay", "them")
+            rest = f", {self.stand:,} {stay}; `echoless undo {url} {self.run}` takes {them} back"
+        return (
+            f"Run {self.run} was interrupted after {before:,}{whole} {groups}: "
+            f"{self._became()}{rest}."
+        )
+
+    def _became(self) -> str:
+        """Returns what became of the groups under way, as the middle of a sentence."""
+        if not self.under_way:
+            return "no group was under way"
+        one = "the group under way was"
+        one = one if self.under_way == 1 else f"{self.under_way:,} under way were"
+        if self.outcome == "conflict":
+            return f"{one} left where records were edited since ({', '.join(self.ids)})"
+        return f"{one} {'finished' if self.outcome == 'finished' else 'taken back'}"
+
+
+def recover(store: Store) -> list[Recovered]:
+    """Ends every interrupted run. Call inside `store.writing()`."""
+    return [_recover(store, run) for run in store.ledger.open_runs()]
+
+
+def _recover(store: Store, run: str) -> Recovered:
+    events = list(store.ledger.events(run))
+    if any(e.kind == "undo_started" for e in events):
+        return _finish_undo(store, run)
+    done = store.ledger.done_actions(run)
+    started = [e for e in events if e.kind == "action_started"]
+    pending = [e for e in started if e.data["action"] not in done]
+    outcome, ids = _recover_actions(store, run, pending)
+    stand = len(done) + (len(pending) if outcome == "finished" else 0)
+    ended = {e.data["action"] for e in events if e.kind == "action_rolled_back"}
+    under_way = sum(e.data["action"] not in ended for e in pending)
+    with store.ledger.transaction():
+        data: dict[str, Json] = {"status": "recovered", "stand": stand, "under_way": under_way}
+        store.ledger.record("run_finished", run, {**data, "outcome": outcome})
+    adds = bool(started) and all(e.data["kind"] == ADD for e in started)
+    what: Literal["groups", "addition"] = "addition" if adds else "groups"
+    return Recovered(run, outcome, ids, what, stand, under_way, planned(events))
+
+
+def planned(events: Sequence[Event]) -> int | None:
+    """Returns how many groups a run was to carry out; None where its start does not say."""
+    numbers = [e.data.get("groups") for e in events if e.kind == "run_started"]
+    return next((number for number in numbers if isinstance(number, int)), None)
+
+
+def settle(store: Store, run: str, actions: Iterable[int]) -> Outcome:
+    """Brings failed actions of a running run to an end, as `recover` would.
+
+    Args:
+        store: Inside `store.writing()`.
+        run: The run.
+        actions: Their numbers; those that were never announced have nothing to end.
+    """
+    wanted, done = set(actions), store.ledger.done_actions(run)
+    announced = store.ledger.events(run, "action_started")
+    pending = [e for e in announced if e.data["action"] in wanted and e.data["action"] not in done]
+    return _recover_actions(store, run, pending)[0]
+
+
+def _recover_actions(
+    store: Store, run: str, pending: Sequence[Event]
+) -> tuple[Outcome, tuple[str, ...]]:
+    """Ends what was announced and not confirmed, as one: it was to become visible as one."""
+    numbers = {event.data["action"] for event in pending}
+    images = [image for image in store.ledger.images(run) if image.action in numbers]
+    before, after = first_images(images), last_images(images)
+    unchanged = all(identical(before[i], after[i]) for i in before)
+    if unchanged and _hidden_already(store, run, pending):
+        confirm(store, run, [event.data for event in pending], recovered=True)
+        return "finished", tuple(sorted(before))
+    current = store.get(before)
+    arrived = [i for i in before if _is(current.get(i), after[i], not_=before[i])]
+    if arrived and all(i in arrived or same(before[i], after[i]) for i in before):
+        confirm(store, run, [event.data for event in pending], recovered=True)
+        return "finished", tuple(sorted(before))
+    edited = tuple(
+        i
+        for i in sorted(before)
+        if not same(current.get(i), after[i]) and not same(current.get(i), before[i])
+    )
+    old = [m for i, m in sorted(before.items()) if m and i not in edited and i in arrived]
+    restore(store, old, [i for i in arrived if before[i] is None])
+    if isinstance(store, HidesMarked) and (arrived or not isinstance(store, Transaction)):
+        store.unhide([m.duplicate for event in pending for m in marks_of(event.data, run)])
+    with store.ledger.transaction():
+        for event in pending:
+            data: dict[str, Json] = {"action": event.data["action"], "left_alone": list(edited)}
+            store.ledger.record("action_rolled_back", run, data)
+    return ("conflict", edited) if edited else ("rolled back", tuple(sorted(before)))
+
+
+def _hidden_already(store: Store, run: str, pending: Sequence[Event]) -> bool:
+    """Returns whether the store itself shows that all marks of a run arrived, and there are any."""
+    standing = store.ledger.marks()
+    announced = [mark for event in pending for mark in marks_of(event.data, run)]
+    return bool(announced) and all(
+        mark.duplicate in standing and standing[mark.duplicate].survivor == mark.survivor
+        for mark in announced
+    )
+
+
+def _is(current: Memory | None, wanted: Memory | None, *, not_: Memory | None) -> bool:
+    """Returns whether a record is in one of two states and not in the other.
+
+    Counters count where they are all that distinguishes the two; a recall in between does not make
+    a record unrecognisable where something else does.
+    """
+    if identical(wanted, not_):
+        return False
+    if same(wanted, not_):
+        return identical(current, wanted)
+    return same(current, wanted)
+
+
+def _finish_undo(store: Store, run: str) -> Recovered:
+    images = done_images(store.ledger, run)
+    before, after = first_images(images), last_images(images)
+    current = store.get(before)
+    waiting = [  # later actions first, as in `undo`
+        m for i, m in reversed(before.items()) if m and _is(current.get(i), after[i], not_=m)
+    ]
+    restore(store, waiting, [i for i in added_by(images) if same(current.get(i), after[i])])
+    # the store itself may show them again already, and the ledger not know it yet
+    own = {i for i, mark in store.ledger.own_marks().items() if mark.run == run}
+    confirm_undo(store, run, own | store.ledger.marks(run).keys(), {"recovered": True})
+    return Recovered(run, "finished", tuple(sorted(before)), "undo")
+
+
+def outdated(marks: Iterable[Mark], memories: Mapping[str, Memory]) -> list[Mark]:
+    """Returns marks whose verdict no longer holds, because a text behind it was rewritten since.
+
+    Args:
+        marks: Any marks.
+        memories: By id; marks of which one side is missing here are not judged.
+    """
+    return [
+        mark
+        for mark in marks
+        if mark.duplicate in memories
+        and mark.survivor in memories
+        and mark.texts
+        and mark.texts != texts_key(memories[mark.survivor], memories[mark.duplicate])
+    ]
+
+
+def texts_key(survivor: Memory, duplicate: Memory) -> str:
+    """Returns what a mark remembers of its two texts: 32 hexadecimal digits."""
+    return digest([survivor.content, duplicate.content])
+
+
+def release(store: Store, marks: Iterable[Mark], *, why: str) -> None:
+    """Shows memories again whose mark no longer holds."""
+    with store.ledger.transaction():
+        for mark in marks:
+            data = {"duplicate": mark.duplicate, "survivor": mark.survivor, "why": why}
+            store.ledger.record("released", mark.run, data)
+            reveal(store, [mark.duplicate])

@@ -1,0 +1,404 @@
+"""Puts the records of a run back as they were, byte for byte, or refuses and names the conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Final, Literal
+
+from echoless.core.errors import InputError, UndoConflict, UsageError
+from echoless.core.model import Json, Memory, same
+from echoless.core.profiles import APART_WHEN_UNDONE
+from echoless.core.text import content_key
+from echoless.core.timestamps import instant
+from echoless.execution.journal import (
+    added_by,
+    confirm_undo,
+    done_images,
+    first_images,
+    last_images,
+    restore,
+)
+from echoless.execution.recovery import ADD, planned, recover
+from echoless.stores.base import (
+    LeavesDrafts,
+    Store,
+    Unrestored,
+    together,
+    together_with_ledger,
+)
+from echoless.stores.ledger import Event, Image, Kept, Ledger
+
+WIDEST: Final = 200
+"""Memories of a group of which every pair is remembered (19,900 pairs): of a larger one only those
+with the survivor, and `Undone.narrowed` counts it."""
+
+Status = Literal["done", "partly done", "nothing done", "undone", "purged", "interrupted"]
+"""`nothing done`: every action was refused, or an interrupted run was rolled back whole.
+`partly done`: it was interrupted, and the groups carried out before stand. `interrupted`: it was,
+and neither `check` nor the next write has brought it to its end yet.
+"""
+
+STANDING: Final = frozenset({"done", "partly done"})
+"""Status of a run of which something stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What `undo` did.
+
+    Attributes:
+        run: The run that was undone.
+        shown: Memories that are visible again.
+        restored: Records put back as they were.
+        removed: Records the run had added, gone again.
+        kept: Pairs remembered as different (`keep_both`).
+        narrowed: Groups with too many memories to remember every pair (`WIDEST`).
+        unrestored: What this kind of store could not bring back, in words; mostly nothing.
+    """
+
+    run: str
+    shown: tuple[str, ...]
+    restored: tuple[str, ...]
+    kept: int = 0
+    unrestored: str = ""
+    removed: tuple[str, ...] = ()
+    narrowed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """One line of the history.
+
+    Attributes:
+        id: Of the run.
+        started_at: When, ISO 8601 UTC.
+        status: What became of it.
+        profile: The profile it followed.
+        plan: Id of its plan; empty for an addition.
+        marked: Memories hidden.
+        merged: Memories hidden behind a survivor that took over from them.
+        deleted: Memories removed.
+        refused: Groups left out.
+        added: Memories added.
+        groups: Groups carried out.
+        planned: Groups of its plan; None where it did not tell.
+    """
+
+    id: str
+    started_at: str
+    status: Status
+    profile: str
+    plan: str
+    marked: int
+    merged: int
+    deleted: int
+    refused: int
+    added: int = 0
+    groups: int = 0
+    planned: int | None = None
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether it added memories and touched nothing that was there."""
+        return self.added > 0 and not (self.marked or self.merged or self.deleted)
+
+
+def undo(store: Store, run: str, *, keep_both: bool | None = None) -> Undone:
+    """Undoes a run.
+
+    Marks are taken back; merged survivors and removed memories are put back as they were, and what
+    the run added is removed. If a record was recalled since, its access count keeps what was added.
+
+    Args:
+        store: The store of the run.
+        run: Its id, or `last` for the latest run that stands and did more than add memories: what
+            an agent remembered since is not what a person wants to take back.
+        keep_both: Whether to remember its pairs, each memory with the one it was to stand behind,
+            as different, so that they are not proposed again as long as their texts stay. None
+            does so, for every pair of a group, where the profile of the run is that of a program
+            whose contract asks for it (`profiles.APART_WHEN_UNDONE`).
+
+    Raises:
+        InputError: There is no such run.
+        UsageError: It was undone before.
+        UndoConflict: A record was edited since, or the images were purged; nothing was changed.
+    """
+    if not store.ledger.open_runs():
+        _resolve(store, run)  # refuse before the first write makes a sidecar
+    # one transaction from the first look on, where that is the lock: of two that undo one run at
+    # once, or edit its records meanwhile, one comes second
+    with store.writing(), together_with_ledger(store):
+        recover(store)
+        run = _resolve(store, run)
+        images = done_images(store.ledger, run)
+        old = _restoration(store, run, images)
+        return _carry_out(store, run, old, added_by(images), keep_both=keep_both)
+
+
+def would_undo(store: Store, run: str) -> Undone:
+    """Returns what `undo` would do now; nothing is written. Arguments and errors as there."""
+    run = _resolve(store, run)
+    images = done_images(store.ledger, run)
+    old = _restoration(store, run, images)
+    return Undone(
+        run,
+        tuple(store.ledger.marks(run)),
+        tuple(sorted(memory.id for memory in old)),
+        unrestored=store.unrestored if old and isinstance(store, Unrestored) else "",
+        removed=added_by(images),
+    )
+
+
+def _resolve(store: Store, run: str) -> str:
+    if run == "last":
+        return _last(store)
+    past = next(iter(history(store.ledger, run)), None)
+    if past is None:
+        raise InputError(f"There is no run {run!r} in this store. `echoless history` lists them.")
+    if past.status == "undone":
+        raise UsageError(f"Run {run} was undone before. `echoless history` shows when.")
+    if past.status == "nothing done":
+        raise UsageError(f"Run {run} changed nothing, so there is nothing to undo.")
+    if past.status == "purged":
+        raise UndoConflict(f"Run {run} was purged: its images are destroyed, it cannot be undone.")
+    return run
+
+
+def _last(store: Store) -> str:
+    """Returns the latest run that stands and did more than add memories."""
+    done = [past for past in history(store.ledger) if past.status in STANDING]
+    standing = [past.id for past in done if not past.only_adds]
+    if standing:
+        return standing[-1]
+    if done:
+        raise InputError(
+            "There is no run to undo but such as only added memories, and `last` passes over "
+            f"these. The latest added {done[-1].added}: take it back with `echoless undo "
+            f"{store.url} {done[-1].id}`."
+        )
+    raise InputError("There is no run to undo. `echoless history` lists all runs.")
+
+
+def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
+    """Returns the records to put back, those of later actions first.
+
+    What hangs on two records was kept with both; the earlier image, put back last, is right.
+
+    Raises:
+        UndoConflict: Some were edited since, or an added memory is the survivor of others: without
+            it those would be hidden for good.
+    """
+    before, after = first_images(images), last_images(images)
+    current = store.get(before)
+    problems = []
+    for id_ in sorted(before):
+        if not same(current.get(id_), after[id_]):
+            touched = store.ledger.runs_touching(id_)
+            later = touched[touched.index(run) + 1 :]
+            problems.append(f"{id_!r} was changed since" + (f" by {later[-1]}" if later else ""))
+    added = added_by(images)
+    survivors = {mark.survivor for mark in store.ledger.marks().values()} if added else set()
+    problems += [
+        f"{id_!r} stands for others that are hidden behind it" for id_ in added if id_ in survivors
+    ]
+    if problems:
+        raise UndoConflict(
+            f"Run {run} cannot be undone, nothing was changed: {'; '.join(problems)}. "
+            "Undo the later run first, or set the record back, and try again."
+        )
+    return [
+        _with_recalls(old, after[id_], current.get(id_))
+        for id_, old in reversed(before.items())
+        if old is not None
+    ]
+
+
+def _with_recalls(old: Memory, after: Memory | None, current: Memory | None) -> Memory:
+    """Returns the old record, with what being recalled since added to its counters."""
+    if after is None or current is None:
+        return old
+    added = current.access_count - after.access_count
+    last = (
+        old.last_accessed if current.last_accessed == after.last_accessed else current.last_accessed
+    )
+    return replace(old, access_count=max(0, old.access_count + added), last_accessed=last)
+
+
+def _carry_out(
+    store: Store, run: str, old: list[Memory], added: Sequence[str], *, keep_both: bool | None
+) -> Undone:
+    ledger = store.ledger
+    shown = tuple(ledger.marks(run))
+    pairs, narrowed = _pairs_apart(ledger, run, keep_both=keep_both)
+    kept = _kept_pairs(store, run, pairs, without=added)
+    with ledger.transaction():
+        ledger.record("undo_started", run)
+        ledger.keep(kept)  # already here: an undo that is cut off is finished by `check`
+    if old or added:
+        with together(store):
+            restore(store, old, added)
+    confirm_undo(store, run, shown, {"kept_both": len(kept)})
+    unrestored = store.unrestored if old and isinstance(store, Unrestored) else ""
+    restored = tuple(sorted(m.id for m in old))
+    return Undone(run, shown, restored, len(kept), unrestored, tuple(added), narrowed)
+
+
+def _pairs_apart(
+    ledger: Ledger, run: str, *, keep_both: bool | None
+) -> tuple[list[tuple[str, str]], int]:
+    """Returns pairs of ids to remember as different, and the number of groups too large for all."""
+    (past,) = history(ledger, run)
+    whole = keep_both is not False and past.profile in APART_WHEN_UNDONE
+    if not (keep_both or whole):
+        return [], 0
+    pairs: list[tuple[str, str]] = []
+    narrowed = 0
+    done = ledger.done_actions(run)
+    for event in ledger.events(run, "action_started"):
+        if event.data["action"] not in done:
+            continue
+        members = event.data["members"]
+        assert isinstance(members, list)
+        ids = [str(event.data["survivor"]), *(str(m["id"]) for m in members)]
+        wide = len(ids) > WIDEST
+        narrowed += whole and wide
+        pairs += (
+            combinations(ids, 2) if whole and not wide else [(ids[0], other) for other in ids[1:]]
+        )
+    return pairs, narrowed
+
+
+def _kept_pairs(
+    store: Store, run: str, pairs: Sequence[tuple[str, str]], *, without: Sequence[str]
+) -> list[Kept]:
+    """Returns the records of pairs, by their texts as they will be; none of a memory that goes."""
+    if not pairs:
+        return []
+    before = first_images(store.ledger.images(run))
+    current = {
+        **store.get({i for pair in pairs for i in pair}),
+        **{i: m for i, m in before.items() if m},
+    }
+    staying = current.keys() - set(without)
+    return [kept_pair(current[a], current[b]) for a, b in pairs if a in staying and b in staying]
+
+
+def kept_pair(one: Memory, other: Memory) -> Kept:
+    """Returns the record that two memories, as they are, are different."""
+    a, b = sorted((one, other), key=lambda m: m.id)
+    return Kept(a.id, b.id, content_key(a.content), content_key(b.content))
+
+
+def keep_both(store: Store, pairs: list[tuple[str, str]]) -> int:
+    """Remembers pairs of ids as different (law 13).
+
+    Returns:
+        How many were remembered; pairs with a missing memory, or of one memory twice, are not.
+    """
+    with store.writing(), together_with_ledger(store):
+        memories = store.get({i for pair in pairs for i in pair})
+        known = [(a, b) for a, b in pairs if a != b and {a, b} <= memories.keys()]
+        kept = [kept_pair(memories[a], memories[b]) for a, b in known]
+        with store.ledger.transaction():
+            store.ledger.keep(kept)
+            for each in kept:
+                store.ledger.record("kept_both", data={"a": each.a, "b": each.b})
+    return len(kept)
+
+
+def history(ledger: Ledger, run: str | None = None) -> list[PastRun]:
+    """Returns all runs, or one of them, oldest first. Counts are of what was carried out."""
+    runs: dict[str, list[Event]] = {}
+    for event in ledger.events(run):
+        if event.run:
+            runs.setdefault(event.run, []).append(event)
+    return [
+        _past_run(run, events)
+        for run, events in runs.items()
+        if any(event.kind == "run_started" for event in events)  # else marks of others' released
+    ]
+
+
+def _past_run(run: str, events: list[Event]) -> PastRun:
+    start = next(e for e in events if e.kind == "run_started")
+    done = {e.data["action"] for e in events if e.kind == "action_done"}
+    count = {"mark": 0, "merge": 0, "delete": 0, ADD: 0}
+    for event in events:
+        if event.kind == "action_started" and event.data["action"] in done:
+            members = event.data["added" if event.data["kind"] == ADD else "members"]
+            count[str(event.data["kind"])] += len(members) if isinstance(members, list) else 0
+    return PastRun(
+        run,
+        start.at,
+        _status(events, done),
+        str(start.data.get("profile", "")),
+        str(start.data.get("plan", "")),
+        count["mark"],
+        count["merge"],
+        count["delete"],
+        sum(e.kind == "action_refused" for e in events),
+        count[ADD],
+        len(done),
+        planned(events),
+    )
+
+
+def _status(events: Sequence[Event], done: AbstractSet[Json]) -> Status:
+    kinds = {event.kind for event in events}
+    if "run_undone" in kinds:
+        return "undone"
+    if "purged" in kinds:
+        return "purged"
+    if "run_finished" not in kinds:
+        return "interrupted"
+    if not done:
+        return "nothing done"
+    recovered = any(
+        e.kind == "run_finished" and e.data.get("status") == "recovered" for e in events
+    )
+    started = {e.data["action"] for e in events if e.kind == "action_started"}
+    less = bool(started - done) or len(done) < (planned(events) or 0)
+    return "partly done" if recovered and less else "done"
+
+
+def purge(store: Store, runs: list[str] | None = None, *, before: str | None = None) -> list[str]:
+    """Destroys the images of runs: the only step that cannot be undone.
+
+    Args:
+        store: The store.
+        runs: Run ids, or None for all runs.
+        before: Only runs that started before this time.
+
+    Returns:
+        The runs purged; one that only marked has no images and stays undoable.
+
+    Raises:
+        InputError: A run is unknown.
+        UsageError: `before` is not a time.
+    """
+    limit = instant(before)
+    if before is not None and limit is None:
+        raise UsageError(f"{before!r} is not a time. Write it like 2026-01-31.")
+    with store.writing(), together_with_ledger(store):
+        recover(store)
+        if isinstance(store, LeavesDrafts):
+            store.remove_leftovers()  # they hold texts too
+        known = {r.id: r for r in history(store.ledger)}
+        chosen = list(known) if runs is None else runs
+        for run in chosen:
+            if run not in known:
+                raise InputError(
+                    f"There is no run {run!r} in this store. `echoless history` lists them."
+                )
+        old = [r for r in chosen if limit is None or (instant(known[r].started_at) or 0) < limit]
+        purged = []
+        with store.ledger.transaction():
+            for run in old:
+                dropped = store.ledger.drop_images(run)
+                if dropped:
+                    store.ledger.record("purged", run, {"images": dropped})
+                    purged.append(run)
+    return purged

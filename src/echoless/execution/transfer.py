@@ -1,0 +1,422 @@
+"""Carries memories between stores without loss: import, export, a verified backup."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Final
+
+from echoless.core import drafts, plugins
+from echoless.core import json_codec as codec
+from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
+from echoless.core.masking import OUTPUT
+from echoless.core.model import JsonObject, Memory, fingerprint
+from echoless.core.secret_masking import learn
+from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
+from echoless.core.text import is_blank, unreadable
+from echoless.core.timestamps import now
+from echoless.core.visible import escaped_markdown, on_one_line, visible
+from echoless.execution.journal import shares_transaction
+from echoless.stores.base import Exclusive, Store, together, together_with_ledger
+from echoless.stores.files import speaking_of, write_new
+from echoless.stores.registry import locate, open_store
+
+FORMATS: Final = ("jsonl", "markdown", "sqlite")
+
+_SUFFIXES: Final[Mapping[str, str]] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".db": "sqlite",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+}
+"""Format of an exported file, by its suffix."""
+
+_ONE_FILE: Final = frozenset({"jsonl", "sqlite"})
+"""Kinds of store that are one file, with at most a sidecar: they can be drafted and published."""
+
+
+_PAUSE: Final = 0.02
+"""Seconds before a store that was written to meanwhile is copied again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """Result of an import, export or backup.
+
+    Attributes:
+        memories: Number of memories written.
+        lineage: Number of ledger rows written.
+        skipped: Reason by id, for memories left out on request.
+        target: URL or path of the result.
+    """
+
+    memories: int
+    lineage: int
+    skipped: Mapping[str, str]
+    target: str
+
+
+def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Transferred:
+    """Copies all memories and the lineage from one store into another, all or nothing.
+
+    Ids that the target has already must be equal there (they are then left as they are). Lineage
+    is carried into a target that has none.
+
+    Args:
+        source: Read only.
+        target: Written; may hold other memories.
+        skip_invalid: Leave out memories that cannot be stored, counted, instead of refusing all.
+
+    Raises:
+        BadRecord: A memory is empty, or its text or vectors cannot be stored; names the id.
+        DuplicateId: The target holds another memory under the same id.
+    """
+    memories, skipped = _valid(source.scan(), skip_invalid=skip_invalid)
+    # the target is read in the transaction that writes: another process may bring the ids
+    with target.writing(), together_with_ledger(target):
+        current = target.get(m.id for m in memories)
+        for memory in memories:
+            if memory.id in current and fingerprint(current[memory.id]) != fingerprint(memory):
+                raise DuplicateId(
+                    f"{target.url} holds another memory with the id {memory.id!r}. Import into a "
+                    "new store, or change one of the ids; nothing was imported."
+                )
+        new = [replace(m, native={}) for m in memories if m.id not in current]
+        lineage = _write(source, target, new)
+    return Transferred(len(new), lineage, skipped, target.url)
+
+
+def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -> Transferred:
+    """Copies all memories and the lineage into a store that is made if it does not exist.
+
+    A new store is drafted beside its place, compared with the source and then given its name: a
+    refused import leaves nothing, and removes nothing of anybody else.
+
+    Args:
+        source: Read only.
+        url: Where to; see `open_store`.
+        skip_invalid: As in `transfer`.
+
+    Raises:
+        UsageError: The source is the target, or a ledger without its store lies at the target.
+        StoreError: The new store does not hold what the source holds.
+    """
+    scheme, location = locate(url, create=True)
+    if source.url == f"{scheme}:///{location}":
+        raise UsageError(f"{source.url} cannot be imported into itself. Name another store.")
+    path = Path(location)
+    if scheme not in _ONE_FILE or path.exists() or not path.name.isprintable():
+        _valid(source.scan(), skip_invalid=skip_invalid)  # refuse before anything is made
+        with open_store(url, create=True) as target:
+            return transfer(source, target, skip_invalid=skip_invalid)
+    with _draft(path) as made:
+        with open_store(f"{scheme}:///{made}", create=True) as target:
+            done = transfer(source, target, skip_invalid=skip_invalid)
+        _compare_draft(source, scheme, made, without=done.skipped)
+        _publish(made, path, like=_file_of(source))
+    return replace(done, target=f"{scheme}:///{path}")
+
+
+def _write(source: Store, target: Store, new: Sequence[Memory]) -> int:
+    carry = target.ledger.is_empty()
+    lineage = 0
+    with together_with_ledger(target):
+        with together(target):
+            target.put(new)
+        if carry and not source.ledger.is_empty():
+            with target.ledger.transaction():
+                lineage = target.ledger.load(source.ledger.dump())
+    written = target.get(m.id for m in new)
+    for memory in new:
+        if memory.id not in written or fingerprint(written[memory.id]) != fingerprint(memory):
+            raise StoreError(f"{target.url} did not keep {memory.id!r} as written.")
+    return lineage
+
+
+def _valid(
+    memories: Iterable[Memory], *, skip_invalid: bool
+) -> tuple[list[Memory], dict[str, str]]:
+    valid: list[Memory] = []
+    skipped: dict[str, str] = {}
+    for memory in memories:
+        problem = invalid(memory)
+        if problem is None:
+            valid.append(memory)
+        elif skip_invalid:
+            skipped[memory.id] = problem
+        else:
+            raise BadRecord(
+                f"Memory {memory.id!r} {problem}. Mend or remove it, or leave such memories out "
+                "with --skip-invalid; nothing was imported."
+            )
+    return valid, skipped
+
+
+def invalid(memory: Memory) -> str | None:
+    """Returns what keeps a memory from being imported (`has no text`), or None."""
+    if is_blank(memory.content):
+        return "has no text"
+    problem = unreadable(memory.content) or unreadable(memory.id)
+    if problem:
+        return f"has {problem}"
+    for vector in memory.vectors:
+        numbers = codec.bytes_to_floats(vector.data)
+        if not numbers or not all(map(math.isfinite, numbers)):
+            return f"has a vector of {vector.model!r} that is empty or not finite"
+    return None
+
+
+# ------------------------------------------------------------------ export
+
+
+def export(store: Store, path: Path, *, format: str | None = None) -> Transferred:  # noqa: A002
+    """Writes a store to a new file: memories and lineage.
+
+    JSONL and SQLite can be imported again without loss; Markdown is for people, with the complete
+    record of each memory in a comment under it.
+
+    Args:
+        store: Read only.
+        path: The file; it must not exist.
+        format: `jsonl`, `markdown` or `sqlite`; by the suffix if None.
+
+    Raises:
+        UsageError: The file exists, or the format is unknown.
+    """
+    chosen = format or _SUFFIXES.get(path.suffix.lower())
+    if chosen is None:
+        raise UsageError(
+            f"What format should {path} have? Give --format {'|'.join(FORMATS)}, or a suffix: "
+            f"{', '.join(_SUFFIXES)}."
+        )
+    if path.exists():
+        raise UsageError(f"{path} exists. Export to a new file, or remove that one first.")
+    match chosen:
+        case "jsonl" | "sqlite":
+            return _undisturbed(store, lambda source: _export_store(source, path, chosen))
+        case "markdown":
+            return _undisturbed(store, lambda source: _export_page(source, path))
+        case _:
+            raise UsageError(f"Unknown format {chosen!r}. Known: {', '.join(FORMATS)}.")
+
+
+class _WrittenMeanwhile(StoreError):
+    """Error of a store that changed while it was copied."""
+
+
+def _undisturbed(store: Store, copy: Callable[[Store], Transferred]) -> Transferred:
+    """Copies a store, again if it was written to meanwhile, as long as others wait for a lock."""
+    end = monotonic() + BUSY_TIMEOUT_SECONDS
+    try:
+        return copy(store)
+    except _WrittenMeanwhile as problem:
+        disturbed = problem
+    while monotonic() < end:
+        sleep(_PAUSE)
+        with _as_it_is_now(store) as source:
+            try:
+                return copy(source)
+            except _WrittenMeanwhile as problem:
+                disturbed = problem
+    raise disturbed
+
+
+def _export_page(store: Store, path: Path) -> Transferred:
+    with _one_state(store):
+        memories, lineage = list(store.scan()), list(store.ledger.dump())
+        text = markdown(store)
+        _compare(store, memories, lineage)
+    # a lone surrogate has no UTF-8 form; JSON writes it in the same way
+    write_new(path, text.encode("utf-8", "backslashreplace"), like=_file_of(store))
+    return Transferred(len(memories), len(lineage), {}, str(path))
+
+
+def _export_store(store: Store, path: Path, scheme: str) -> Transferred:
+    """Fills a draft, compares it, gives it its name: no half-written export, none over another."""
+    with _draft(path) as made:
+        with _one_state(store):
+            with open_store(f"{scheme}:///{made}", create=True) as target, target.writing():
+                lineage = _write(store, target, [replace(m, native={}) for m in store.scan()])
+            count = _compare_draft(store, scheme, made)
+        _publish(made, path, like=_file_of(store))
+    return Transferred(count, lineage, {}, str(path))
+
+
+def _one_state(store: Store) -> AbstractContextManager[None]:
+    """Returns a block that sees one state of records and lineage, where one file holds both."""
+    return store.ledger.database.reading() if shares_transaction(store) else nullcontext()
+
+
+@contextmanager
+def _as_it_is_now(store: Store) -> Iterator[Store]:
+    """Yields the store opened again, so that files are read anew, unless no one can change it."""
+    alone = isinstance(store, Exclusive) and store.exclusive
+    known = store.url.partition("://")[0] in plugins.names("stores")
+    if alone or shares_transaction(store) or not known:
+        yield store
+        return
+    with open_store(store.url) as again:
+        yield again
+
+
+@contextmanager
+def _draft(path: Path) -> Iterator[Path]:
+    with speaking_of(path), drafts.draft(path) as made:
+        yield made
+
+
+def _publish(made: Path, path: Path, *, like: Path | None) -> None:
+    """Gives a draft its name.
+
+    Raises:
+        StoreError: SQLite could not bring all of it into one file, as on a full disk.
+    """
+    for part in (made, made.with_name(made.name + drafts.SIDECAR)):
+        log = part.with_name(part.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"{path} could not be written whole: its last part stayed in a log. Nothing was "
+                "written there; check the disk and try again."
+            )
+    drafts.publish(made, path, like=like)
+
+
+def _file_of(store: Store) -> Path | None:
+    """Returns the file whose permissions and owner a copy of a store gets."""
+    path = Path(store.url.partition(":///")[2].partition("#")[0].partition("?")[0])
+    return path if path.exists() else None
+
+
+def _compare_draft(store: Store, scheme: str, made: Path, *, without: Iterable[str] = ()) -> int:
+    """Reads a draft back, and compares it record by record.
+
+    Returns:
+        Number of memories in it.
+
+    Raises:
+        StoreError: It does not hold what the store holds.
+    """
+    with open_store(f"{scheme}:///{made}") as copy:
+        memories, lineage = list(copy.scan()), list(copy.ledger.dump())
+    _compare(store, memories, lineage, without=without)
+    return len(memories)
+
+
+def _compare(
+    store: Store,
+    memories: Sequence[Memory],
+    lineage: Sequence[tuple[str, JsonObject]],
+    *,
+    without: Iterable[str] = (),
+) -> None:
+    """Compares a copy with its store as it is now.
+
+    Where records and lineage lie in two files, they were read one after the other: only what both
+    still are belongs together.
+
+    Raises:
+        StoreError: The copy does not hold what the store holds, or another process is in the
+            middle of a run.
+    """
+    left_out = set(without)
+    with _as_it_is_now(store) as source:
+        originals = {m.id: m for m in source.scan() if m.id not in left_out}
+        copies = {m.id: m for m in memories}
+        differing = originals.keys() | copies.keys()
+        wrong = sorted(i for i in differing if originals.get(i) != copies.get(i))
+        if wrong or list(source.ledger.dump()) != list(lineage):
+            raise _WrittenMeanwhile(
+                f"The copy does not hold what {store.url} holds "
+                f"({', '.join(wrong[:5]) or 'lineage differs'}). It was removed; try again when no "
+                "other program writes to the store."
+            )
+        if source.ledger.open_runs() and not shares_transaction(store):
+            _refuse_a_run_under_way(source, lineage)
+
+
+def _refuse_a_run_under_way(store: Store, lineage: Sequence[tuple[str, JsonObject]]) -> None:
+    """Refuses a run that a writer is carrying out; one that was interrupted may be copied."""
+    file = _file_of(store)
+    lock = None if file is None else file.with_name(f".{file.name}.lock")
+    held = lock is not None and lock.exists() and drafts.is_held(lock)
+    if held or list(store.ledger.dump()) != list(lineage):
+        raise _WrittenMeanwhile(
+            f"{store.url} is being written to by another process. Wait for it to end and try "
+            "again; nothing was written."
+        )
+
+
+def markdown(store: Store) -> str:
+    """Returns all memories as one Markdown page, by namespace; hidden ones name their survivor.
+
+    A page is read, not imported: secrets are masked in it, unless they are shown everywhere.
+    """
+    marks = store.ledger.marks()
+    by_namespace: dict[str, list[Memory]] = {}
+    for memory in store.scan():
+        by_namespace.setdefault(memory.namespace, []).append(memory)
+    events = list(store.ledger.events())
+    for run in {event.run for event in events} if not OUTPUT.shown else ():
+        learn(image.memory for image in store.ledger.images(run))
+    learn(memory for each in by_namespace.values() for memory in each)
+    lines = ["# Memories", "", f"Exported {now()} from {store.url}.", ""]
+    for namespace in sorted(by_namespace):
+        lines += [f"## {_plain(namespace) or '(no namespace)'}", ""]
+        for memory in by_namespace[namespace]:
+            mark = marks.get(memory.id)
+            lines += _markdown_entry(memory, mark.survivor if mark else None)
+    lineage = [
+        f"- {e.at} {e.kind} {_plain(e.run)} {_plain(codec.json_text(OUTPUT.json(e.data)))}"
+        for e in events
+    ]
+    if lineage:
+        lines += ["## Lineage", "", *lineage, ""]
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """Returns an id, a name or a fact on one line, as text that is no markup."""
+    return escaped_markdown(on_one_line(OUTPUT.text(text)))
+
+
+def _markdown_entry(memory: Memory, survivor: str | None) -> list[str]:
+    facts = [memory.type, memory.provenance.value, memory.created_at or "", *memory.tags]
+    record = json.dumps(OUTPUT.json(codec.memory_to_json(memory))).replace("--", "-\\u002d")
+    text = escaped_markdown(visible(OUTPUT.text(memory.content)))  # in its own lines
+    return [
+        f"### {_plain(memory.id)}" + (f" (duplicate of {_plain(survivor)})" if survivor else ""),
+        "",
+        *(f"> {line}" for line in text.split("\n")),
+        "",
+        " · ".join(_plain(fact) for fact in facts if fact),
+        "",
+        f"<!-- {record} -->",
+        "",
+    ]
+
+
+# ------------------------------------------------------------------ backup
+
+
+def backup(store: Store, path: Path) -> Transferred:
+    """Writes a complete copy as an SQLite store, compared record by record before it gets its name.
+
+    Args:
+        store: Read only.
+        path: A new file; an existing one is never overwritten.
+
+    Raises:
+        UsageError: The file exists.
+        StoreError: The copy does not hold what the store holds; nothing is left behind.
+    """
+    if path.exists():
+        raise UsageError(f"{path} exists, and a backup never overwrites. Choose another name.")
+    return _undisturbed(store, lambda source: _export_store(source, path, "sqlite"))

@@ -1,0 +1,30 @@
+"""Write-time guard of a store: a new text is stored, a known one counted, each with the reason.
+
+`guard.py` decides, `outcomes.py` holds its answers. `index.py` finds what a text may repeat
+(`ngram_index.py` by its wording, `vector_index.py` by its vector) and is kept between processes by
+`index_cache.py`; `recalled_text.py` holds what came out of memory itself; `policy.py` turns
+verdicts into an answer.
+"""
+
+from __future__ import annotations
+
+from echoless.ingest.guard import Guard, remember
+from echoless.ingest.outcomes import (
+    Admitted,
+    AlreadyKnown,
+    Match,
+    NeedsReview,
+    Remembered,
+    Updates,
+)
+
+__all__ = [
+    "Admitted",
+    "AlreadyKnown",
+    "Guard",
+    "Match",
+    "NeedsReview",
+    "Remembered",
+    "Updates",
+    "remember",
+]

@@ -1,0 +1,341 @@
+"""Guard of a store: decides on one new text at a time, and writes it in the same step.
+
+Under the writer's lock the index is brought up to the store as it is, the detectors name what the
+text may repeat, the judge rules, and the answer is carried out, so of two writers with one fact the
+second gets the answer to what the first has done. Vectors are made before the lock is taken.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self, Unpack
+
+from echoless.core.errors import UsageError
+from echoless.core.model import Memory
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Choices, Settings, resolve
+from echoless.core.text import content_key
+from echoless.ingest import index_cache as keeping
+from echoless.ingest import writer as writing
+from echoless.ingest.candidates import vectors_of
+from echoless.ingest.index import MemoryIndex, Progress
+from echoless.ingest.matcher import Comparing
+from echoless.ingest.outcomes import (
+    Admitted,
+    AlreadyKnown,
+    NeedsReview,
+    Remembered,
+    Source,
+    Updates,
+    answer_from_json,
+    answer_to_keep,
+)
+from echoless.ingest.policy import Compared, Ruling, rule
+from echoless.ingest.recalled_text import Handed, read_boot_files
+from echoless.ingest.request import Details, Request
+from echoless.ingest.stored_record import as_stored, vectors_for
+from echoless.matching.runner import open_judge
+from echoless.models.encoders.vectorizer import NO_VECTOR
+from echoless.stores.base import Store, writing_within
+
+if TYPE_CHECKING:
+    from echoless.models.encoders.base import Matrix
+
+WAIT: Final = 30.0
+"""Seconds a writer waits for other writers."""
+
+_RECALLED: Final = (
+    "The text is said to come out of memory, and no memory says it: nothing was stored."
+)
+
+
+class Guard:
+    """Remembers texts in a store that does not say them yet. For one process, many threads.
+
+    Example:
+        ```
+        with open_store("sqlite:///agent.db") as store, Guard(store) as guard:
+            match guard.remember("The staging server has 16 GB of memory."):
+                case Admitted(id=id_): ...
+                case AlreadyKnown(survivor=id_): ...
+        ```
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings | None = None,
+        *,
+        boot: Sequence[str | Path] = (),
+        recalled: Iterable[Memory | str] = (),
+        wait: float = WAIT,
+        progress: Progress | None = None,
+    ) -> None:
+        """Prepares the guard. Nothing is read before the first text.
+
+        Args:
+            store: Any open store; it is not closed with the guard.
+            settings: Profile and encoder; those the store proposes by default. `semantic` of a
+                profile that is to compare stored vectors needs the vectors of each new text.
+            boot: Files the agent reads at its start; what they say is known.
+            recalled: Texts that were just handed to the agent, see `note_recalled`.
+            wait: Seconds to wait for other writers, at least 0.
+            progress: Told how far the first reading of the store is: memories read, and in all
+                (0 where that is not known).
+
+        Raises:
+            UsageError: A setting is unknown.
+            InputError: A boot file cannot be read.
+        """
+        self._store = store
+        self.settings = settings or resolve(Choices(), proposed=store.profile)
+        self._wait, self._progress = wait, progress
+        self._lock = threading.RLock()
+        self._opening = Tally()
+        profile = self.settings.profile
+        self._vectoriser, self._encoder = vectors_for(self.settings, self._opening)
+        self._judge = open_judge(profile, self._vectoriser, self._opening)
+        self._index: MemoryIndex | None = None
+        self._lines = {line.id: line for line in read_boot_files(boot)}
+        self._comparing = Comparing(store, profile, self._judge, self._lines)
+        self._boot: MemoryIndex | None = None
+        self._handed = Handed()
+        self._handed.note(recalled)
+
+    # ------------------------------------------------------------------ remember
+
+    def remember(self, text: str, **details: Unpack[Details]) -> Remembered:
+        """Remembers a text, unless the store says it already.
+
+        Args:
+            text: The text; not blank, at most a million characters.
+            **details: See `Details`.
+
+        Returns:
+            `Admitted`, `AlreadyKnown`, `Updates` or `NeedsReview`; the last and the second changed
+            no record.
+
+        Raises:
+            UsageError: A detail is wrong, or a key was used before for another text.
+            InputError: The text cannot be stored, or the id is taken.
+            EncoderError: No vector could be made; nothing was written.
+            StoreLocked: Other writers did not come to an end in time.
+        """
+        request = Request(text=text, **details)
+        with self._lock:
+            before = self._answered(request)
+            if before is not None:
+                return before  # a retry, which needs neither index nor vector
+            tally = Tally()
+            # the first reading of a store must not hold its lock
+            index = self._index or self._current(tally)
+            others = None
+            if self.settings.profile.encoder == "stored":  # of the model most memories have
+                vectors = index.vectors.values()
+                others = max(vectors, key=lambda each: (len(each), each.model), default=None)
+            memory = as_stored(self._store, request.memory(), self._encoder, others)
+            matrices = vectors_of(memory, self._vectoriser, tally)
+            if request.dry_run:
+                return self._decide(request, memory, matrices, tally)
+            answer = self._within(lambda: self._decide(request, memory, matrices, tally))
+            self._follow(answer)
+            return answer
+
+    def note_recalled(self, given: Iterable[Memory | str]) -> None:
+        """Notes what was just handed to the agent: it is neither news nor confirmation.
+
+        Kept in this process, the latest `recalled_text.KEPT` texts.
+        """
+        with self._lock:
+            self._handed.note(given)
+
+    def close(self) -> None:
+        """Keeps the index for the next process, where that is worth it. May be called twice."""
+        with self._lock:
+            if self._index is not None:
+                keeping.keep(self._index, self._store, self.settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------ within the lock
+
+    def _within(self, decide: Callable[[], Remembered]) -> Remembered:
+        """Decides and writes as the only writer."""
+        with writing_within(self._store, self._wait):
+            return decide()
+
+    def _current(self, tally: Tally) -> MemoryIndex:
+        """Returns the index, brought up to the store as it is now."""
+        if self._index is None:
+            self._index = keeping.open_index(self._store, self.settings, self._vectoriser)
+        with _invalidated(self._index):
+            self._index.refresh(self._store, tally, self._progress)
+        return self._index
+
+    def _follow(self, answer: Remembered) -> None:
+        """Takes in what was just written; a store's clock may be too slow to show the change."""
+        written = answer.id if isinstance(answer, Admitted) else None
+        if isinstance(answer, Updates):
+            written = answer.new
+        if written is not None and self._index is not None:
+            with _invalidated(self._index):
+                self._index.fill(self._store.get([written]).values(), Tally())
+
+    def _decide(
+        self, request: Request, memory: Memory, matrices: Sequence[Matrix], tally: Tally
+    ) -> Remembered:
+        before = self._answered(request)
+        if before is not None:
+            return before
+        ruling, source = self._rule(request, memory, matrices, tally)
+        answer = self._carry_out(request, memory, ruling, source, tally)
+        encodes = self._vectoriser is not None and self._vectoriser.encoder is not None
+        by_words = self.settings.encoder in {"none", "auto"} and not encodes
+        notes = _notes(self._opening, tally, answer.notes, by_words=by_words)
+        answer = replace(answer, notes=notes)
+        if request.key and not request.dry_run:
+            with self._store.ledger.transaction():
+                self._store.ledger.keep_answer(
+                    request.key,
+                    {"text": content_key(request.text), "answer": answer_to_keep(answer)},
+                )
+        return answer
+
+    def _answered(self, request: Request) -> Remembered | None:
+        """Returns what was answered before under the key of a request, or None."""
+        entry = self._store.ledger.answer(request.key) if request.key else None
+        if entry is None:
+            return None
+        if entry["text"] != content_key(request.text):
+            raise UsageError(
+                f"The key {request.key!r} was used before for another text. Give each text a key "
+                "of its own."
+            )
+        answer = entry["answer"]
+        assert isinstance(answer, dict)
+        ids = [str(match["id"]) for match in answer["matches"]]
+        return answer_from_json(answer, self._comparing.texts(ids))
+
+    def _rule(
+        self, request: Request, memory: Memory, matrices: Sequence[Matrix], tally: Tally
+    ) -> tuple[Ruling, Source]:
+        """Returns the ruling, and where the memory it is about was known."""
+        review = request.unsure == "review" or request.origin == "recalled"
+        index = self._current(tally)
+        ruling = rule(self._comparing.compared(index, memory, matrices, tally), review=review)
+        if ruling.kind != "known" and self._lines:
+            if self._boot is None:
+                self._boot = MemoryIndex(self.settings.profile, self._vectoriser)
+                self._boot.fill(self._lines.values(), tally)
+            plain = Memory(id=memory.id, content=memory.content, created_at=memory.created_at)
+            compared = self._comparing.compared(self._boot, plain, matrices, tally)
+            by_lines = rule(compared, review=False)
+            if by_lines.kind == "known":
+                return by_lines, "boot file"
+        handed = self._handed.holds(request.text) or request.origin == "recalled"
+        return ruling, "recalled" if handed else "store"
+
+    # ------------------------------------------------------------------ carry out
+
+    def _carry_out(
+        self, request: Request, memory: Memory, ruling: Ruling, source: Source, tally: Tally
+    ) -> Remembered:
+        if request.force:
+            near = (*ruling.about, *ruling.others)
+            return writing.admit(self._store, request, memory, near, self.settings)
+        recalled = request.origin == "recalled"
+        if ruling.kind == "known" or (recalled and ruling.kind == "review"):
+            assert ruling.first is not None
+            return self._known(request, ruling.first, source)
+        if recalled:
+            near = (*ruling.about, *ruling.others)
+            return NeedsReview(candidates=tuple(c.match for c in near), why=_RECALLED)
+        if ruling.kind == "review":
+            matches = tuple(each.match for each in ruling.others)
+            why = f"It may repeat {matches[0].id}: {matches[0].evidence}."
+            return NeedsReview(candidates=matches, why=why)
+        if ruling.kind == "updates":
+            assert ruling.first is not None
+            return writing.update(self._store, request, memory, ruling.first, self.settings, tally)
+        return writing.admit(self._store, request, memory, ruling.others, self.settings)
+
+    def _known(self, request: Request, known: Compared, source: Source) -> AlreadyKnown:
+        if source == "boot file":
+            return AlreadyKnown(
+                survivor=None,
+                verdict=known.match.verdict,
+                confirmations=0,
+                match=known.match,
+                source="boot file",
+            )
+        times = writing.confirm(self._store, request, known, counted=source == "store")
+        return AlreadyKnown(
+            survivor=known.shown,
+            verdict=known.match.verdict,
+            confirmations=times,
+            match=known.match,
+            source=source,
+        )
+
+
+@contextmanager
+def _invalidated(index: MemoryIndex) -> Iterator[None]:
+    """Marks an index that could not follow, to be brought up from the start the next time."""
+    try:
+        yield
+    except BaseException:
+        index.token = ""
+        raise
+
+
+def _notes(opening: Tally, tally: Tally, more: Sequence[str], *, by_words: bool) -> tuple[str, ...]:
+    """Returns what was skipped, capped or fallen back on, one sentence each.
+
+    Args:
+        opening: Of the guard.
+        tally: Of this text, and of the memories that were taken in before it.
+        more: Of the answer.
+        by_words: Whether no vectors are wanted, so that none are missed.
+    """
+    left = (
+        f"{reason}: {len(ids):,}"
+        for reason, ids in tally.skipped.items()
+        if not (by_words and reason == NO_VECTOR)
+    )
+    return tuple(dict.fromkeys((*opening.notes, *tally.notes, *left, *more)))
+
+
+def remember(
+    store: Store,
+    text: str,
+    *,
+    settings: Settings | None = None,
+    boot: Sequence[str | Path] = (),
+    recalled: Iterable[Memory | str] = (),
+    wait: float = WAIT,
+    **details: Unpack[Details],
+) -> Remembered:
+    """Remembers one text, unless the store says it already. For several, a `Guard` is quicker.
+
+    Args:
+        store: Any open store.
+        text: The text.
+        settings: As for `Guard`.
+        boot: As for `Guard`.
+        recalled: As for `Guard`.
+        wait: As for `Guard`.
+        **details: See `Details`.
+
+    Returns:
+        As `Guard.remember`, which also tells what is raised.
+    """
+    with Guard(store, settings, boot=boot, recalled=recalled, wait=wait) as guard:
+        return guard.remember(text, **details)

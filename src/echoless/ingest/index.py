@@ -1,0 +1,254 @@
+"""Index of the memories a new text is compared with, kept up to date as the store changes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.blocking.candidates import eligible
+from echoless.core.model import Memory, canonical
+from echoless.core.profiles import Profile
+from echoless.core.run_notes import Tally
+from echoless.core.text import loose, normalise
+from echoless.ingest.growing_array import Rows
+from echoless.ingest.ngram_index import WordingIndex
+from echoless.ingest.vector_index import VectorIndex
+from echoless.stores.base import Changes, Store
+
+if TYPE_CHECKING:
+    from echoless.models.encoders.base import Matrix, Vectoriser
+
+Progress = Callable[[int, int], None]
+
+EXACT: Final = "exact"
+NORMALISED: Final = "normalised"
+LOOSE: Final = "loose"
+KEYS: Final = (EXACT, NORMALISED, LOOSE)
+"""Forms of a text that are looked up whole."""
+
+AT_ONCE: Final = 1_024
+"""Memories taken in together."""
+
+
+def key_of(text: str) -> int:
+    """Returns 64 bits of the BLAKE2b digest of a text."""
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+def forms(text: str) -> tuple[int, int, int]:
+    """Returns keys of a text as it is, in its case-folded normal form and in its loose form."""
+    return key_of(text), key_of(normalise(text, fold_case=True)), key_of(loose(text))
+
+
+class MemoryIndex:
+    """Index of memories by their texts, their wording and their vectors, within scopes.
+
+    A memory has a place, a number that is never given twice. One that is changed or removed leaves
+    its place dead; the index is built anew when too many places are dead.
+
+    Attributes:
+        token: State of the store the index was brought up to, as `Changes` tells it; empty where
+            the store cannot tell.
+        touched: Memories taken in or out since the index was read or built.
+    """
+
+    def __init__(self, profile: Profile, vectoriser: Vectoriser | None) -> None:
+        """Begins empty.
+
+        Args:
+            profile: Says what is compared, and within which scopes.
+            vectoriser: Gives vectors of memories; None where the profile wants none.
+        """
+        self._profile = profile
+        self._vectoriser = vectoriser
+        self.token, self.touched = "", 0
+        self.ids: list[str] = []
+        self.places: dict[str, int] = {}
+        self.states = Rows(np.empty(0, dtype=np.uint64))
+        self.keys = Rows(np.empty((0, len(KEYS)), dtype=np.uint64))
+        self.scopes = Rows(np.empty(0, dtype=np.int32))
+        self.alive = Rows(np.empty(0, dtype=np.bool_))
+        self.codes: dict[str, int] = {}
+        self.wording = WordingIndex()
+        self.vectors: dict[str, VectorIndex] = {}
+        self._by_key: tuple[dict[int, list[int]], ...] = tuple({} for _ in KEYS)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def vectoriser(self) -> Vectoriser | None:
+        """Returns what gives vectors of memories."""
+        return self._vectoriser
+
+    # ------------------------------------------------------------------ keeping up
+
+    def refresh(self, store: Store, tally: Tally, progress: Progress | None = None) -> int:
+        """Takes in what changed in the store since the last time.
+
+        Returns:
+            How many memories were taken in or out.
+
+        Raises:
+            EncoderError: The encoder failed; what was taken in before that stays.
+        """
+        token, ids = store.changes(self.token) if isinstance(store, Changes) else ("", None)
+        if ids is None:
+            done = self._compare(store.scan(), tally, progress)
+        else:
+            done = self._take(store.get(ids), ids, tally) if ids else 0
+        self.token = token
+        if len(self.ids) > 2 * len(self.places) + AT_ONCE:
+            fresh = MemoryIndex(self._profile, self._vectoriser)
+            self.__dict__.update(fresh.__dict__ | {"touched": self.touched})
+            done = self._compare(store.scan(), tally, progress)
+        self.touched += done
+        return done
+
+    def fill(self, memories: Iterable[Memory], tally: Tally) -> None:
+        """Takes in memories that lie in no store."""
+        by_id = {m.id: m for m in memories}
+        self._take(by_id, by_id, tally)
+
+    def _compare(self, memories: Iterable[Memory], tally: Tally, progress: Progress | None) -> int:
+        """Brings the index to exactly these memories."""
+        seen: set[str] = set()
+        done, batch = 0, []
+        for memory in memories:
+            seen.add(memory.id)
+            if not self._holds(memory):
+                batch.append(memory)
+            if len(batch) == AT_ONCE:
+                done += self._take({m.id: m for m in batch}, [m.id for m in batch], tally)
+                batch = []
+                if progress:
+                    progress(len(seen), 0)
+        done += self._take({m.id: m for m in batch}, [m.id for m in batch], tally)
+        gone = [id_ for id_ in self.places if id_ not in seen]
+        for id_ in gone:
+            self._drop(id_)
+        if progress:
+            progress(len(seen), len(seen))
+        return done + len(gone)
+
+    def _holds(self, memory: Memory) -> bool:
+        place = self.places.get(memory.id)
+        return place is not None and int(self.states.all[place]) == self._state(memory)
+
+    def _state(self, memory: Memory) -> int:
+        """Returns 64 bits over all of a memory that counts here."""
+        digest = hashlib.blake2b(digest_size=8)
+        looked_at = self._profile.looks_at(memory)
+        for part in (memory.content, canonical(self._profile.scope_of(memory)), str(looked_at)):
+            digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+        for vector in memory.vectors:
+            digest.update(vector.model.encode() + b"\0" + vector.data)
+        return int.from_bytes(digest.digest(), "little")
+
+    def _take(self, current: Mapping[str, Memory], ids: Iterable[str], tally: Tally) -> int:
+        """Takes in memories as they are now; ids without one are gone."""
+        fresh, done = [], 0
+        for id_ in sorted(set(ids)):
+            memory = current.get(id_)
+            if memory is not None and self._holds(memory):
+                continue
+            done += self._drop(id_) or memory is not None
+            if memory is not None:
+                fresh.append(memory)
+        if fresh:
+            self._place(fresh, tally)
+        return done
+
+    def _drop(self, id_: str) -> bool:
+        place = self.places.pop(id_, None)
+        if place is None:
+            return False
+        self.alive.all[place] = False
+        for known, key in zip(self._by_key, self.keys.all[place].tolist(), strict=True):
+            known[key].remove(place)
+        return True
+
+    def _place(self, memories: Sequence[Memory], tally: Tally) -> None:
+        """Gives new places to memories, and takes in their keys, wording and vectors."""
+        first = len(self.ids)
+        fit = {m.id for m in eligible({m.id: m for m in memories}, {}, tally, self._profile)}
+        scopes = [canonical(self._profile.scope_of(m)) for m in memories]
+        codes = [self.codes.setdefault(scope, len(self.codes)) for scope in scopes]
+        keys = np.array([forms(m.content) for m in memories], dtype=np.uint64)
+        self.ids += [m.id for m in memories]
+        self.places.update((m.id, first + at) for at, m in enumerate(memories))
+        self.states.append(np.array([self._state(m) for m in memories], dtype=np.uint64))
+        self.keys.append(keys)
+        self.scopes.append(np.array(codes, dtype=np.int32))
+        self.alive.append(np.array([m.id in fit for m in memories], dtype=np.bool_))
+        self._note_keys(np.arange(first, len(self.ids)))
+        compared = [(first + at, m) for at, m in enumerate(memories) if m.id in fit]
+        self.wording.add((place, m.content) for place, m in compared)
+        if self._vectoriser is None or not compared:
+            return
+        places = np.array([place for place, _ in compared], dtype=np.int64)
+        for matrix in self._vectoriser.matrices([m for _, m in compared], tally):
+            self._add_vectors(matrix, places[matrix.owners], tally)
+
+    def _note_keys(self, places: NDArray[np.int64]) -> None:
+        for place, keys in zip(places.tolist(), self.keys.all[places].tolist(), strict=True):
+            for known, key in zip(self._by_key, keys, strict=True):
+                known.setdefault(key, []).append(place)
+
+    def _add_vectors(self, matrix: Matrix, owners: NDArray[np.int64], tally: Tally) -> None:
+        known = self.vectors.get(matrix.model)
+        if known is None:
+            self.vectors[matrix.model] = VectorIndex(matrix.model, owners, matrix.rows)
+        elif known.dimensions == matrix.rows.shape[1]:
+            known.add(owners, matrix.rows)
+        else:
+            tally.skip("vector of a foreign dimension", *(self.ids[p] for p in owners.tolist()))
+
+    # ------------------------------------------------------------------ asking
+
+    def allowed(self, memory: Memory) -> NDArray[np.bool_]:
+        """Returns which places are in the scope of a memory: shape (places,)."""
+        code = self.codes.get(canonical(self._profile.scope_of(memory)), -1)
+        inside: NDArray[np.bool_] = self.alive.all & (self.scopes.all == code)
+        return inside
+
+    def same(self, form: str, key: int, allowed: NDArray[np.bool_]) -> list[int]:
+        """Returns places of the memories whose text has a key, in one of `KEYS`."""
+        places = self._by_key[KEYS.index(form)].get(key, ())
+        return [place for place in places if allowed[place]]
+
+    # ------------------------------------------------------------------ kept between processes
+
+    def restore(
+        self,
+        ids: Sequence[str],
+        codes: Mapping[str, int],
+        arrays: Mapping[str, NDArray[np.generic]],
+    ) -> None:
+        """Takes up what was kept; wording and vectors are set by the caller."""
+        self.ids, self.codes = list(ids), dict(codes)
+        self.states = Rows(np.asarray(arrays["states"], dtype=np.uint64))
+        self.keys = Rows(np.asarray(arrays["keys"], dtype=np.uint64))
+        self.scopes = Rows(np.asarray(arrays["scopes"], dtype=np.int32))
+        self.alive = Rows(np.array(arrays["alive"], dtype=np.bool_))
+        used = arrays["there"]
+        self.places = {id_: at for at, id_ in enumerate(ids) if used[at]}
+        self._by_key = tuple({} for _ in KEYS)
+        self._note_keys(np.array(list(self.places.values()), dtype=np.int64))
+
+    def arrays(self) -> Mapping[str, NDArray[np.generic]]:
+        """Returns what `restore` takes up."""
+        used = np.zeros(len(self.ids), dtype=np.bool_)
+        used[list(self.places.values())] = True
+        return {
+            "states": self.states.all,
+            "keys": self.keys.all,
+            "scopes": self.scopes.all,
+            "alive": self.alive.all,
+            "there": used,
+        }

@@ -1,0 +1,162 @@
+"""Rules that turn verdicts on a new text into an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from echoless.core.model import (
+    Contradiction,
+    DifferenceKind,
+    Distinct,
+    Duplicate,
+    Memory,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    merges,
+    verdict_name,
+)
+from echoless.ingest.outcomes import Match
+
+LINKED: Final = 5
+"""Related memories named in an answer, at most."""
+
+VALUES: Final = frozenset(
+    {
+        DifferenceKind.NUMBER,
+        DifferenceKind.DATE,
+        DifferenceKind.VERSION,
+        DifferenceKind.IDENTIFIER,
+        DifferenceKind.PATH,
+        DifferenceKind.NAME,
+        DifferenceKind.UNIT,
+    }
+)
+"""A text that has one of these and the memory has not brings news, however alike the two are."""
+
+LIKELY: Final = 0.6
+"""Chance from which a doubt holds a text back; doubts of the judge begin at .40. From .60 on 40 of
+the 43 texts held back in the replay (`benchmarks/results/replay.md`) say again what is there; from
+.40 on it were 67 of 76, and 4 of 275 conflicting values were held back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Verdict on the new text (side a) and one memory (side b).
+
+    Attributes:
+        memory: The memory.
+        verdict: With the new text on side a.
+        shown: Id of the memory that is visible for it: itself, or the one it stands hidden behind.
+    """
+
+    memory: Memory
+    verdict: Verdict
+    shown: str
+
+    @property
+    def match(self) -> Match:
+        """Returns the memory as an answer shows it."""
+        evidence = self.verdict.evidence
+        return Match(
+            self.memory.id,
+            evidence.similarity,
+            evidence.how,
+            verdict_name(self.verdict),
+            " ".join(evidence.line().split()),
+            evidence.difference.value if evidence.difference else None,
+            self.memory.content,
+        )
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Returns the named differences, each as `kind: new | old`."""
+        nothing = ("(nothing)",)
+        return tuple(
+            f"{each.kind.value}: {' '.join(each.a or nothing)} | {' '.join(each.b or nothing)}"
+            for each in self.verdict.evidence.differences
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Decision on a new text.
+
+    Attributes:
+        kind: `known`, `updates`, `review` or `new`.
+        first: The memory it is about; None for what is new.
+        others: For `review` all that are in doubt, for `new` what it is related to.
+    """
+
+    kind: Literal["known", "updates", "review", "new"]
+    first: Compared | None
+    others: tuple[Compared, ...]
+
+    @property
+    def about(self) -> tuple[Compared, ...]:
+        """Returns `first`, if there is one."""
+        return () if self.first is None else (self.first,)
+
+
+def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
+    """Decides on a new text by the verdicts on it.
+
+    Known goes before everything: one memory that says it all is enough. A text that says another
+    value than an older memory is stored, never stopped: the new text is the newer one.
+
+    Args:
+        compared: In the order the detectors named them.
+        review: Whether a doubt holds the text back.
+    """
+    known = [c for c in compared if says_it_all(c)]
+    if known:
+        first = min(known, key=lambda c: (not isinstance(c.verdict, Duplicate), *_closeness(c)))
+        return Ruling("known", first, ())
+    updated = [c for c in compared if is_updated(c)]
+    if updated:
+        return Ruling("updates", min(updated, key=_closeness), ())
+    doubtful = sorted((c for c in compared if _is_doubtful(c.verdict)), key=_closeness)
+    if doubtful and review:
+        return Ruling("review", doubtful[0], tuple(doubtful))
+    near = (c for c in compared if not isinstance(c.verdict, Distinct))
+    return Ruling("new", None, tuple(sorted(near, key=_closeness)[:LINKED]))
+
+
+def says_it_all(each: Compared) -> bool:
+    """Returns whether the memory says all the new text says."""
+    verdict = each.verdict
+    return merges(verdict) and (not isinstance(verdict, Subsumes) or verdict.superset == "b")
+
+
+def is_updated(each: Compared) -> bool:
+    """Returns whether the new text says another value, or all the memory says and more."""
+    match each.verdict:
+        case Contradiction():
+            return True
+        case Update(newer=side):
+            return side == "a"
+        case Subsumes(superset=side):
+            return side == "a"
+        case _:
+            return False
+
+
+def _is_doubtful(verdict: Verdict) -> bool:
+    """Returns whether the memory is likely, not surely, to say the text, which has no new value."""
+    match verdict:
+        case Subsumes(superset=side, narrows=narrows):
+            return narrows and side == "b"
+        case Unsure(evidence=evidence):
+            brings = any(each.kind in VALUES and each.a for each in evidence.differences)
+            likely = evidence.chance is None or evidence.chance >= LIKELY
+            return likely and not evidence.veto and not brings
+        case _:
+            return False
+
+
+def _closeness(each: Compared) -> tuple[float, int, str]:
+    """Returns a key that sorts by similarity, then trust, highest first, and then by id."""
+    return -each.verdict.evidence.similarity, -each.memory.provenance.trust, each.memory.id

@@ -1,0 +1,220 @@
+"""Index of vectors by their direction: signs first, then the true cosine of the few closest.
+
+Up to `ALL_LOOKED_AT` vectors the question is compared with each. Beyond that each is kept as one
+bit for each of `BITS` random directions, the side it lies on; two vectors at an angle differ in
+angle / pi of the bits (Charikar, Similarity estimation techniques from rounding algorithms, STOC
+2002). All signatures are compared by exclusive or and population count, and the `LOOKED_AT` closest
+by their cosine. Vectors of one model share a mean; signs are taken of what is left without it, or
+half of the bits would say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from echoless.blocking.vector_join.exact_join import DECIMALS
+from echoless.ingest.growing_array import Rows
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+Words = NDArray[np.uint64]
+
+BITS: Final = 256
+LOOKED_AT: Final = 64
+SEED: Final = 42
+
+FAR: Final = 0.42
+"""Share of the bits in which vectors differ whose cosine is not worth taking: at a cosine of .25
+they differ in .42 of them, strangers in half."""
+
+ALL_LOOKED_AT: Final = 4_096
+"""Vectors up to which all are compared by their cosine: sooner done, and nothing can be missed."""
+
+MEAN_OF: Final = 4_096
+"""Vectors the mean is taken of; of more it hardly moves."""
+
+_BLOCK: Final = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Memories close to a query, in the same order in all three arrays.
+
+    Attributes:
+        places: Shape (n,), int64, ascending.
+        one_way: Shape (n,): cosine of the worst part's best match, in the better direction, six
+            decimals: that all of one is found in the other.
+        both_ways: As above, in the worse direction: what the detector reports.
+    """
+
+    places: Ints
+    one_way: Doubles
+    both_ways: Doubles
+
+
+class VectorIndex:
+    """Index of the vectors of one model; a long memory has several.
+
+    Attributes:
+        model: Identity of the model.
+        dimensions: Of its vectors.
+    """
+
+    ARRAYS = ("owners", "rows", "mean", "signatures")
+
+    def __init__(
+        self,
+        model: str,
+        owners: Ints,
+        rows: Floats,
+        *,
+        mean: Floats | None = None,
+        signatures: Words | None = None,
+    ) -> None:
+        """Begins with vectors.
+
+        Args:
+            model: Identity of the model.
+            owners: Shape (n,), int64: the memory of each vector, by its place in the index.
+            rows: Shape (n, dimensions), float32, not zero, of any length.
+            mean: Kept from before, with `signatures`; rows are of unit length then.
+            signatures: Shape (n, BITS / 64), uint64; none where there were too few vectors.
+        """
+        self.model, self.dimensions = model, rows.shape[1]
+        random = np.random.default_rng(SEED)
+        self._planes = random.standard_normal((self.dimensions, BITS)).astype(np.float32)
+        self._kept = _unit(rows) if signatures is None else rows
+        self._fresh = Rows(np.empty((0, self.dimensions), dtype=np.float32))
+        self._owners = Rows(owners)
+        self._mean = np.zeros(self.dimensions, np.float32) if mean is None else mean
+        self._columns: list[Rows[np.uint64]] = []
+        if signatures is not None and len(signatures):
+            self._columns = [Rows(signatures[:, word].copy()) for word in range(BITS // 64)]
+        self._sign()
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    def add(self, owners: Ints, rows: Floats) -> None:
+        """Adds vectors: shape (n,) and (n, dimensions); owners not below those already added."""
+        unit = _unit(rows)
+        self._fresh.append(unit)
+        self._owners.append(owners)
+        if self._columns:
+            self._append(unit)
+        else:
+            self._sign()
+
+    def _sign(self) -> None:
+        """Begins to keep signatures, once there are enough vectors to know their mean."""
+        if self._columns or len(self) <= ALL_LOOKED_AT:
+            return
+        self._columns = [Rows(np.empty(0, dtype=np.uint64)) for _ in range(BITS // 64)]
+        everything = np.arange(len(self))
+        self._mean = self._rows(everything[:MEAN_OF]).mean(axis=0)
+        for start in range(0, len(self), _BLOCK):
+            self._append(self._rows(everything[start : start + _BLOCK]))
+
+    def _append(self, unit: Floats) -> None:
+        for column, words in zip(self._columns, self._signed(unit).T, strict=True):
+            column.append(words)
+
+    def nearest(self, rows: Floats, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT) -> Close:
+        """Returns memories with a vector close to one of the query's.
+
+        Args:
+            rows: Shape (parts, dimensions).
+            allowed: Shape (places,): which memories may be named.
+            many: Vectors compared, for each of the query's.
+        """
+        unit = _unit(rows)
+        candidates = np.unique(np.concatenate([self._closest(row, allowed, many) for row in unit]))
+        places = np.unique(self._owners.all[candidates])
+        if not len(places):
+            return Close(places, np.empty(0), np.empty(0))
+        first = np.searchsorted(self._owners.all, places)
+        counts = np.searchsorted(self._owners.all, places, side="right") - first
+        starts = np.cumsum(counts) - counts
+        numbers = np.repeat(first - starts, counts) + np.arange(counts.sum())
+        cosines = unit.astype(np.float64) @ self._rows(numbers).astype(np.float64).T
+        cosines = cosines.round(DECIMALS).clip(-1.0, 1.0)
+        forth = np.maximum.reduceat(cosines, starts, axis=1).min(axis=0)
+        back = np.minimum.reduceat(cosines.max(axis=0), starts)
+        return Close(places, np.maximum(forth, back), np.minimum(forth, back))
+
+    def _closest(self, row: Floats, allowed: NDArray[np.bool_], many: int) -> Ints:
+        """Returns numbers of the vectors whose signatures differ little, the closest of them."""
+        if not self._columns:
+            cosines = np.concatenate([self._kept @ row, self._fresh.all @ row])
+            near = np.flatnonzero(allowed[self._owners.all])
+            apart = -cosines
+        else:
+            asked = self._signed(row[None, :])[0]
+            apart = _differing([column.all for column in self._columns], asked)
+            near = np.flatnonzero(apart <= int(FAR * BITS))
+            near = near[allowed[self._owners.all[near]]]
+        if len(near) <= many:
+            return near
+        chosen: Ints = near[np.argpartition(apart[near], many)[:many]]
+        return chosen
+
+    def _rows(self, numbers: Ints) -> Floats:
+        kept = len(self._kept)
+        rows = np.empty((len(numbers), self.dimensions), dtype=np.float32)
+        old = numbers < kept
+        rows[old] = self._kept[numbers[old]]
+        rows[~old] = self._fresh.all[numbers[~old] - kept]
+        return rows
+
+    def _signed(self, unit: Floats) -> Words:
+        sides = (unit - self._mean) @ self._planes >= 0
+        return np.packbits(sides, axis=1).view(np.uint64)
+
+    def arrays(self) -> Mapping[str, NDArray[np.generic]]:
+        """Returns what to keep, by name."""
+        signatures = np.empty((0, BITS // 64), dtype=np.uint64)
+        if self._columns:
+            signatures = np.stack([column.all for column in self._columns], axis=1)
+        return {
+            "owners": self._owners.all,
+            "rows": np.concatenate([self._kept, self._fresh.all]),
+            "mean": self._mean,
+            "signatures": signatures,
+        }
+
+
+def _unit(rows: Floats) -> Floats:
+    wide = rows.astype(np.float64)
+    lengths = np.sqrt((wide**2).sum(axis=1, keepdims=True))
+    unit: Floats = (wide / lengths).astype(np.float32)
+    return unit
+
+
+_COUNTS: Final = np.array([bin(byte).count("1") for byte in range(256)], dtype=np.uint8)
+
+
+def _differing(columns: Sequence[Words], asked: Words) -> NDArray[np.uint8]:
+    """Returns in how many bits each signature differs from the one asked about.
+
+    Column by column: popcount of contiguous words is four times as quick as of rows. The one number
+    that a byte cannot hold, all 256, becomes 0; the cosine then rules such a vector out.
+    """
+    apart = np.zeros(len(columns[0]), dtype=np.uint8)
+    for column, word in zip(columns, asked, strict=True):
+        apart += _ones(column ^ word)
+    return apart
+
+
+def _ones(words: Words) -> NDArray[np.uint8]:
+    if hasattr(np, "bitwise_count"):
+        counted: NDArray[np.uint8] = np.bitwise_count(words)
+        return counted
+    by_byte = _COUNTS[words.view(np.uint8)].reshape(-1, 8)  # numpy before 2.0
+    old: NDArray[np.uint8] = by_byte.sum(axis=1, dtype=np.uint8)
+    return old

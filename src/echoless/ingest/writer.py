@@ -1,0 +1,109 @@
+"""Writes what the guard decided: the only module of the guard that writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from echoless.core.groups import Group, Membership
+from echoless.core.model import Judged, Link, Memory, flipped
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Settings
+from echoless.execution.executor import apply
+from echoless.execution.insertions import add
+from echoless.execution.plan import make_plan
+from echoless.ingest.outcomes import Admitted, Updates
+from echoless.ingest.policy import Compared
+from echoless.ingest.request import Request
+from echoless.stores.base import Store
+
+LINK: Final = "related"
+
+
+def admit(
+    store: Store, request: Request, memory: Memory, near: Sequence[Compared], settings: Settings
+) -> Admitted:
+    """Stores a text that is new, or whose caller insists."""
+    linked = tuple(each.match for each in near)
+    notes: tuple[str, ...] = ()
+    if request.links:
+        targets = tuple(Link(match.id, LINK) for match in linked[: request.links])
+        memory = replace(memory, links=targets)
+    run = ""
+    if not request.dry_run:
+        why = "remembered" if not request.force else "remembered, the caller insisted"
+        run = add(store, [memory], profile=settings.profile.name, why=why, said=request.event_data)
+    return Admitted(id=memory.id, linked=linked, run=run, notes=notes)
+
+
+def update(
+    store: Store, request: Request, memory: Memory, old: Compared, settings: Settings, tally: Tally
+) -> Updates:
+    """Stores a text beside the older one it updates, and hides that one if it is asked for."""
+    run = hidden = ""
+    if not request.dry_run:
+        why = f"remembered, updates {old.shown}"
+        run = add(store, [memory], profile=settings.profile.name, why=why, said=request.event_data)
+        if request.supersede:
+            hidden = _hide(store, memory, old, settings, tally)
+    return Updates(
+        old=old.shown,
+        new=memory.id,
+        changed=old.changed,
+        match=old.match,
+        run=run,
+        hidden=hidden,
+    )
+
+
+def _hide(store: Store, new: Memory, old: Compared, settings: Settings, tally: Tally) -> str:
+    """Hides the older memory behind the new one, by a plan of its own.
+
+    Returns:
+        Its run; empty where the plan was refused, with a note why.
+    """
+    if old.shown != old.memory.id:
+        tally.note(f"{old.shown} was not hidden: only {old.memory.id} behind it was compared.")
+        return ""
+    verdict = old.verdict if new.id < old.memory.id else flipped(old.verdict)
+    a, b = sorted((new.id, old.memory.id))
+    group = Group(new.id, (Membership(old.memory.id, Judged(a, b, verdict)),))
+    memories = store.get([new.id, old.memory.id])
+    plan = make_plan(
+        [group],
+        memories.__getitem__,
+        action="mark",
+        reasons={new.id: "the newer word, hidden because the caller asked for it"},
+        store=store.identity,
+        url=store.url,
+        profile=settings.profile.name,
+        settings=settings.digest,
+    )
+    done = apply(store, plan)
+    if done.refused:
+        tally.note(f"{old.memory.id} was not hidden: {done.refused[0].reason}.")
+        return ""
+    return done.id
+
+
+def confirm(store: Store, request: Request, known: Compared, *, counted: bool) -> int:
+    """Counts that a memory was said again; its record stays as it is.
+
+    Returns:
+        How often it was said again so far.
+    """
+    if request.dry_run or not counted:
+        return store.ledger.confirmations(known.shown)
+    match = known.match
+    with store.ledger.transaction():
+        return store.ledger.confirm(
+            known.shown,
+            {
+                **request.event_data,
+                "match": match.id,
+                "verdict": match.verdict,
+                "similarity": match.similarity,
+                "evidence": match.evidence,
+            },
+        )

@@ -1,0 +1,26 @@
+"""ego-mcp: what is saved, which pairs of memories to look at, and what follows from the answer.
+
+`save_with_auto_link` saves a memory that says something new; `run` proposes pairs and writes
+nothing; `merge_memories` and `keep_both` act on one.
+"""
+
+from echoless.integrations.ego_mcp.acting import Merged, keep_both, merge_memories
+from echoless.integrations.ego_mcp.consolidating import ConsolidationStats, MergeCandidate, run
+from echoless.integrations.ego_mcp.neighbours import Neighbour
+from echoless.integrations.ego_mcp.saving import EmptyContent, Saved, save_with_auto_link
+from echoless.integrations.ego_mcp.texts import consolidation_text, remember_text
+
+__all__ = [
+    "ConsolidationStats",
+    "EmptyContent",
+    "MergeCandidate",
+    "Merged",
+    "Neighbour",
+    "Saved",
+    "consolidation_text",
+    "keep_both",
+    "merge_memories",
+    "remember_text",
+    "run",
+    "save_with_auto_link",
+]

@@ -1,0 +1,195 @@
+"""Pairs of memories so near to each other that the agent should look at them. Reads only.
+
+All pairs with a recent member are compared, by the true cosine of their stored vectors and nothing
+else: neither age nor importance nor a lexical index has a say in which pairs are offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime
+from heapq import nsmallest
+from typing import Final
+
+from echoless.blocking.vector_join.exact_join import DECIMALS, pairs_above
+from echoless.core.errors import UsageError
+from echoless.core.model import Json, Memory
+from echoless.core.run_notes import Tally
+from echoless.core.secrets import uncut
+from echoless.matching.runner import kept_apart
+from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.stores.base import Protects, Store
+from echoless.workflows.consolidation.recency import recent_first, window_of
+
+SNIPPET: Final = 100
+"""Characters of a memory that are shown."""
+
+PRIVATE: Final = "private"
+HIDDEN_TEXT: Final = "(private)"
+
+_SLACK: Final = 2 * 10.0**-DECIMALS
+"""Pairs are looked up a little further than the threshold and then held to it exactly."""
+
+UNREADABLE_LINKS: Final = "linked_ids is not readable, kept as it is"
+_LINKS: Final = "linked_ids"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeCandidate:
+    """Two memories that may say the same.
+
+    Attributes:
+        memory_a_id: The recent one; of two recent ones the more recent, then the smaller id.
+        memory_b_id: The other.
+        distance: 1 - cosine, 0 to 2, six decimals.
+        snippet_a: The first 100 characters of a, or `(private)`.
+        snippet_b: Of b.
+    """
+
+    memory_a_id: str
+    memory_b_id: str
+    distance: float
+    snippet_a: str
+    snippet_b: str
+
+    def to_dict(self) -> dict[str, Json]:
+        """Returns the five fields by name."""
+        return {
+            "memory_a_id": self.memory_a_id,
+            "memory_b_id": self.memory_b_id,
+            "distance": self.distance,
+            "snippet_a": self.snippet_a,
+            "snippet_b": self.snippet_b,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationStats:
+    """Result of a consolidation: counts and proposed pairs.
+
+    Attributes:
+        replay_events: Recent memories replayed; 0, replaying is the program's own.
+        coactivation_updates: As above.
+        link_updates: As above.
+        refreshed_memories: As above.
+        merge_candidates: Closest first, then by the ids of the pair.
+        skipped: Ids of memories that could not be compared, or read in full, by the reason; not
+            part of `to_dict`.
+    """
+
+    replay_events: int = 0
+    coactivation_updates: int = 0
+    link_updates: int = 0
+    refreshed_memories: int = 0
+    merge_candidates: tuple[MergeCandidate, ...] = ()
+    skipped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Json]:
+        """Returns the four counters and the candidates."""
+        return {
+            "replay_events": self.replay_events,
+            "coactivation_updates": self.coactivation_updates,
+            "link_updates": self.link_updates,
+            "refreshed_memories": self.refreshed_memories,
+            "merge_candidates": [each.to_dict() for each in self.merge_candidates],
+        }
+
+
+def run(
+    store: Store,
+    *,
+    window: float | None = None,
+    window_hours: float = 24,
+    max_replay_events: int = 100,
+    merge_threshold: float = 0.10,
+    max_merge_candidates: int = 5,
+    replay: bool = False,
+    now: datetime | None = None,
+) -> ConsolidationStats:
+    """Proposes pairs to look at; writes nothing.
+
+    Left out are pairs of two namespaces (private and public), with a protected or a hidden member,
+    and those kept apart by `keep_both` while neither text changed.
+
+    Args:
+        store: ego-mcp's collection, or any store with stored vectors.
+        window: Hours, in place of `window_hours` where it is given, 0 too; at least 1 counts.
+        window_hours: Hours in which a memory is recent; at least 1 counts.
+        max_replay_events: Of at most twice as many memories, the most recent ones, at least 0.
+        merge_threshold: Distance below which (strictly) a pair is offered, 0 to 2.
+        max_merge_candidates: Offer at most so many, at least 0.
+        replay: Refused: replaying belongs to the program whose memory it is.
+        now: The present by default; without an offset it is UTC.
+
+    Raises:
+        UsageError: A number is out of range, or `replay` is asked for.
+    """
+    if replay:
+        raise UsageError(
+            "Replaying recent memories belongs to ego-mcp itself; echoless proposes pairs. "
+            "Leave out replay."
+        )
+    if not 0 <= merge_threshold <= 2:
+        raise UsageError(
+            f"merge_threshold must be a distance from 0 to 2, not {merge_threshold!r}."
+        )
+    counts = {"max_replay_events": max_replay_events, "max_merge_candidates": max_merge_candidates}
+    for name, value in counts.items():
+        if value < 0:
+            raise UsageError(f"{name} must be a whole number from 0, not {value!r}.")
+    span = window_of(max(1.0, window_hours if window is None else window), now)
+    memories = {memory.id: memory for memory in store.scan()}
+    latest = recent_first([m for m in memories.values() if span.holds(m)], span.holds)
+    recent = {memory.id for memory in latest[: 2 * max_replay_events]}
+    tally = Tally()
+    if broken := [m.id for m in memories.values() if _LINKS in m.metadata]:
+        tally.skip(UNREADABLE_LINKS, *broken)
+    pairs = _pairs(store, memories, recent, merge_threshold, tally)
+    candidates = []
+    for distance, *ids in nsmallest(max_merge_candidates, pairs):
+        a, b = recent_first([memories[id_] for id_ in ids], lambda memory: memory.id in recent)
+        candidates.append(MergeCandidate(a.id, b.id, distance, _snippet(a), _snippet(b)))
+    return ConsolidationStats(merge_candidates=tuple(candidates), skipped=tally.skipped)
+
+
+def _pairs(
+    store: Store,
+    memories: Mapping[str, Memory],
+    recent: AbstractSet[str],
+    threshold: float,
+    tally: Tally,
+) -> Iterator[tuple[float, str, str]]:
+    """Yields distance and ids, the smaller first, of all pairs that may be offered."""
+    apart = kept_apart(store.ledger, memories)
+    hidden = store.ledger.marks()
+    parts: dict[str, list[Memory]] = {}
+    for id_ in sorted(memories):
+        memory = memories[id_]
+        if id_ not in hidden and not (isinstance(store, Protects) and store.protected(memory)):
+            parts.setdefault(memory.namespace, []).append(memory)
+    for part in parts.values():
+        for distance, a, b in _near(part, threshold, tally):
+            if (a in recent or b in recent) and (a, b) not in apart:
+                yield distance, a, b
+
+
+def _near(
+    memories: list[Memory], threshold: float, tally: Tally
+) -> Iterator[tuple[float, str, str]]:
+    """Yields all pairs nearer than the threshold; the tally takes what cannot be compared."""
+    floor = max(-1.0, 1.0 - threshold - _SLACK)
+    for matrix in MemoryVectoriser().matrices(memories, tally):
+        for i, j, cosine in pairs_above(matrix.rows, floor):
+            owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
+            for (one, other), similarity in zip(owners, cosine.tolist(), strict=True):
+                distance = round(1.0 - similarity, DECIMALS)
+                if distance < threshold:
+                    yield distance, memories[one].id, memories[other].id
+
+
+def _snippet(memory: Memory) -> str:
+    """Returns the first characters of a memory; a private one is not quoted."""
+    text = memory.content
+    return HIDDEN_TEXT if memory.namespace == PRIVATE else text[: uncut(text, SNIPPET)]

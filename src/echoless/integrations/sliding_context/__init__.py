@@ -1,0 +1,30 @@
+"""OpenClaw's sliding-context: a LanceDB table of turn summaries.
+
+`capture` stores a turn unless it is known, `run_cleanup` merges entries that say the same.
+Importing this runs nothing.
+"""
+
+from echoless.integrations.sliding_context.arguments import CaptureArgs, CleanupArgs, parse_args
+from echoless.integrations.sliding_context.capturing import Captured, capture
+from echoless.integrations.sliding_context.cleanup import Cleanup, run_cleanup
+from echoless.integrations.sliding_context.grouping import cosine_similarity, group_similar
+from echoless.integrations.sliding_context.replies import TurnDecision, parse_dedup_response
+from echoless.integrations.sliding_context.summarizing import summarize_turn
+from echoless.integrations.sliding_context.turns import Message, Turn
+
+__all__ = [
+    "CaptureArgs",
+    "Captured",
+    "Cleanup",
+    "CleanupArgs",
+    "Message",
+    "Turn",
+    "TurnDecision",
+    "capture",
+    "cosine_similarity",
+    "group_similar",
+    "parse_args",
+    "parse_dedup_response",
+    "run_cleanup",
+    "summarize_turn",
+]

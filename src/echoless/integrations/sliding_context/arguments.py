@@ -1,0 +1,316 @@
+"""Flags of `sliding-context cleanup` and `capture`, for the commands and for `parse_args`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import click
+
+from echoless.core.errors import UsageError
+from echoless.core.profiles import SLIDING_CONTEXT
+from echoless.integrations.sliding_context.wording import LANGUAGES
+
+SUMMARY_CHARS: Final = 500
+"""Longest summary, in characters."""
+
+WINDOW_HOURS: Final = 168.0
+"""How old an entry may be that is shown to the model."""
+
+SIMILARITY: Final = SLIDING_CONTEXT.detectors[0].threshold or 0.85
+LOCALES: Final = ("de", "en", "ja")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupArgs:
+    """Options of a cleanup.
+
+    Attributes:
+        db_path: The LanceDB folder.
+        dry_run: Show, change nothing.
+        backup_dir: Where the copy goes; beside the folder, with the time in its name, if None.
+        similarity: Cosine above which entries are alike, above 0 and below 1, strictly.
+        api_key: For the model that merges.
+        embedding_api_key: For embeddings.
+        embedding_model: Its name; by the length of the table's vectors if None.
+        model: Name of the model that merges; the adapter's own if None.
+        locale: Language of the prompt.
+        llm: False merges without a model.
+        across_sessions: Entries of different session types and channels may be merged.
+        guards: Hold pairs whose figures or denials differ.
+    """
+
+    db_path: Path
+    dry_run: bool = False
+    backup_dir: Path | None = None
+    similarity: float = SIMILARITY
+    api_key: str = field(default="", repr=False)
+    embedding_api_key: str = field(default="", repr=False)
+    embedding_model: str | None = None
+    model: str | None = None
+    locale: str = "de"
+    llm: bool = True
+    across_sessions: bool = False
+    guards: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureArgs:
+    """Options of the capture of a turn.
+
+    Attributes:
+        db_path: The LanceDB folder.
+        api_key: For the model that writes.
+        embedding_api_key: For embeddings.
+        embedding_model: Its name; by the length of the table's vectors if None.
+        model: Name of the model that writes; the adapter's own if None.
+        locale: Language of the prompt.
+        prompt: In place of the locale's request for a summary, or None.
+        llm: False sums up by rule.
+        max_chars: Of a summary.
+        window_hours: How old a recent entry may be.
+        guards: Whether what the model says is checked.
+    """
+
+    db_path: Path
+    api_key: str = field(default="", repr=False)
+    embedding_api_key: str = field(default="", repr=False)
+    embedding_model: str | None = None
+    model: str | None = None
+    locale: str = "de"
+    prompt: str | None = None
+    llm: bool = True
+    max_chars: int = SUMMARY_CHARS
+    window_hours: float = WINDOW_HOURS
+    guards: bool = True
+
+
+def _between(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
+    """Checks that a value lies above 0 and below 1."""
+    if not 0 < value < 1:
+        raise click.BadParameter(f"{value:g} is not above 0 and below 1.")
+    return value
+
+
+_DB_PATH: Final = click.Option(["--db-path"], metavar="PATH", help="The LanceDB folder. Required.")
+_API_KEY: Final = click.Option(
+    ["--api-key"],
+    metavar="KEY",
+    default="",
+    help="For the model that writes; ANTHROPIC_API_KEY by default.",
+)
+_EMBEDDING_API_KEY: Final = click.Option(
+    ["--embedding-api-key"],
+    metavar="KEY",
+    default="",
+    help="For embeddings; OPENAI_API_KEY by default.",
+)
+_EMBEDDING_MODEL: Final = click.Option(
+    ["--embedding-model"],
+    metavar="NAME",
+    help="Model of the table's vectors; told by their length by default.",
+)
+_MODEL: Final = click.Option(
+    ["--model"],
+    metavar="NAME",
+    help="The model that writes, of Anthropic or as openai:NAME@URL; a small one by default.",
+)
+
+
+def _locale(known: Sequence[str]) -> click.Option:
+    """Returns the flag `--locale` with these choices."""
+    return click.Option(
+        ["--locale"],
+        type=click.Choice(known),
+        default="de",
+        show_default=True,
+        help="Language in which the model is asked.",
+    )
+
+
+_NO_LLM: Final = click.Option(["--no-llm"], is_flag=True, help="Do without a model, by rule.")
+
+OPTIONS: Final[tuple[click.Option, ...]] = (
+    _DB_PATH,
+    click.Option(["--dry-run"], is_flag=True, help="Show what would be merged; no key is needed."),
+    click.Option(
+        ["--backup-dir"],
+        metavar="PATH",
+        help="Where the copy made first goes; it must not exist. DB-PATH.backup.MILLISECONDS by "
+        "default.",
+    ),
+    click.Option(
+        ["--similarity"],
+        type=float,
+        default=SIMILARITY,
+        show_default=True,
+        callback=_between,
+        metavar="F",
+        help="Cosine above which entries are alike, above 0 and below 1.",
+    ),
+    _API_KEY,
+    _EMBEDDING_API_KEY,
+    _EMBEDDING_MODEL,
+    _MODEL,
+    _locale(LOCALES),
+    _NO_LLM,
+    click.Option(
+        ["--across-sessions"],
+        is_flag=True,
+        help="Merge entries of different session types and channels, too.",
+    ),
+    click.Option(
+        ["--guards"],
+        is_flag=True,
+        help="Hold pairs whose figures differ, or of which one denies something.",
+    ),
+)
+
+CAPTURE_OPTIONS: Final[tuple[click.Option, ...]] = (
+    _DB_PATH,
+    _API_KEY,
+    _EMBEDDING_API_KEY,
+    _EMBEDDING_MODEL,
+    _MODEL,
+    _locale(LANGUAGES),
+    click.Option(
+        ["--prompt-file"],
+        metavar="FILE",
+        help="What the model is asked for, in place of the request of the locale; {max_chars} "
+        "stands for the number of characters.",
+    ),
+    _NO_LLM,
+    click.Option(
+        ["--max-chars"],
+        type=int,
+        default=SUMMARY_CHARS,
+        show_default=True,
+        metavar="N",
+        help="Longest summary.",
+    ),
+    click.Option(
+        ["--window-hours"],
+        type=float,
+        default=WINDOW_HOURS,
+        show_default=True,
+        metavar="H",
+        help="Entries older than that are not shown to the model.",
+    ),
+    click.Option(
+        ["--no-guards"],
+        is_flag=True,
+        help="Believe the model, whatever it says is updated or skipped.",
+    ),
+)
+
+
+def parse_args(argv: Sequence[str]) -> CleanupArgs:
+    """Reads the flags of a command line, without the words before them.
+
+    Raises:
+        UsageError: A flag is unknown, a value wrong, or --db-path missing.
+    """
+    command = click.Command("cleanup", params=list(OPTIONS), add_help_option=False)
+    try:
+        context = command.make_context("cleanup", list(argv))
+    except click.UsageError as problem:
+        raise UsageError(problem.format_message()) from problem
+    return made(**context.params)
+
+
+def made(
+    *,
+    db_path: str | None,
+    dry_run: bool,
+    backup_dir: str | None,
+    similarity: float,
+    api_key: str,
+    embedding_api_key: str,
+    embedding_model: str | None,
+    model: str | None,
+    locale: str,
+    no_llm: bool,
+    across_sessions: bool,
+    guards: bool,
+) -> CleanupArgs:
+    """Returns options from the values of the flags; missing keys come from the environment.
+
+    Raises:
+        UsageError: --db-path is missing.
+    """
+    if not db_path:
+        raise UsageError("--db-path is required")
+    keys = _keys(api_key, embedding_api_key)
+    return CleanupArgs(
+        db_path=Path(db_path).expanduser(),
+        dry_run=dry_run,
+        backup_dir=Path(backup_dir).expanduser() if backup_dir else None,
+        similarity=similarity,
+        api_key=keys[0],
+        embedding_api_key=keys[1],
+        embedding_model=embedding_model,
+        model=model,
+        locale=locale,
+        llm=not no_llm,
+        across_sessions=across_sessions,
+        guards=guards,
+    )
+
+
+def capture_made(
+    *,
+    db_path: str | None,
+    api_key: str,
+    embedding_api_key: str,
+    embedding_model: str | None,
+    model: str | None,
+    locale: str,
+    prompt_file: str | None,
+    no_llm: bool,
+    max_chars: int,
+    window_hours: float,
+    no_guards: bool,
+) -> CaptureArgs:
+    """Returns options from the values of the flags of `capture`, as `made`.
+
+    Raises:
+        UsageError: --db-path is missing, or the file of the prompt cannot be read.
+    """
+    if not db_path:
+        raise UsageError("--db-path is required")
+    keys = _keys(api_key, embedding_api_key)
+    return CaptureArgs(
+        db_path=Path(db_path).expanduser(),
+        api_key=keys[0],
+        embedding_api_key=keys[1],
+        embedding_model=embedding_model,
+        model=model,
+        locale=locale,
+        prompt=None if prompt_file is None else _prompt(Path(prompt_file).expanduser()),
+        llm=not no_llm,
+        max_chars=max_chars,
+        window_hours=window_hours,
+        guards=not no_guards,
+    )
+
+
+def _keys(api_key: str, embedding_api_key: str) -> tuple[str, str]:
+    """Returns both keys, from the environment where none was given."""
+    return (
+        api_key or os.environ.get("ANTHROPIC_API_KEY", ""),
+        embedding_api_key or os.environ.get("OPENAI_API_KEY", ""),
+    )
+
+
+def _prompt(path: Path) -> str:
+    """Reads the file of the prompt, which may not be empty."""
+    try:
+        text = path.read_text("utf-8").strip()
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"--prompt-file {path} cannot be read ({problem}).") from problem
+    if not text:
+        raise UsageError(f"--prompt-file {path} is empty.")
+    return text

@@ -1,0 +1,233 @@
+"""Ask the judge, and where there is one the verifier, about every candidate pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import closing
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+from echoless.core.model import Judged, Memory, Pair, Verdict
+from echoless.core.profiles import Profile
+from echoless.core.progress import Progress
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Settings
+from echoless.core.text import content_key
+from echoless.stores.ledger import Ledger
+
+if TYPE_CHECKING:
+    from echoless.matching.base import Judge
+    from echoless.matching.batch.verdict_cache import KeptVerdicts
+    from echoless.matching.verifiers.consultation import Consultation
+    from echoless.models.encoders.vectorizer import MemoryVectoriser
+
+JUDGED_AT_ONCE: Final = 2_000
+"""Pairs judged between two signs of progress."""
+
+
+KEPT_FROM: Final = 1_000
+"""Pairs from which verdicts are kept: fewer are judged in a second, and leave no trace."""
+
+
+def open_judge(
+    profile: Profile,
+    vectors: MemoryVectoriser | None,
+    tally: Tally,
+    *,
+    most: int | None = None,
+) -> Judge:
+    """The judge of a profile.
+
+    Args:
+        profile: Names the judge.
+        vectors: With an encoder the pair model is asked; without one values and wording decide.
+        tally: Told what the judge has to do without.
+        most: Pairs the pair model may be asked about in all; None for any number.
+
+    Raises:
+        DamagedPackage: The weights of the pair model are not as they were shipped.
+        InputError: The user's calibration of the encoder cannot be read.
+    """
+    from echoless.matching.opening import (  # noqa: PLC0415 - brings in lexicons
+        judge_named,
+        open_learned,
+    )
+
+    if profile.judge != "full" or vectors is None or vectors.encoder is None:
+        return judge_named(profile.judge)
+    from echoless.models.encoders.calibration import decision_shift  # noqa: PLC0415 - as above
+
+    shift = decision_shift(vectors.encoder.model)
+    return open_learned(tally, cache=vectors.cache is not None, most=most, shift=shift)
+
+
+def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | None:
+    """Verdicts of earlier runs, for a judge that costs more than looking them up.
+
+    Args:
+        judge: The judge of the run.
+        tally: Told if they cannot be read or kept.
+        enabled: Whether caches are to be used.
+    """
+    from echoless.matching.base import Repeatable  # noqa: PLC0415 - as in `open_judge`
+    from echoless.matching.judge import LearnedJudge  # noqa: PLC0415
+
+    judge = judge.rules if isinstance(judge, LearnedJudge) else judge
+    if not enabled or not isinstance(judge, Repeatable):
+        return None
+    from echoless.matching.batch.verdict_cache import (  # noqa: PLC0415
+        KeptVerdicts,
+        open_verdicts,
+    )
+
+    cache = open_verdicts()
+    return None if cache is None else KeptVerdicts(judge, cache, tally)
+
+
+def judge_all(
+    judge: Judge,
+    memories: Mapping[str, Memory],
+    signals: Mapping[tuple[str, str], Mapping[str, float]],
+    apart: AbstractSet[tuple[str, str]],
+    tell: Progress,
+    tally: Tally,
+    kept: KeptVerdicts | None = None,
+) -> list[Judged]:
+    """The verdict on every pair but those kept apart, by ids.
+
+    Args:
+        judge: Decides.
+        memories: By id.
+        signals: Similarity by detector, by pair of ids (smaller first).
+        apart: Pairs nobody is to be asked about again.
+        tell: Told how far it is.
+        tally: Told if a process that helped failed.
+        kept: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
+    """
+    found = sorted(
+        ((pair, told) for pair, told in signals.items() if pair not in apart), key=itemgetter(0)
+    )
+    wanted = [pair for pair, _ in found]
+    kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
+
+    from echoless.matching.judge import LearnedJudge  # noqa: PLC0415 - as in `open_judge`
+
+    learned = judge if isinstance(judge, LearnedJudge) else None
+    rules = judge if learned is None else learned.rules
+
+    def pairs_at(places: Sequence[int]) -> list[Pair]:
+        some = (found[at] for at in places)
+        return [Pair(memories[a], memories[b], told) for (a, b), told in some]
+
+    told: list[Verdict | None] = [None] * len(wanted)
+    for places in _batches(range(len(wanted))):
+        if kept is not None:
+            told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
+    left = _together(wanted, [at for at, verdict in enumerate(told) if verdict is None])
+    done = len(wanted) - len(left)
+    from echoless.matching.batch.batches import rulings  # noqa: PLC0415 - as in `open_judge`
+
+    waiting = map(pairs_at, _batches(left))
+    ruling = rulings(rules, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
+    with closing(ruling):
+        tell("judging", done, len(wanted))
+        for places, ruled in zip(_batches(left), ruling, strict=True):
+            if kept is not None:
+                kept.keep(pairs_at(places), ruled.data)
+            for at, verdict in zip(places, ruled.verdicts, strict=True):
+                told[at] = verdict
+            done += len(places)
+            tell("judging", done, len(wanted))
+    verdicts = [verdict for verdict in told if verdict is not None]
+    if learned is not None:
+        verdicts = learned.settle(
+            pairs_at(range(len(wanted))),
+            verdicts,
+            lambda done, whole: tell("asking the pair model", done, whole),
+        )
+    return [Judged(a, b, v) for (a, b), v in zip(wanted, verdicts, strict=True)]
+
+
+def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[int]:
+    """Places of pairs, those of one text near each other: each text is read once, then forgotten.
+
+    Texts come in the order of a walk from each to what it is paired with, deep first; a pair when
+    the second of its texts does. Where thousands of texts hang together, a fifth fewer are read
+    twice than in the order of their ids.
+    """
+    beside: dict[str, list[str]] = {}
+    for at in left:
+        one, other = wanted[at]
+        beside.setdefault(one, []).append(other)
+        beside.setdefault(other, []).append(one)
+    reached: dict[str, int] = {}
+    for start in beside:
+        waiting = [start]
+        while waiting:
+            id_ = waiting.pop()
+            if id_ not in reached:
+                reached[id_] = len(reached)
+                waiting += [each for each in beside[id_] if each not in reached]
+
+    def turn(at: int) -> tuple[int, int]:
+        one, other = (reached[id_] for id_ in wanted[at])
+        return max(one, other), min(one, other)
+
+    return sorted(left, key=turn)
+
+
+def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(places), JUDGED_AT_ONCE):
+        yield places[start : start + JUDGED_AT_ONCE]
+
+
+def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:
+    """The verifier of the run, made first: a wrong name is told before the long work."""
+    if settings.verifier == "none":
+        return None
+    from echoless.matching.verifiers.consultation import Consultation  # noqa: PLC0415 - seldom asked for
+    from echoless.matching.verifiers.registry import open_verifier  # noqa: PLC0415
+
+    verifier = open_verifier(settings.verifier, settings.limits, locale=settings.locale)
+    if verifier is None:
+        return None
+    return Consultation(
+        verifier,
+        limit=settings.questions,
+        progress=lambda done, whole: tell("asking the verifier", done, whole),
+    )
+
+
+def consult(
+    consultation: Consultation | None,
+    memories: Mapping[str, Memory],
+    signals: Mapping[tuple[str, str], Mapping[str, float]],
+    judged: list[Judged],
+    tally: Tally,
+) -> tuple[list[Judged], dict[tuple[str, str], Verdict]]:
+    """Verdicts with a verifier's word, and those it changed."""
+    if consultation is None:
+        return judged, {}
+    pairs = [Pair(memories[j.a], memories[j.b], signals[j.a, j.b]) for j in judged]
+    verdicts = consultation.settle(pairs, [j.verdict for j in judged], tally)
+    consultation.report(tally)
+    made = [Judged(j.a, j.b, new) for j, new in zip(judged, verdicts, strict=True)]
+    changed = {
+        (new.a, new.b): new.verdict
+        for old, new in zip(judged, made, strict=True)
+        if new.verdict is not old.verdict
+    }
+    return made, changed
+
+
+def kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str, str]]:
+    """Pairs a person wants to keep both of, as long as neither text changed."""
+    return {
+        (kept.a, kept.b)
+        for kept in ledger.kept()
+        if kept.a in memories
+        and kept.b in memories
+        and content_key(memories[kept.a].content) == kept.print_a
+        and content_key(memories[kept.b].content) == kept.print_b
+    }

@@ -1,0 +1,124 @@
+"""What a verifier is: it reads two memories and says what they are to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from echoless.core.llm_limits import Limits
+from echoless.core.model import Memory
+from echoless.models.llm.budget import Spent
+
+
+class Says(StrEnum):
+    """What an opinion can be."""
+
+    SAME = "same"
+    A_CONTAINS_B = "a_contains_b"
+    B_CONTAINS_A = "b_contains_a"
+    DIFFERENT = "different"
+    UNSURE = "unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a verifier thinks of a pair.
+
+    Attributes:
+        says: One of five words.
+        reason: Why, in one line.
+    """
+
+    says: Says
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoOpinion:
+    """A question that brought no usable answer; the pair stays as unsure as it was.
+
+    Attributes:
+        reason: What went wrong, in one line.
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotAsked:
+    """A question that was not put to the model: a limit was reached.
+
+    Attributes:
+        reason: Which one, in one line.
+    """
+
+    reason: str
+
+
+Reply: TypeAlias = Opinion | NoOpinion | NotAsked
+
+
+class Verifier(Protocol):
+    """Gives opinions.
+
+    Registered as an entry point of the group `echoless.verifiers`: a callable that takes what
+    stands after the colon in `--verifier name:argument` (or an empty text) and returns a verifier.
+    An opinion must depend on the two texts alone: it is taken for every memory with these texts.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name and model, as it stands in evidence, for example `openai:gpt-x`. No secrets."""
+        ...
+
+    def verify(self, pairs: Sequence[tuple[Memory, Memory]]) -> Sequence[Reply]:
+        """Read pairs; texts may be long, and hold anything.
+
+        Args:
+            pairs: A few pairs, at least one; a is the first of each.
+
+        Returns:
+            One reply for each pair, in order.
+
+        Raises:
+            VerifierError: No pair can be answered at all: no such model, no server, a wrong key.
+                What concerns one pair is a `NoOpinion`.
+        """
+        ...
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A verifier that keeps to limits and counts what it spends; those over a model do."""
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far."""
+        ...
+
+    @property
+    def workers(self) -> int:
+        """Questions on their way at a time."""
+        ...
+
+    @property
+    def prompt(self) -> str:
+        """Version of the prompt: its name, its language, and a digest of its words."""
+        ...
+
+    def within(self, limits: Limits, locale: str) -> Verifier:
+        """The same verifier under other limits, asked in another language, with its own total."""
+        ...
+
+
+def turned(opinion: Opinion) -> Opinion:
+    """The same opinion with the two sides exchanged."""
+    match opinion.says:
+        case Says.A_CONTAINS_B:
+            return Opinion(Says.B_CONTAINS_A, opinion.reason)
+        case Says.B_CONTAINS_A:
+            return Opinion(Says.A_CONTAINS_B, opinion.reason)
+        case _:
+            return opinion

@@ -1,0 +1,283 @@
+"""The opinion slot: which unsure pairs a verifier is asked about, and what its word does.
+
+```
+not Unsure, or Unsure with a veto ....... never asked
+more than the questions of a run ........ not asked, counted; the closest pairs come first
+too long, or a text speaks to the model . not asked, counted
+after the verifier failed, or
+beyond the limits of its model .......... not asked, counted
+same .................................... Duplicate
+one contains the other .................. Subsumes
+different ............................... Related
+unsure .................................. Unsure, with its reason
+no usable answer ........................ Unsure, counted as failed
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+from echoless.core.errors import VerifierError
+from echoless.core.model import Duplicate, Evidence, Json, Pair, Related, Subsumes, Unsure, Verdict
+from echoless.core.run_notes import Tally
+from echoless.core.text import valid_unicode
+from echoless.matching.verifiers.base import (
+    Limited,
+    NoOpinion,
+    NotAsked,
+    Opinion,
+    Reply,
+    Says,
+    Verifier,
+    turned,
+)
+from echoless.models.llm.budget import Spent
+from echoless.models.llm.injection import speaks_to_model
+
+RULE: Final = "verifier-says-same"
+"""Rule of the evidence where a verifier's word made the merge."""
+
+BATCH: Final = 8
+"""Pairs handed over at a time, or as many as are on their way at once; progress is told between."""
+
+GIVE_UP: Final = 5
+"""Questions in a row without a usable answer after which no more are asked: with retries and a
+timeout of a minute each, a server that hangs would otherwise hold a run of 200 for days."""
+
+LONGEST: Final = 20_000
+"""Characters of both texts together. The judge reads no longer ones word by word either."""
+
+FAILED: Final = "verifier gave no usable opinion"
+BEYOND: Final = "not put to the verifier: beyond the questions of a run"
+TOO_LONG: Final = "not put to the verifier: too long"
+ADDRESSED: Final = "not put to the verifier: a text speaks to the model"
+GIVEN_UP: Final = "not put to the verifier: it had failed too often"
+LIMIT: Final = "not put to the verifier: a limit on questions or cost was reached"
+
+_REASON: Final = 200
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """How a consultation went, in pairs.
+
+    Attributes:
+        verifier: Its name.
+        asked: Put to the verifier; the sum of the next two.
+        answered: Got an opinion, `unsure` included.
+        failed: Got none.
+        left_out: Unsure without a veto, and not asked.
+        prompt: Version of the prompt, of a verifier over a language model.
+        spent: What that model took.
+    """
+
+    verifier: str
+    asked: int
+    answered: int
+    failed: int
+    left_out: int
+    prompt: str = ""
+    spent: Spent | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """As in `--json`."""
+        counts: dict[str, Json] = {
+            "verifier": self.verifier,
+            "asked": self.asked,
+            "answered": self.answered,
+            "failed": self.failed,
+            "left_out": self.left_out,
+        }
+        if self.spent is not None:
+            counts |= {"prompt": self.prompt, "spent": self.spent.to_json()}
+        return counts
+
+
+class Consultation:
+    """One run's questions to one verifier."""
+
+    def __init__(self, verifier: Verifier, *, limit: int, progress: Progress | None = None) -> None:
+        """Ask nothing yet.
+
+        Args:
+            verifier: Whom to ask.
+            limit: Pairs asked about in all, however often `settle` is called.
+            progress: Told (pairs asked, pairs to ask) of a call.
+        """
+        self._verifier = verifier
+        self._limit = limit
+        self._progress = progress or (lambda _done, _all: None)
+        self._answered = self._failed = self._left_out = self._in_a_row = 0
+        self._broken = self._limit_reached = ""
+        self._first_failure = ""
+
+    def settle(
+        self, pairs: Sequence[Pair], verdicts: Sequence[Verdict], tally: Tally
+    ) -> list[Verdict]:
+        """Verdicts with the verifier's word on those that are open.
+
+        Which pairs are asked about does not depend on their order, nor does it matter which memory
+        of a pair is called a.
+
+        Args:
+            pairs: What was judged.
+            verdicts: The judge's, in the same order.
+            tally: Takes ids of pairs that got no opinion, by reason.
+
+        Raises:
+            VerifierError: The verifier failed before it had answered anything.
+        """
+        settled = list(verdicts)
+        chosen = self._choose(pairs, verdicts, tally)
+        batch = max(BATCH, self._verifier.workers) if isinstance(self._verifier, Limited) else BATCH
+        for start in range(0, len(chosen), batch):
+            self._progress(start, len(chosen))
+            places = chosen[start : start + batch]
+            if self._broken or self._in_a_row >= GIVE_UP:
+                self._leave_out(GIVEN_UP, [pairs[place] for place in places], tally)
+                continue
+            for place, reply in zip(
+                places, self._ask([pairs[place] for place in places]), strict=True
+            ):
+                settled[place] = self._take(reply, pairs[place], verdicts[place], tally)
+        self._progress(len(chosen), len(chosen))
+        return settled
+
+    @property
+    def heard(self) -> Heard:
+        """How it went so far."""
+        limited = self._verifier if isinstance(self._verifier, Limited) else None
+        return Heard(
+            verifier=self._verifier.name,
+            asked=self._answered + self._failed,
+            answered=self._answered,
+            failed=self._failed,
+            left_out=self._left_out,
+            prompt=limited.prompt if limited else "",
+            spent=limited.spent if limited else None,
+        )
+
+    def report(self, tally: Tally) -> None:
+        """Put the counts, and what went wrong first, into the tally."""
+        heard = self.heard
+        tally.note(
+            f"The verifier {heard.verifier} was asked about {heard.asked} unsure pairs: "
+            f"{heard.answered} answered, {heard.failed} failed; {heard.left_out} not asked."
+        )
+        trouble = self._broken or self._first_failure
+        if trouble:
+            tally.note(f"The verifier {heard.verifier} failed: {trouble}")
+        if self._limit_reached:
+            tally.note(
+                f"The verifier {heard.verifier} was not asked further: {self._limit_reached}"
+            )
+        if heard.spent is not None:
+            tally.note(heard.spent.line())
+
+    def _choose(
+        self, pairs: Sequence[Pair], verdicts: Sequence[Verdict], tally: Tally
+    ) -> list[int]:
+        """Places of the pairs to ask about, closest first."""
+        open_: list[int] = []
+        too_long: list[int] = []
+        addressed: list[int] = []
+        for place, verdict in enumerate(verdicts):
+            if isinstance(verdict, Unsure) and not verdict.evidence.veto:
+                texts = (pairs[place].a.content, pairs[place].b.content)
+                if sum(map(len, texts)) > LONGEST:
+                    too_long.append(place)
+                elif any(map(speaks_to_model, texts)):
+                    addressed.append(place)
+                else:
+                    open_.append(place)
+        open_.sort(key=lambda place: _priority(pairs[place], verdicts[place]))
+        left = max(0, self._limit - self._answered - self._failed)
+        self._leave_out(TOO_LONG, [pairs[place] for place in too_long], tally)
+        self._leave_out(ADDRESSED, [pairs[place] for place in addressed], tally)
+        self._leave_out(BEYOND, [pairs[place] for place in open_[left:]], tally)
+        return open_[:left]
+
+    def _leave_out(self, reason: str, pairs: Sequence[Pair], tally: Tally) -> None:
+        self._left_out += len(pairs)
+        for pair in pairs:
+            tally.skip(reason, pair.a.id, pair.b.id)
+
+    def _ask(self, pairs: Sequence[Pair]) -> list[Reply]:
+        """Replies with the sides as in the pairs; the smaller text is always shown first."""
+        swapped = [pair.b.content < pair.a.content for pair in pairs]
+        shown = [
+            (pair.b, pair.a) if swap else (pair.a, pair.b)
+            for pair, swap in zip(pairs, swapped, strict=True)
+        ]
+        try:
+            replies = self._verifier.verify(shown)
+        except VerifierError as problem:
+            if not self._answered:
+                raise
+            self._broken = str(problem)
+            return [NoOpinion(self._broken)] * len(pairs)
+        if len(replies) != len(pairs):
+            raise VerifierError(
+                f"The verifier {self._verifier.name!r} gave {len(replies)} replies to {len(pairs)} "
+                "questions. It is broken; choose another."
+            )
+        return [
+            turned(reply) if swap and isinstance(reply, Opinion) else reply
+            for reply, swap in zip(replies, swapped, strict=True)
+        ]
+
+    def _take(self, reply: Reply, pair: Pair, verdict: Verdict, tally: Tally) -> Verdict:
+        match reply:
+            case NoOpinion(reason=reason):
+                self._failed += 1
+                self._in_a_row += 1
+                self._first_failure = self._first_failure or _one_line(reason)
+                tally.skip(FAILED, pair.a.id, pair.b.id)
+                return verdict
+            case NotAsked(reason=reason):
+                self._limit_reached = self._limit_reached or _one_line(reason)
+                self._leave_out(LIMIT, [pair], tally)
+                return verdict
+            case Opinion():
+                self._answered += 1
+                self._in_a_row = 0
+                return _with_opinion(verdict.evidence, reply, self._verifier.name)
+            case _:
+                assert_never(reply)
+
+
+def _priority(pair: Pair, verdict: Verdict) -> tuple[float | str, ...]:
+    texts = sorted((pair.a.content, pair.b.content))
+    ids = sorted((pair.a.id, pair.b.id))
+    return (-verdict.evidence.similarity, *texts, *ids)
+
+
+def _with_opinion(old: Evidence, opinion: Opinion, name: str) -> Verdict:
+    words = "one contains the other" if "contains" in opinion.says.value else opinion.says.value
+    said = ": ".join(filter(None, (f"{name} says {words}", _one_line(opinion.reason))))
+    merged = replace(old, rule=RULE, note=said)
+    kept = replace(old, note="; ".join(filter(None, (old.note, said))))
+    match opinion.says:
+        case Says.SAME:
+            return Duplicate(merged)
+        case Says.A_CONTAINS_B:
+            return Subsumes(merged, "a")
+        case Says.B_CONTAINS_A:
+            return Subsumes(merged, "b")
+        case Says.DIFFERENT:
+            return Related(kept)
+        case Says.UNSURE:
+            return Unsure(kept)
+        case _:
+            assert_never(opinion.says)
+
+
+def _one_line(text: str) -> str:
+    """Foreign words as they may stand in a ledger: valid Unicode, one line, cut."""
+    flat = " ".join(valid_unicode(text).replace("\0", " ").split())
+    return flat if len(flat) <= _REASON else flat[: _REASON - 1] + "…"

@@ -1,0 +1,176 @@
+"""A verifier over any language model: one pair a question, one JSON object as the answer.
+
+The texts are sent as data behind a fence, and the model is told that nothing in them is an
+instruction; a memory that talks it into "same" still meets the judge's vetoes, the preview and
+undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Event
+from typing import Final
+
+from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, VerifierError
+from echoless.core.llm_limits import TIMEOUT, Limits
+from echoless.core.model import Json, Memory
+from echoless.matching.verifiers.base import NoOpinion, NotAsked, Opinion, Reply, Says
+from echoless.models.llm.anthropic import AnthropicModel
+from echoless.models.llm.base import Prompt
+from echoless.models.llm.budget import Spent
+from echoless.models.llm.json_extraction import objects_with
+from echoless.models.llm.openai import OpenAIModel
+from echoless.models.llm.ordered_map import asked_in_order
+from echoless.models.llm.prompt_fence import fenced
+from echoless.models.llm.prompts import wording
+from echoless.models.llm.retrying_model import RETRIES, GovernedModel
+
+_WORDS: Final[Mapping[str, Says]] = {
+    "same": Says.SAME,
+    "first_contains_second": Says.A_CONTAINS_B,
+    "second_contains_first": Says.B_CONTAINS_A,
+    "different": Says.DIFFERENT,
+    "unsure": Says.UNSURE,
+}
+SCHEMA: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string"},
+        "opinion": {"type": "string", "enum": list(_WORDS)},
+    },
+    "required": ["reason", "opinion"],
+    "additionalProperties": False,
+}
+
+
+class ModelVerifier:
+    """Opinions of a language model; nothing is sent before the first `verify`."""
+
+    def __init__(self, model: GovernedModel, *, locale: str = "en") -> None:
+        """Choose the model.
+
+        Args:
+            model: Whom to ask, and how often.
+            locale: Language of the prompt: `de`, `en` or `ja`.
+        """
+        self._model = model
+        self._words = wording("opinion", locale)
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self._model.name
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far."""
+        return self._model.spent
+
+    @property
+    def workers(self) -> int:
+        """Questions on their way at a time."""
+        return self._model.limits.workers
+
+    @property
+    def prompt(self) -> str:
+        """Version of the prompt: `opinion/LOCALE@` and a digest."""
+        return self._words.version
+
+    def within(self, limits: Limits, locale: str) -> ModelVerifier:
+        """The same verifier under other limits, asked in another language, with its own total."""
+        return ModelVerifier(self._model.within(limits), locale=locale)
+
+    def verify(self, pairs: Sequence[tuple[Memory, Memory]]) -> Sequence[Reply]:
+        """Ask about each pair, several at a time.
+
+        Args:
+            pairs: Any number.
+
+        Returns:
+            One reply for each pair, in order. A model that fails a question in spite of retries, or
+            answers something else than asked for, gives a `NoOpinion`; what a limit stands against,
+            a `NotAsked`.
+
+        Raises:
+            VerifierError: The model can answer nothing, and has answered nothing of these.
+        """
+        gone = Event()
+        heard = asked_in_order(lambda pair: self._about(pair, gone), pairs, self.workers)
+        lost = next((each for each in heard if isinstance(each, ModelUnavailable)), None)
+        if lost is None:
+            return [each for each in heard if not isinstance(each, ModelUnavailable | None)]
+        if not any(isinstance(each, Opinion | NoOpinion) for each in heard):
+            raise VerifierError(str(lost)) from None
+        none = NoOpinion(str(lost))  # what was answered before it is kept
+        return [none if isinstance(e, ModelUnavailable) or e is None else e for e in heard]
+
+    def _about(self, pair: tuple[Memory, Memory], gone: Event) -> Reply | ModelUnavailable | None:
+        """The reply; None if another question found that the model can answer nothing."""
+        if gone.is_set():
+            return None
+        a, b = pair
+        data = fenced({"first": a.content, "second": b.content})
+        try:
+            answer = self._model.answer(
+                Prompt(instruction=self._words.text, data=data, schema=SCHEMA)
+            )
+        except ModelUnavailable as problem:
+            gone.set()
+            return problem
+        except LimitReached as problem:
+            return NotAsked(str(problem))
+        except ModelError as problem:
+            return NoOpinion(str(problem))
+        return read_opinion(answer.text)
+
+
+def openai_verifier(
+    argument: str, *, retries: int = RETRIES, timeout: float = TIMEOUT
+) -> ModelVerifier:
+    """A verifier over any server that speaks OpenAI's `/chat/completions`.
+
+    Args:
+        argument: `MODEL` or `MODEL@BASE_URL`.
+        retries: How often a failure that may pass is tried again.
+        timeout: Seconds for one request.
+
+    Raises:
+        UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
+        MissingExtra: The SDK is not installed.
+    """
+    model = OpenAIModel(argument, kind="verifier")
+    return ModelVerifier(GovernedModel(model, Limits(workers=1, timeout=timeout), retries=retries))
+
+
+def anthropic_verifier(
+    argument: str, *, retries: int = RETRIES, timeout: float = TIMEOUT
+) -> ModelVerifier:
+    """A verifier over Anthropic's Messages API.
+
+    Args:
+        argument: `MODEL` or `MODEL@BASE_URL`; a small model if empty.
+        retries: How often a failure that may pass is tried again.
+        timeout: Seconds for one request.
+
+    Raises:
+        UsageError: There is no key, or a base URL that is none.
+        MissingExtra: The SDK is not installed.
+    """
+    model = AnthropicModel(argument, kind="verifier")
+    return ModelVerifier(GovernedModel(model, Limits(workers=1, timeout=timeout), retries=retries))
+
+
+def read_opinion(text: str) -> Reply:
+    """The opinion in what a model wrote: its last JSON object that holds one.
+
+    Two objects with different opinions are no answer.
+    """
+    found = objects_with(text, "opinion")
+    said = {str(data["opinion"]).strip().lower() for data in found}
+    if len(said) != 1:
+        return NoOpinion("the model did not answer with one JSON object that holds an opinion")
+    (word,) = said
+    if word not in _WORDS:
+        return NoOpinion(f"the model answered with the unknown opinion {word[:40]!r}")
+    reason = found[-1].get("reason")
+    return Opinion(_WORDS[word], reason if isinstance(reason, str) else "")

@@ -1,0 +1,245 @@
+"""Shapes of the answers of the tools that read: JSON objects with a schema each."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+
+class Hit(TypedDict):
+    """One memory that was found."""
+
+    id: str
+    content: str
+    namespace: str
+    type: str
+    tags: list[str]
+    importance: float | None
+    created_at: str | None
+    score: Annotated[float, Field(description="Higher is better; compare within one answer only.")]
+    hidden: Annotated[list[str], Field(description="Duplicates that matched and stand behind it.")]
+    survivor: Annotated[str | None, Field(description="The memory this duplicate stands behind.")]
+
+
+class SearchAnswer(TypedDict):
+    """Answer of memory_search."""
+
+    query: str
+    mode: str
+    hits: list[Hit]
+    hidden: Annotated[int, Field(description="Duplicates folded under the hits.")]
+    skipped: Annotated[dict[str, int], Field(description="Memories left out, by reason.")]
+    notes: list[str]
+
+
+class SimilarMemory(TypedDict):
+    """A memory near another one."""
+
+    id: str
+    content: str
+    similarity: float
+    namespace: str
+    is_linked: bool
+
+
+class SimilarAnswer(TypedDict):
+    """Answer of memory_similar."""
+
+    memory_id: Annotated[str | None, Field(description="Null where a text was asked about.")]
+    similar_count: int
+    similar_memories: list[SimilarMemory]
+    base_memory_id: str | None
+    total_found: int
+    returned: int
+    skipped: NotRequired[Annotated[int, Field(description="Memories that were not compared.")]]
+    warning: NotRequired[str]
+    notes: NotRequired[list[str]]
+
+
+class Share(TypedDict):
+    """Repetition in a part of the store."""
+
+    total: int
+    redundant: int
+    ratio: float
+
+
+class GroupMember(TypedDict):
+    """A memory behind a survivor."""
+
+    id: str
+    verdict: str | None
+    similarity: float | None
+    action: str
+    evidence: NotRequired[str]
+
+
+class GroupShown(TypedDict):
+    """Memories that say the same."""
+
+    survivor: str
+    why: str
+    members: list[GroupMember]
+
+
+class HeldShown(TypedDict):
+    """A pair that looks alike and stays apart. Of an update, a is the older one."""
+
+    a: str
+    b: str
+    verdict: str
+    difference: str | None
+    similarity: float
+    evidence: str
+
+
+class SeriesShown(TypedDict):
+    """One sentence that was written again and again with other figures."""
+
+    members: Annotated[list[str], Field(description="Ids, oldest first.")]
+    newest: Annotated[str, Field(description="Empty where times do not tell.")]
+
+
+class AuditAnswer(TypedDict):
+    """Answer of memory_audit."""
+
+    store: str
+    profile: str
+    ratio: Annotated[float, Field(description="Redundant copies over visible memories, 0 to 1.")]
+    tokens: int
+    wasted_tokens: Annotated[int, Field(description="What recall pays for the repetition.")]
+    counts: dict[str, int]
+    verdicts: dict[str, int]
+    by_namespace: dict[str, Share]
+    by_month: dict[str, Share]
+    groups: Annotated[list[GroupShown], Field(description="The largest ones.")]
+    held: Annotated[list[HeldShown], Field(description="The closest ones.")]
+    series: Annotated[list[SeriesShown], Field(description="The largest ones.")]
+    skipped: dict[str, int]
+    notes: list[str]
+
+
+class Against(TypedDict):
+    """A difference that forbids a merge."""
+
+    rule: str
+    kind: str
+    a: list[str]
+    b: list[str]
+
+
+class Compared(TypedDict):
+    """Values of one kind in both texts."""
+
+    kind: str
+    relation: Annotated[str, Field(description="equal, different, one-sided or incomparable.")]
+    a: list[str]
+    b: list[str]
+
+
+class LeftOutWord(TypedDict):
+    """What the probability of the same becomes without a word."""
+
+    side: str
+    word: str
+    same: float
+
+
+class PairReading(TypedDict):
+    """What the pair model says."""
+
+    a_holds_b: float
+    b_holds_a: float
+    conflict: float
+    same: float
+    merge_from: float
+    conflict_from: float
+    words: list[LeftOutWord]
+
+
+class ExplainAnswer(TypedDict):
+    """Answer of memory_explain."""
+
+    verdict: str
+    merge: Annotated[bool, Field(description="Whether the verdict would let the two be merged.")]
+    evidence: str
+    shared: list[str]
+    only_a: list[str]
+    only_b: list[str]
+    values: list[Compared]
+    against: list[Against]
+    model: PairReading | None
+    would_change: list[str]
+    notes: list[str]
+
+
+class PastRun(TypedDict):
+    """A run."""
+
+    id: str
+    started_at: str
+    status: str
+    profile: str
+    plan: str
+    marked: int
+    merged: int
+    deleted: int
+    refused: int
+    added: int
+    groups: int
+    planned: int | None
+
+
+class HistoryAnswer(TypedDict):
+    """Answer of memory_history."""
+
+    runs: Annotated[list[PastRun], Field(description="Oldest first.")]
+    left_out: Annotated[int, Field(description="Older runs beyond the limit.")]
+    events: NotRequired[
+        Annotated[list[dict[str, object]], Field(description="All the one run did, and why.")]
+    ]
+
+
+class MergeAdvice(TypedDict):
+    """Which memory of a pair a merge had better keep."""
+
+    keep: str
+    remove: str
+    why: str
+
+
+class PairShown(TypedDict):
+    """Two memories that may say the same."""
+
+    a: str
+    b: str
+    text_a: str
+    text_b: str
+    namespace: str
+    similarity: float
+    how: str
+    verdict: str
+    evidence: str
+    difference: str | None
+    superset: str | None
+    newer: str | None
+    advice: Annotated[str, Field(description="merge, look or keep_both.")]
+    merge: MergeAdvice | None
+    no_merge: Annotated[str | None, Field(description="Why neither may be hidden.")]
+
+
+class ConsolidateAnswer(TypedDict):
+    """Answer of memory_consolidate."""
+
+    store: str
+    profile: str
+    window: float | None
+    pairs: Annotated[list[PairShown], Field(description="Closest first.")]
+    total: int
+    left_out: Annotated[int, Field(description="Pairs beyond the limit.")]
+    unjudged: int
+    verdicts: dict[str, int]
+    skipped: dict[str, list[str]]
+    notes: list[str]

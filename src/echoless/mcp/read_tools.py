@@ -1,0 +1,374 @@
+"""Tools that only read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Literal, cast
+
+from pydantic import Field
+
+from echoless.core.errors import InputError, UsageError
+from echoless.core.model import Json, Memory
+from echoless.core.run_notes import Tally
+from echoless.core.secret_masking import learn
+from echoless.core.settings import Choices
+from echoless.execution.rollback import history
+from echoless.mcp.background import Teller, in_thread
+from echoless.mcp.read_schemas import (
+    AuditAnswer,
+    ConsolidateAnswer,
+    ExplainAnswer,
+    HistoryAnswer,
+    Hit,
+    PastRun,
+    SearchAnswer,
+    SimilarAnswer,
+)
+from echoless.mcp.session import Desk
+from echoless.mcp.tool import Context, MemoryTool, make_tool
+from echoless.stores import Store
+from echoless.workflows.audit.incremental import audit_store
+from echoless.workflows.audit.report import report_json
+from echoless.workflows.consolidation.pairs import consolidate
+from echoless.workflows.consolidation.suggestions import ADVICE
+from echoless.workflows.dedupe.secret_masking import learn_run, learn_told
+from echoless.workflows.owner_tools import SHARED, owner_tools
+from echoless.workflows.pairs.explain import explain_memories, explanation_json
+from echoless.workflows.retrieval.neighbours import ASKED, Neighbours, memory_of, neighbours
+from echoless.workflows.retrieval.search import Hit as Found
+from echoless.workflows.retrieval.search import search
+
+Namespace = Annotated[
+    str | None, Field(description="Only this namespace; all of the store by default.")
+]
+
+
+class Looking:
+    """Tools that read the store and change not one byte of it."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Reads the store of this desk."""
+        self._desk = desk
+
+    def tools(self) -> list[MemoryTool]:
+        """Returns all tools."""
+        far = self._desk.open_world
+        return [
+            make_tool(self.memory_search, "Search memories", reads=True, open_world=far),
+            make_tool(self.memory_similar, "Similar memories", reads=True, open_world=far),
+            make_tool(self.memory_audit, "How much is repetition", reads=True, open_world=far),
+            make_tool(self.memory_consolidate, "Pairs to look at", reads=True, open_world=far),
+            make_tool(self.memory_explain, "Why two are the same", reads=True, open_world=far),
+            make_tool(self.memory_history, "What was done", reads=True),
+        ]
+
+    async def memory_search(
+        self,
+        query: Annotated[str, Field(description="Words, or any text.")],
+        mode: Annotated[
+            Literal["text", "vector", "hybrid"],
+            Field(description="By words, by meaning (needs an encoder), or both."),
+        ] = "text",
+        limit: Annotated[int, Field(ge=1, le=100, description="At most so many hits.")] = 10,
+        namespace: Namespace = None,
+        include_duplicates: Annotated[
+            bool, Field(description="Show hidden duplicates as hits of their own.")
+        ] = False,
+        *,
+        ctx: Context,
+    ) -> SearchAnswer:
+        """Search the memory.
+
+        A duplicate that was hidden folds under the memory that stands for it. What you read here is
+        remembered for a while, so that storing it again with memory_remember is recognised.
+        """
+
+        def work(tell: Teller) -> SearchAnswer:
+            with self._desk.opened() as store:
+                chosen = self._desk.settings(store, Choices(namespace=namespace))
+                result = search(
+                    store,
+                    query,
+                    mode=mode,
+                    limit=limit,
+                    namespace=chosen.namespace,
+                    include_duplicates=include_duplicates,
+                    encoder=chosen.encoder,
+                    cache=chosen.cache,
+                    progress=tell,
+                )
+            self._desk.recalled(hit.memory for hit in result.hits)
+            return {
+                "query": result.query,
+                "mode": result.mode,
+                "hits": [_hit(hit) for hit in result.hits],
+                "hidden": result.hidden,
+                "skipped": dict(result.tally.counts),
+                "notes": list(result.tally.notes),
+            }
+
+        return await in_thread(work, ctx)
+
+    async def memory_similar(
+        self,
+        memory_id: Annotated[str | None, Field(description="The memory to start from.")] = None,
+        namespace: Annotated[
+            str | None, Field(description="Of the search; the memory's own by default.")
+        ] = None,
+        search_scope: Annotated[
+            Literal["current", "shared", "all"],
+            Field(description="That namespace, that and `shared`, or all."),
+        ] = "current",
+        top_k: Annotated[int, Field(ge=1, le=1000, description="At most so many.")] = 10,
+        min_similarity: Annotated[
+            float, Field(ge=0, le=1, description="Cosine from which one counts, inclusive.")
+        ] = 0.85,
+        exclude_linked: Annotated[
+            bool, Field(description="Leave out memories linked with it.")
+        ] = True,
+        id: Annotated[  # noqa: A002 - the tool's own other name
+            str | None, Field(description="Another name of memory_id.")
+        ] = None,
+        text: Annotated[
+            str | None, Field(description="A text to start from, in place of a memory.")
+        ] = None,
+        *,
+        ctx: Context,
+    ) -> SimilarAnswer:
+        """List the memories closest in meaning to one of them, or to a text, closest first.
+
+        Ask before storing something new, or to see what a memory might be merged with. Give
+        memory_id (or id), or text.
+        """
+        if text is not None and (memory_id is not None or id is not None):
+            raise UsageError("text and memory_id ask about two things. Give one of them.")
+
+        def work(tell: Teller) -> SimilarAnswer:
+            with self._desk.opened() as store:
+                if text is None and (owner := owner_tools(store)):
+                    by_owner = owner.similar(
+                        store,
+                        memory_id,
+                        namespace=namespace,
+                        search_scope=search_scope,
+                        top_k=top_k,
+                        min_similarity=min_similarity,
+                        exclude_linked=exclude_linked,
+                        other_id=id,
+                    )
+                    answer = cast("SimilarAnswer", by_owner)
+                    shown = store.get(each["id"] for each in answer["similar_memories"]).values()
+                    self._desk.recalled(shown)
+                    return answer
+                base = _base(store, memory_id, id, text)
+                result = neighbours(
+                    store,
+                    base,
+                    self._desk.settings(store),
+                    namespaces=_namespaces(store, base, namespace, search_scope),
+                    limit=top_k,
+                    least=min_similarity,
+                    exclude_linked=exclude_linked,
+                    progress=tell,
+                )
+            self._desk.recalled(each.memory for each in result.found)
+            return _similar(result)
+
+        return await in_thread(work, ctx)
+
+    async def memory_audit(
+        self,
+        namespace: Namespace = None,
+        top: Annotated[int, Field(ge=0, le=200, description="Groups to show.")] = 10,
+        pairs: Annotated[int, Field(ge=0, le=200, description="Held pairs to show.")] = 10,
+        *,
+        ctx: Context,
+    ) -> AuditAnswer:
+        """Report how much of the memory is repetition, where, since when, and what it costs.
+
+        Also lists what only looks like a duplicate: updates, contradictions, siblings, and pairs
+        somebody should look at. May take a while on a large store; progress is reported.
+        """
+
+        def work(tell: Teller) -> AuditAnswer:
+            with self._desk.opened() as store:
+                chosen = self._desk.settings(store, Choices(namespace=namespace))
+                report = report_json(audit_store(store, chosen, progress=tell))
+                groups, held, series = (
+                    cast("list[dict[str, Json]]", report[name])
+                    for name in ("groups", "held", "series")
+                )
+                held = sorted(held, key=lambda pair: -float(str(pair["similarity"])))[:pairs]
+                shown = {**report, "groups": groups[:top], "held": held, "series": series[:top]}
+                learn_told(store, shown)
+            return cast("AuditAnswer", {k: shown[k] for k in AuditAnswer.__annotations__})
+
+        return await in_thread(work, ctx)
+
+    async def memory_consolidate(
+        self,
+        window: Annotated[
+            float | None,
+            Field(gt=0, description="Hours: only pairs with a memory made in them. All if null."),
+        ] = None,
+        limit: Annotated[int, Field(ge=1, le=200, description="At most so many pairs.")] = 10,
+        advice: Annotated[
+            list[Literal["merge", "look", "keep_both"]] | None,
+            Field(description="Only pairs that come to such an advice."),
+        ] = None,
+        namespace: Namespace = None,
+        *,
+        ctx: Context,
+    ) -> ConsolidateAnswer:
+        """List pairs of memories that may say the same, closest first, with both texts.
+
+        Each pair comes with the verdict, the named difference and an advice. Read both texts, then
+        answer each pair with memory_merge or memory_keep_both; an answered pair is not offered
+        again. Changes nothing itself.
+        """
+
+        def work(tell: Teller) -> ConsolidateAnswer:
+            with self._desk.opened() as store:
+                result = consolidate(
+                    store,
+                    self._desk.settings(store, Choices(namespace=namespace)),
+                    window=window,
+                    limit=limit,
+                    advice=advice or ADVICE,
+                    progress=tell,
+                )
+            self._desk.recalled(memory for pair in result.pairs for memory in (pair.a, pair.b))
+            return cast("ConsolidateAnswer", result.to_json())
+
+        return await in_thread(work, ctx)
+
+    async def memory_explain(
+        self,
+        a: Annotated[str, Field(description="Id of a memory, or a text.")],
+        b: Annotated[str, Field(description="The other one.")],
+        given: Annotated[Literal["ids", "texts"], Field(description="What a and b are.")] = "ids",
+        *,
+        ctx: Context,
+    ) -> ExplainAnswer:
+        """Explain what two memories, or two texts, are to each other.
+
+        Says the verdict, which words were taken as the same, which differ, what forbids a merge,
+        and what would change the verdict.
+        """
+
+        def work(_tell: Teller) -> ExplainAnswer:
+            with self._desk.opened() as store:
+                chosen = self._desk.settings(store)
+                pair = [Memory(id=side, content=text) for side, text in (("a", a), ("b", b))]
+                if given == "ids":
+                    pair = [memory_of(store, id_) for id_ in (a, b)]
+            tally = Tally()
+            learn(pair)
+            answer = explanation_json(explain_memories(*pair, settings=chosen, tally=tally))
+            return cast("ExplainAnswer", {**answer, "notes": list(tally.notes)})
+
+        return await in_thread(work, ctx)
+
+    async def memory_history(
+        self,
+        run: Annotated[
+            str | None, Field(description="Id of one run: also tell all it did and why.")
+        ] = None,
+        limit: Annotated[int, Field(ge=1, le=1000, description="The latest N runs.")] = 20,
+        *,
+        ctx: Context,
+    ) -> HistoryAnswer:
+        """List what was done to this memory, oldest first: each run can be undone by its id."""
+
+        def work(_tell: Teller) -> HistoryAnswer:
+            with self._desk.opened() as store:
+                if run is None:
+                    runs = history(store.ledger)
+                    shown = [cast("PastRun", asdict(each)) for each in runs[-limit:]]
+                    return {"runs": shown, "left_out": len(runs) - len(shown)}
+                runs = history(store.ledger, run)
+                if not runs:
+                    raise InputError(
+                        f"There is no run {run!r} here. Call memory_history without run for all."
+                    )
+                events = list(store.ledger.events(run))
+                learn_run(store, run, [e.data for e in events])
+                return {
+                    "runs": [cast("PastRun", asdict(each)) for each in runs],
+                    "left_out": 0,
+                    "events": [{"at": e.at, "event": e.kind, **e.data} for e in events],
+                }
+
+        return await in_thread(work, ctx)
+
+
+def _hit(hit: Found) -> Hit:
+    """Returns a hit as a tool shows it."""
+    memory = hit.memory
+    return {
+        "id": memory.id,
+        "content": memory.content,
+        "namespace": memory.namespace,
+        "type": memory.type,
+        "tags": list(memory.tags),
+        "importance": memory.importance,
+        "created_at": memory.created_at,
+        "score": hit.score,
+        "hidden": list(hit.hidden),
+        "survivor": hit.survivor,
+    }
+
+
+def _base(store: Store, memory_id: str | None, other_id: str | None, text: str | None) -> Memory:
+    """Returns the memory to start from, or the text as one.
+
+    Raises:
+        UsageError: Nothing, or more than one thing, was named.
+    """
+    if text is not None:
+        return Memory(id=ASKED, content=text)
+    if memory_id is not None and other_id is not None and memory_id != other_id:
+        raise UsageError(
+            f"memory_id and id name two memories, {memory_id!r} and {other_id!r}. Give one of them."
+        )
+    wanted = other_id if memory_id is None else memory_id
+    if wanted is None:
+        raise UsageError("Nothing was asked about. Give memory_id (or id), or text.")
+    return memory_of(store, wanted)
+
+
+def _namespaces(store: Store, base: Memory, given: str | None, scope: str) -> frozenset[str] | None:
+    """Returns the namespaces of a scope; None for all. A text has no namespace of its own."""
+    if scope == "all" or (given is None and base.id == ASKED):
+        return None
+    own = base.namespace if given is None else given
+    shared = {SHARED} & store.namespaces().keys() if scope == "shared" else set()
+    return frozenset({own, *shared})
+
+
+def _similar(result: Neighbours) -> SimilarAnswer:
+    """Returns the answer with the neighbours of a memory or text."""
+    base = None if result.base.id == ASKED else result.base.id
+    answer: SimilarAnswer = {
+        "memory_id": base,
+        "similar_count": len(result.found),
+        "similar_memories": [
+            {
+                "id": each.memory.id,
+                "content": each.memory.content,
+                "similarity": each.similarity,
+                "namespace": each.memory.namespace,
+                "is_linked": each.linked,
+            }
+            for each in result.found
+        ],
+        "base_memory_id": base,
+        "total_found": len(result.found),
+        "returned": len(result.found),
+        "notes": list(result.tally.notes),
+    }
+    counts = result.tally.counts
+    if skipped := sum(counts.values()):
+        answer["skipped"] = skipped
+        answer["notes"] += [f"{count} left out: {why}." for why, count in counts.items()]
+    return answer

@@ -1,0 +1,172 @@
+"""Server over its two transports. On standard output stands the protocol and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import anyio
+import uvicorn
+from mcp.server import MCPServer
+from mcp.server.auth.settings import AuthSettings
+from pydantic import AnyHttpUrl
+from starlette.types import ASGIApp
+
+from echoless.core.errors import UsageError
+from echoless.mcp.access import OneToken, OnlyLocal, security
+from echoless.mcp.address import Address
+from echoless.mcp.connection import patient
+from echoless.mcp.ingest_tools import Storing
+from echoless.mcp.instructions import instructions, prompts, resources
+from echoless.mcp.read_tools import Looking
+from echoless.mcp.session import Desk
+from echoless.mcp.shutdown import ending_input
+from echoless.mcp.supersession import Superseding
+from echoless.mcp.write_tools import Acting
+
+PATH = "/mcp"
+
+_PATIENCE = 3
+"""Seconds for open connections to end when the server does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Limits for clients over HTTP, of a server that serves one person's agents.
+
+    Attributes:
+        sessions: Open at a time; one more is answered 503.
+        idle: Seconds after which a session without a request ends; the client opens another.
+        body: Bytes of a request; more is answered 413.
+        connections: Open at a time, those of sessions included; one more is answered 503.
+        seconds: Time in which a request has to come in whole.
+    """
+
+    sessions: int = 64
+    idle: float = 1_800
+    body: int = 4 << 20
+    connections: int = 256
+    seconds: float = 10
+
+
+def make_server(
+    desk: Desk, *, token: str | None = None, issuer: str = "http://localhost"
+) -> MCPServer:
+    """Makes the server with tools, resources and the prompt, over one desk.
+
+    Args:
+        desk: The store and settings to serve.
+        token: The token clients over HTTP have to send; None asks for none.
+        issuer: Its own address, told to clients that ask who gives out tokens.
+    """
+    server: MCPServer = MCPServer(
+        name="echoless",
+        title="echoless memory",
+        description="The memory of an agent, kept free of repetition.",
+        instructions=instructions(desk),
+        version=version("echoless"),
+        tools=[
+            *Storing(desk).tools(),
+            *Superseding(desk).tools(),
+            *Looking(desk).tools(),
+            *Acting(desk).tools(),
+        ],
+        resources=resources(desk),
+        log_level="WARNING",
+        token_verifier=None if token is None else OneToken(token),
+        auth=None
+        if token is None
+        else AuthSettings(issuer_url=AnyHttpUrl(issuer), resource_server_url=None),
+    )
+    for prompt in prompts():
+        server.add_prompt(prompt)
+    return server
+
+
+def serve_stdio(desk: Desk) -> None:
+    """Serves one client on standard input and output, until it goes or a signal comes."""
+    with ending_input(), desk:
+        anyio.run(make_server(desk).run_stdio_async)
+
+
+def serve_http(
+    desk: Desk, address: Address, *, token: str | None, told: Callable[[str], None]
+) -> None:
+    """Serves any number of clients over streamable HTTP, until a signal comes.
+
+    Args:
+        desk: The store and settings to serve.
+        address: Where to listen.
+        token: The token clients have to send; needed where others than this machine can reach it.
+        told: Given the URL once it can be reached.
+
+    Raises:
+        UsageError: There is no token where there has to be one, or the port is taken.
+    """
+    if token is None and not address.loopback:
+        raise UsageError(f"Listening on {address.shown} needs a token.")
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        listening = socket.create_server((address.host, address.port), family=family)
+    except OSError as problem:
+        raise UsageError(
+            f"Nothing can listen on {address.shown} ({problem.strerror}). Choose another port with "
+            "--http HOST:PORT; port 0 takes a free one."
+        ) from problem
+    bound = Address(address.host, listening.getsockname()[1])
+    server = http_server(desk, bound, token=token)
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(_is_news)
+    # uvicorn raises the signal again once it has come to its end: that is the end we want
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: None)
+    with listening, desk:
+        told(f"http://{bound.shown}{PATH}")
+        server.run(sockets=[listening])
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Returns False for the traceback of a request that the end of the server cut off."""
+    cancelled = (asyncio.CancelledError, concurrent.futures.CancelledError)  # one for each side
+    return record.exc_info is None or not isinstance(record.exc_info[1], cancelled)
+
+
+def http_server(
+    desk: Desk, bound: Address, *, token: str | None, bounds: Bounds | None = None
+) -> uvicorn.Server:
+    """Makes a server over HTTP that does not listen yet.
+
+    Args:
+        desk: The store and settings to serve.
+        bound: Where it will be reached, with its port.
+        token: The token clients have to send; None asks for none.
+        bounds: Limits for clients.
+    """
+    bounds = bounds or Bounds()
+    app: ASGIApp = make_server(
+        desk, token=token, issuer=f"http://{bound.shown}"
+    ).streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=security(bound, token=token is not None),
+        host=bound.host,
+        max_sessions=bounds.sessions,
+        session_idle_timeout=bounds.idle,
+        max_request_body_size=bounds.body,
+    )
+    if token is None or bound.loopback:  # elsewhere a token is asked for, which no page can know
+        app = OnlyLocal(app, bound)
+    config = uvicorn.Config(
+        app,
+        http=patient(bounds.seconds),
+        limit_concurrency=bounds.connections,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+    return uvicorn.Server(config)

@@ -1,0 +1,140 @@
+"""Tool whose errors an agent can act on, and which refuses arguments it does not know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from mcp.server.context import LifespanContextT, RequestT
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import ValidationError
+
+from echoless.core.errors import EcholessError
+from echoless.core.masking import MARKED, OUTPUT
+from echoless.workflows.owner_tools import OwnerRefusal
+
+__all__ = ["Context", "MemoryTool", "make_tool"]
+
+
+_MASKED: Final = {
+    "type": "integer",
+    "description": "Secrets masked in this answer; missing if none. A server started with "
+    "--show-secrets shows them.",
+}
+
+
+class MemoryTool(Tool):
+    """A tool of this server."""
+
+    async def run(
+        self,
+        arguments: dict[str, Any],
+        context: Context[LifespanContextT, RequestT],
+        convert_result: bool = False,
+    ) -> Any:
+        """Runs the tool; every failure but a crash is a sentence that says what to do.
+
+        Raises:
+            ToolError: The arguments do not fit, or the library refused.
+            UnexpectedToolError: A crash; its text stays in the log of the server.
+        """
+        known = self.parameters["properties"]
+        unknown = sorted(arguments.keys() - known.keys())
+        if unknown:
+            raise ToolError(
+                f"{self.name} has no parameter {unknown[0]!r}; nothing was done. "
+                f"It has: {', '.join(known)}."
+            )
+        hints = self.annotations
+        if not (hints and hints.read_only_hint) and MARKED.search(json.dumps(arguments)):
+            raise ToolError(_HAS_MARK)
+        try:
+            answer = await super().run(arguments, context, convert_result=False)
+        except ToolError as problem:
+            error = _plain(self.name, problem)
+            raise type(error)(OUTPUT.reason(str(error))) from problem.__cause__
+        OUTPUT.learn(each for each in arguments.values() if isinstance(each, str))
+        OUTPUT.begin(shown=OUTPUT.shown)
+        shown = OUTPUT.json(answer)
+        count = OUTPUT.count
+        if not convert_result:
+            return shown
+        if count and isinstance(shown, dict):
+            shown["masked"] = count
+        result = self.fn_metadata.convert_result(shown)
+        if count and isinstance(result, CallToolResult) and result.structured_content is not None:
+            result.structured_content["masked"] = count
+        return result
+
+
+_HAS_MARK: Final = (
+    "The text has a mark such as [secret 1] in it, which stands for a secret that this server does "
+    "not show. Nothing was stored, as the secret would be lost. Leave that part out; or ask the "
+    "person to start the server with --show-secrets, and use the text itself."
+)
+
+
+def _plain(name: str, problem: ToolError) -> ToolError:
+    """Returns the error an agent reads: the reason of its cause, or that the tool crashed."""
+    match problem.__cause__:
+        case EcholessError() | ToolError() as cause:
+            return ToolError(str(cause))
+        case OwnerRefusal(details=details) as cause:
+            return ToolError(f"{cause} {details}".strip())
+        case ValidationError() as cause:
+            reasons = [
+                f"{'.'.join(str(part) for part in each['loc'])}: "
+                f"{each['msg'][:1].lower()}{each['msg'][1:]}"
+                for each in cause.errors(include_url=False, include_input=False)
+            ]
+            return ToolError(
+                f"The arguments of {name} do not fit, so nothing was done. {'; '.join(reasons)}."
+            )
+        case _:
+            return UnexpectedToolError(
+                f"{name} failed in a way that was not foreseen; the log of the server says more. "
+                "Look at memory_history before you try again."
+            )
+
+
+def make_tool(
+    function: Callable[..., Awaitable[object]],
+    title: str,
+    *,
+    reads: bool,
+    destroys: bool = False,
+    repeats: bool = False,
+    open_world: bool = False,
+) -> MemoryTool:
+    """Makes a tool from a method; its docstring is the description.
+
+    Args:
+        function: The method, with a typed answer.
+        title: For people.
+        reads: It changes nothing.
+        destroys: It may change or hide what is there, rather than only add.
+        repeats: Calling it again with the same arguments changes nothing more.
+        open_world: It may hand texts to a server elsewhere.
+    """
+    tool = MemoryTool.from_function(
+        function,
+        title=title,
+        description=" ".join((function.__doc__ or "").split()),
+        annotations=ToolAnnotations(
+            title=title,
+            read_only_hint=reads,
+            destructive_hint=destroys and not reads,
+            idempotent_hint=reads or repeats,
+            open_world_hint=open_world,
+        ),
+        structured_output=True,
+    )
+    assert isinstance(tool, MemoryTool)
+    tool.parameters["additionalProperties"] = False
+    if tool.output_schema is not None:
+        tool.output_schema.setdefault("properties", {})["masked"] = dict(_MASKED)
+    return tool

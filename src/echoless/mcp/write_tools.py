@@ -1,0 +1,313 @@
+"""Tools that change or remove memories, in two calls: a preview, and the plan id it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+from uuid import uuid4
+
+from pydantic import Field
+
+from echoless.core.errors import PlanRefused, UsageError
+from echoless.core.profiles import ActionKind
+from echoless.execution.executor import apply
+from echoless.execution.plan import Plan
+from echoless.execution.rollback import Undone, undo, would_undo
+from echoless.mcp.access import client_of
+from echoless.mcp.background import Teller, in_thread
+from echoless.mcp.dedupe_tool import TOOL, Pending, Request, Strategy, carry_out, preview
+from echoless.mcp.session import Desk
+from echoless.mcp.tool import Context, MemoryTool, make_tool
+from echoless.mcp.write_schemas import (
+    Deduplication,
+    MergeAnswer,
+    UndoAnswer,
+    left_behind,
+    planned,
+)
+from echoless.stores import Store
+from echoless.workflows.consolidation.merge_pairs import notes_on, plan_merge
+
+PlanIdGiven = Annotated[
+    str | None,
+    Field(description="From a preview by this tool: carry it out. Give nothing else with it."),
+]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """A merge that waits to be carried out."""
+
+    plan: Plan
+    answer: MergeAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class _Undo:
+    """An undo that waits to be carried out."""
+
+    run: str
+    keep_both: bool
+
+
+class Acting:
+    """Tools that change what is there, all of it undoable."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Writes to the store of this desk."""
+        self._desk = desk
+
+    def tools(self) -> list[MemoryTool]:
+        """Returns all tools; a server that only reads still shows their previews."""
+        reads, far = self._desk.read_only, self._desk.open_world
+        return [
+            make_tool(
+                self.memory_deduplicate,
+                "Hide or merge what is said twice",
+                reads=reads,
+                destroys=True,
+                open_world=far,
+            ),
+            make_tool(
+                self.memory_merge,
+                "Make one memory of two",
+                reads=reads,
+                destroys=True,
+                open_world=far,
+            ),
+            make_tool(self.memory_undo, "Take a run back", reads=reads, destroys=True),
+        ]
+
+    async def memory_deduplicate(
+        self,
+        namespace: Annotated[
+            str | None,
+            Field(description="Only this one. A store of llm-memory detects its own if null."),
+        ] = None,
+        similarity_threshold: Annotated[
+            float | None,
+            Field(ge=0, le=1, description="Cosine from which a pair is looked at, inclusive."),
+        ] = None,
+        dry_run: Annotated[
+            bool | None, Field(description="True, or left out: a preview. False needs plan_id.")
+        ] = None,
+        merge_strategy: Annotated[
+            Strategy | None, Field(description="Which memory of a group stays.")
+        ] = None,
+        limit: Annotated[
+            int | None, Field(ge=1, le=10_000, description="Only the N most recent memories.")
+        ] = None,
+        use_lsh: Annotated[
+            bool, Field(description="llm-memory: compare very many by random hyperplanes.")
+        ] = True,
+        merge_metadata: Annotated[
+            bool, Field(description="False leaves tags and metadata of the one that stays alone.")
+        ] = True,
+        guards: Annotated[
+            bool, Field(description="llm-memory: keep apart what differs in a number or a not.")
+        ] = True,
+        action: Annotated[
+            ActionKind | None,
+            Field(description="mark hides, merge also unites metadata, delete also removes."),
+        ] = None,
+        top: Annotated[int, Field(ge=1, le=200, description="Groups to show in full.")] = 20,
+        plan_id: PlanIdGiven = None,
+        *,
+        ctx: Context,
+    ) -> Deduplication:
+        """Find memories that say the same, and hide or merge them.
+
+        Without plan_id this is a preview: it shows the groups, with the memory that would stay,
+        why, and the evidence for each other one, and returns a plan_id. Called with that plan_id
+        alone it carries out exactly what was shown; a group with a record that changed since is
+        left out. All of it can be taken back with memory_undo.
+        """
+        if plan_id is not None:
+            given = (namespace, similarity_threshold, merge_strategy, limit, action)
+            if dry_run or any(each is not None for each in given):
+                raise UsageError(f"plan_id says already what to do. {_CHOOSE}")
+            pending = self._taken(plan_id, TOOL, Pending, ctx)
+            return await self._desk.write(lambda store, tell: carry_out(store, pending, tell), ctx)
+        if dry_run is False:
+            raise UsageError(f"dry_run=false needs the plan_id of a preview. {_PREVIEW_FIRST}")
+        request = Request(
+            namespace=namespace,
+            threshold=similarity_threshold,
+            strategy=merge_strategy,
+            limit=limit,
+            use_lsh=use_lsh,
+            merge_metadata=merge_metadata,
+            guards=guards,
+            action=action,
+            top=top,
+        )
+        client = client_of(ctx)
+        return await in_thread(lambda tell: preview(self._desk, request, client, tell), ctx)
+
+    async def memory_merge(
+        self,
+        keep: Annotated[str | None, Field(description="Id of the one that stays.")] = None,
+        remove: Annotated[str | None, Field(description="Id of the one that goes.")] = None,
+        content: Annotated[
+            str | None,
+            Field(
+                description="A text for the one that stays; its own by default. It has to keep the "
+                "numbers, names, paths, dates and negations of both."
+            ),
+        ] = None,
+        action: Annotated[
+            ActionKind,
+            Field(description="merge hides the other one; delete removes it; mark only hides it."),
+        ] = "merge",
+        plan_id: PlanIdGiven = None,
+        *,
+        ctx: Context,
+    ) -> MergeAnswer:
+        """Make one memory of two that say the same.
+
+        Call it with keep and remove (and a new text, if you like) for a preview; it shows what
+        would change and returns a plan_id. Call it with that plan_id alone to do it. The one that
+        stays takes over tags, links and counts of the other. A text that loses a fact of either is
+        refused. memory_undo takes it back.
+        """
+        if plan_id is not None:
+            if keep is not None or remove is not None or content is not None:
+                raise UsageError(f"plan_id says already what to merge. {_CHOOSE}")
+            merge = self._taken(plan_id, "memory_merge", _Merge, ctx)
+            return await self._desk.write(lambda store, tell: _merged(store, merge, tell), ctx)
+        if keep is None or remove is None:
+            raise UsageError("Name two memories: keep, the one that stays, and remove.")
+        one, other = keep, remove
+
+        def look(_tell: Teller) -> MergeAnswer:
+            with self._desk.opened() as store:
+                answer, merge = self._merge_preview(store, one, other, content, action)
+            self._desk.plans.keep(merge.plan.id, "memory_merge", merge, client=client_of(ctx))
+            return answer
+
+        return await in_thread(look, ctx)
+
+    def _merge_preview(
+        self, store: Store, keep: str, remove: str, content: str | None, action: ActionKind
+    ) -> tuple[MergeAnswer, _Merge]:
+        """Returns the answer of a preview, and the merge that waits."""
+        settings = self._desk.settings(store)
+        plan = plan_merge(
+            store,
+            keep,
+            remove,
+            content,
+            encoder=None if settings.encoder in {"auto", "stored", "none"} else settings.encoder,
+            action=action,
+            settings=settings,
+        )
+        answer: MergeAnswer = {
+            "dry_run": True,
+            "keep": keep,
+            "remove": remove,
+            "content": store.get([keep])[keep].content if content is None else content,
+            "planned": planned(plan),
+            "plan_id": plan.id,
+            "run": None,
+            "notes": list(notes_on(plan)),
+            "next": f"If this is right, call memory_merge with plan_id={plan.id!r} alone within "
+            f"{self._desk.plans.minutes} minutes.",
+        }
+        return answer, _Merge(plan, answer)
+
+    async def memory_undo(
+        self,
+        run: Annotated[
+            str | None,
+            Field(
+                description="Id of a run, from the tool that made it or memory_history; or last."
+            ),
+        ] = None,
+        keep_both: Annotated[
+            bool, Field(description="Also remember its pairs as different.")
+        ] = False,
+        plan_id: PlanIdGiven = None,
+        *,
+        ctx: Context,
+    ) -> UndoAnswer:
+        """Take a run back: every record as it was before it.
+
+        Call it with run for a preview of what would come back and what would go; call it with the
+        plan_id of that preview alone to do it. Refused, with the names of the records, where one
+        was edited since.
+        """
+        if plan_id is not None:
+            if run is not None:
+                raise UsageError(f"plan_id says already what to undo. {_CHOOSE}")
+            pending = self._taken(plan_id, "memory_undo", _Undo, ctx)
+            return await self._desk.write(lambda store, _tell: _undone(store, pending), ctx)
+        if run is None:
+            raise UsageError("Name the run; memory_history lists all of them.")
+        wanted = run
+
+        def look(_tell: Teller) -> UndoAnswer:
+            with self._desk.opened() as store:
+                undone = would_undo(store, wanted)
+            plan_id = f"undo-{uuid4()}"
+            pending = _Undo(undone.run, keep_both)
+            self._desk.plans.keep(plan_id, "memory_undo", pending, client=client_of(ctx))
+            after = f"If this is right, call memory_undo with plan_id={plan_id!r} alone."
+            return _undo_answer(undone, plan_id, after)
+
+        return await in_thread(look, ctx)
+
+    def _taken(self, plan_id: str, tool: str, kind: type[T], ctx: Context) -> T:
+        """Returns the plan of a preview; where nothing may be written it stays where it is."""
+        self._desk.must_write()
+        return self._desk.plans.take(plan_id, tool, kind, client=client_of(ctx))
+
+
+_CHOOSE = "Give plan_id alone to act, or leave it out to look. Nothing was written."
+_PREVIEW_FIRST = (
+    f"Call {TOOL} without dry_run, look at the groups, then call it with the plan_id it returns. "
+    "Nothing was written."
+)
+
+
+def _merged(store: Store, merge: _Merge, tell: Teller) -> MergeAnswer:
+    """Carries out a merge and returns the answer."""
+    done = apply(store, merge.plan, progress=tell.actions)
+    if done.refused:
+        raise PlanRefused(
+            f"Nothing was merged: {done.refused[0].reason}. Call memory_merge again for a new "
+            "preview."
+        )
+    answer = merge.answer
+    return {
+        **answer,
+        "dry_run": False,
+        "content": store.get([answer["keep"]])[answer["keep"]].content,
+        "plan_id": None,
+        "run": done.id,
+        "notes": [*answer["notes"], *left_behind(store, done)],
+        "next": f"To take it back, call memory_undo with run={done.id!r}.",
+    }
+
+
+def _undone(store: Store, pending: _Undo) -> UndoAnswer:
+    """Takes a run back and returns the answer."""
+    done = undo(store, pending.run, keep_both=pending.keep_both or None)
+    after = "The records are as they were."
+    return {**_undo_answer(done, None, after), "notes": left_behind(store)}
+
+
+def _undo_answer(undone: Undone, plan_id: str | None, after: str) -> UndoAnswer:
+    """Returns the answer of an undo, or of its preview where there is a plan id."""
+    return {
+        "dry_run": plan_id is not None,
+        "run": undone.run,
+        "shown": list(undone.shown),
+        "restored": list(undone.restored),
+        "removed": list(undone.removed),
+        "kept": undone.kept,
+        "unrestored": undone.unrestored,
+        "notes": [],
+        "plan_id": plan_id,
+        "next": after,
+    }

@@ -1,0 +1,1 @@
+"""Ports to models: encoders of texts and language models."""

@@ -1,0 +1,1 @@
+"""Encoders of texts, the cache of their vectors, and thresholds of models."""

@@ -1,0 +1,84 @@
+"""Interfaces of encoders and vectorisers, and the matrix that vectorisers return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from echoless.core.model import Memory
+from echoless.core.run_notes import Tally
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Encoder(Protocol):
+    """Converts texts to vectors.
+
+    Registered as an entry point of the group `echoless.encoders`: a callable that takes what stands
+    after the colon in `--encoder name:argument` (or an empty text) and returns an encoder.
+    """
+
+    @property
+    def model(self) -> str:
+        """Returns name and version of the model, which identify its vectors everywhere."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Returns one vector for each text.
+
+        Args:
+            texts: Any number of texts, none blank, all valid Unicode. A vector must depend on its
+                own text alone, not on its neighbours in the batch.
+
+        Returns:
+            Shape (len(texts), dimensions), float32, not necessarily of unit length.
+
+        Raises:
+            EncoderError: The model or its server failed.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Comparable vectors of some memories, with one row for each part of a text.
+
+    Attributes:
+        model: Identity of the model; all rows share it and their dimensions.
+        owners: Shape (rows,), int64: position of the memory in the sequence asked for. Sorted. A
+            long text has several rows, one for each part, in order.
+        rows: Shape (rows, dimensions), float32, as stored or as the model gave them: finite, not
+            zero, not necessarily of unit length.
+        operating_point: Cosine at which pairs of this model are worth a look (candidate threshold),
+            from its calibration, or None if the model is unknown.
+    """
+
+    model: str
+    owners: NDArray[np.int64]
+    rows: NDArray[np.float32]
+    operating_point: float | None = None
+
+
+class Vectoriser(Protocol):
+    """Returns comparable vectors for memories: stored ones, or made by an encoder and cached."""
+
+    @property
+    def basis(self) -> str:
+        """Returns what its matrices depend on besides the memories: the model and its settings."""
+        ...
+
+    def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
+        """Returns vectors of the memories, one matrix for each model and dimension.
+
+        Args:
+            memories: Any memories.
+            tally: Takes memories without a vector and vectors that are zero, not finite or of a
+                wrong length, by reason.
+
+        Returns:
+            Matrices ordered by model and dimensions; may be empty.
+        """
+        ...

@@ -1,0 +1,151 @@
+"""Check that a file of echoless has the tables and triggers it was made with, and no foreign ones.
+
+A view in place of a table may make every command hang, a foreign trigger may remove memories
+unseen, and a table made with other rules may do either. SQLite runs all of them for any program
+that opens the file, so they are checked first.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from echoless.core.errors import EcholessError, ForeignStore
+from echoless.core.sqlite import Database, Migrations, in_memory
+
+_OBJECTS: Final = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master"
+_SPACE: Final = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Object in a database that echoless did not make.
+
+    Attributes:
+        name: Of the table, trigger or view.
+        says: What it is, as a sentence without its full stop.
+        hinders_reading: Whether the file must not even be read.
+    """
+
+    name: str
+    says: str
+    hinders_reading: bool
+
+
+class KnownSchema:
+    """Tables, triggers and views of a kind of file, as its migrations make them."""
+
+    def __init__(
+        self, *migrations: Migrations, older: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
+        """Takes the migrations to compare files with.
+
+        Args:
+            migrations: All that write to such a file.
+            older: Statements with which earlier versions made an object, by its name.
+        """
+        self._migrations = migrations
+        self._older = dict(older or {})
+
+    @cached_property
+    def _made(self) -> dict[str, tuple[str, str]]:
+        """Returns kind and statement of each object, by name."""
+        database = in_memory()
+        try:
+            for migrations in self._migrations:
+                migrations.apply(database)
+            rows = database.connection.execute(_OBJECTS).fetchall()
+        finally:
+            database.close()
+        return {name: (kind, sql) for kind, name, _, sql in rows}
+
+    def oddities(self, db: sqlite3.Connection) -> list[Oddity]:
+        """Finds what could change or hide memories unseen: foreign, changed or missing objects."""
+        rows = db.execute(f"{_OBJECTS} ORDER BY name").fetchall()
+        judged = [self._odd(str(k), str(name), str(on), str(sql)) for k, name, on, sql in rows]
+        odd = [each for each in judged if each is not None]
+        if any(each.pending(db) for each in self._migrations):
+            return odd  # a file of an older version never had some objects
+        present = {str(name).casefold() for _, name, _, _ in rows}
+        for name, (kind, _) in self._made.items():
+            if name.casefold() not in present and kind != "index":
+                odd.append(Oddity(name, f"its {kind} {name!r} is missing", False))
+        return odd
+
+    def _odd(self, kind: str, name: str, on: str, sql: str) -> Oddity | None:
+        """Returns what is odd about one object, or None."""
+        made = {known.casefold(): known for known in self._made}
+        known = made.get(name.casefold())
+        if kind == "trigger":
+            if known is not None and self._as_made(known, sql):
+                return None
+            return Oddity(name, f"it has a trigger {name!r} on {on}, not of echoless", False)
+        if known is None or kind == "index":
+            return None
+        wanted, statement = self._made[known]
+        if kind != wanted:
+            return Oddity(name, f"{name!r} is a {kind} in it and should be a {wanted}", True)
+        if self._as_made(known, sql) or known.startswith(self._shadow_prefixes):
+            return None
+        virtual = "virtual" in sql.casefold().split("(")[0]
+        strange = virtual != ("virtual" in statement.casefold().split("(")[0])
+        return Oddity(name, f"its table {name!r} is not made as echoless makes it", strange)
+
+    @cached_property
+    def _shadow_prefixes(self) -> tuple[str, ...]:
+        """Returns how the names of tables begin that SQLite makes itself, each version its own."""
+        virtual = (n for n, (_, sql) in self._made.items() if sql.startswith("CREATE VIRTUAL"))
+        return ("sqlite_", *(f"{table}_" for table in virtual))
+
+    def _as_made(self, name: str, sql: str) -> bool:
+        """Returns whether this or an earlier version makes an object with this statement."""
+        known = (self._made[name][1], *self._older.get(name, ()))
+        return _plain(sql) in {_plain(each) for each in known}
+
+    def check(self, database: Database, *, writing: bool) -> None:
+        """Refuses, and closes, a file that holds what echoless did not make.
+
+        Args:
+            database: Just opened.
+            writing: Whether it is to be written; a trigger does nothing to readers.
+
+        Raises:
+            ForeignStore: The message names the object and the way on.
+            StoreError: A newer echoless wrote the file.
+        """
+        try:
+            with database.speaking():
+                for each in self._migrations:
+                    each.pending(database.connection)  # a newer file may hold more
+                odd = self.oddities(database.connection)
+        except EcholessError:
+            database.close()
+            raise
+        grave = [each for each in odd if writing or each.hinders_reading]
+        if grave:
+            database.close()
+            raise refusal(database.path, grave)
+
+
+def refusal(path: Path | None, oddities: Iterable[Oddity]) -> EcholessError:
+    """Returns the error for a file that holds what echoless did not make."""
+    odd = list(oddities)
+    says = "; ".join(each.says for each in odd)
+    if any(each.hinders_reading for each in odd):
+        way = "Another program changed it: look at it with `sqlite3` before you trust it."
+    else:
+        way = (
+            "It can be read: `echoless export STORE NEW.db` makes a clean store of it. If this is "
+            "yours, drop it."
+        )
+    return ForeignStore(f"{path} is refused: {says}. {way} Nothing was changed.")
+
+
+def _plain(sql: str) -> str:
+    """Returns a statement without its spaces and quotes, which other programs write otherwise."""
+    return _SPACE.sub(" ", sql.replace('"', "").strip())

@@ -1,0 +1,267 @@
+"""Rows of the ledger as values; a damaged row is reported by table and number.
+
+The ledger is a file like any other: a disk may flip its bits, a person may edit it. So each row is
+checked before it is used, and what is wrong is one sentence with a next step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from echoless.core.errors import EcholessError, LedgerDamaged
+from echoless.core.failures import is_damage, of_sqlite, said
+from echoless.core.json_codec import memory_from_json
+from echoless.core.model import Json, JsonObject, Memory
+
+Moment = Literal["before", "after"]
+Row: TypeAlias = Sequence[object]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Entry of the ledger.
+
+    Attributes:
+        seq: Place in the ledger, from 1.
+        at: When, ISO 8601 UTC.
+        run: The run it belongs to; empty for events outside a run.
+        kind: `run_started`, `action_started`, `action_done`, `action_refused`, `action_failed`,
+            `action_rolled_back`, `run_finished`, `undo_started`, `run_undone`, `released`,
+            `kept_both`, `kept_both_taken_back`, `purged`, `imported`, `confirmed` (said again),
+            `answered` (under a caller's key), `missing` (memories `check` reported as missing).
+        data: Details of that kind.
+    """
+
+    seq: int
+    at: str
+    run: str
+    kind: str
+    data: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Hidden memory, and the visible one that stands for it.
+
+    Attributes:
+        duplicate: The hidden memory.
+        survivor: The visible one.
+        run: The run that hid it.
+        verdict: Its direct verdict with the survivor; empty in a transitive group without one.
+        similarity: Their similarity, 0 to 1, or None.
+        evidence: Why, in one line.
+        texts: Digest of both texts as they were; the verdict holds as long as they stay so.
+    """
+
+    duplicate: str
+    survivor: str
+    run: str
+    verdict: str
+    similarity: float | None
+    evidence: str
+    texts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Two memories a person wants to keep apart, with a fingerprint of each."""
+
+    a: str
+    b: str
+    print_a: str
+    print_b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """State of a record before or after an action; `memory` is None where it did not exist."""
+
+    action: int
+    id: str
+    moment: Moment
+    memory: Memory | None
+
+
+# ------------------------------------------------------------------ what is wrong
+
+
+def damaged(path: Path | None, what: str, why: str) -> LedgerDamaged:
+    """Returns the error for a damaged part of a ledger.
+
+    Args:
+        path: The file, or None for a ledger in memory.
+        what: The part, as a subject ("event 12").
+        why: What is wrong with it, as a predicate ("is no JSON").
+    """
+    where = str(path) if path else "memory"
+    return LedgerDamaged(
+        f"The ledger in {where} is damaged: {what} {why}. The memories are another matter, and "
+        "nothing was changed. First copy the file; `echoless check STORE` tells how much of the "
+        "ledger can be read.",
+        part=f"{what} {why}",
+    )
+
+
+def unreadable(problem: Exception, path: Path | None, table: str) -> EcholessError:
+    """Returns the error of echoless for a failure of SQLite to read a table of the ledger."""
+    if is_damage(problem):
+        return damaged(path, f"the table {table}", f"cannot be read ({said(problem)})")
+    return of_sqlite(problem, path)
+
+
+# ------------------------------------------------------------------ from a row
+
+
+def event_of(row: Row, path: Path | None) -> Event:
+    """Reads an event from seq, at, run, kind, data.
+
+    Raises:
+        LedgerDamaged: The row is no event; the message names its number.
+    """
+    seq, at, run, kind, data = row
+    what = f"event {seq!r}"
+    if not isinstance(seq, int):
+        raise damaged(path, what, "has no number")
+    _texts(path, what, at=at, run=run, kind=kind)
+    details = object_of(data, path, what)
+    try:
+        for name, check in _PARTS.get(str(kind), {}).items():
+            check(details, name)
+        if kind == "action_started":
+            _check_started(details)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise damaged(
+            path, f"{what} ({kind})", f"lacks a part or has it wrong: {problem}"
+        ) from None
+    return Event(seq, str(at), str(run), str(kind), details)
+
+
+def mark_of(row: Row, path: Path | None) -> Mark:
+    """Reads a mark from its columns; raises as `event_of`."""
+    duplicate, survivor, run, verdict, similarity, evidence, texts = row
+    what = f"the mark of {duplicate!r}"
+    ids = {"duplicate": duplicate, "survivor": survivor, "run": run}
+    _texts(path, what, **ids, verdict=verdict, evidence=evidence, texts=texts)
+    if similarity is not None and not isinstance(similarity, int | float):
+        raise damaged(path, what, "has no number for its similarity")
+    survivor, run, verdict, evidence = str(survivor), str(run), str(verdict), str(evidence)
+    return Mark(str(duplicate), survivor, run, verdict, similarity, evidence, str(texts))
+
+
+def kept_of(row: Row, path: Path | None) -> Kept:
+    """Reads a pair kept apart from its columns; raises as `event_of`."""
+    a, b, print_a, print_b = row
+    _texts(path, f"the pair {a!r} and {b!r} kept apart", a=a, b=b, print_a=print_a, print_b=print_b)
+    return Kept(str(a), str(b), str(print_a), str(print_b))
+
+
+def image_of(row: Row, path: Path | None) -> Image:
+    """Reads an image from action, id, moment, body; raises as `event_of`."""
+    action, id_, moment, body = row
+    what = f"the image of {id_!r} {moment} action {action!r}"
+    if not isinstance(action, int) or moment not in {"before", "after"}:
+        raise damaged(path, what, "stands at no place")
+    _texts(path, what, id=id_)
+    memory = None
+    if body is not None:
+        try:
+            memory = memory_from_json(object_of(body, path, what))
+        except EcholessError as problem:
+            raise damaged(path, what, f"is no memory ({problem})") from problem
+        if memory.id != id_:
+            raise damaged(path, what, f"shows another memory, {memory.id!r}")
+    return Image(action, str(id_), moment, memory)
+
+
+def text_of(value: object, path: Path | None, what: str) -> str:
+    """Returns a value that must be a text; raises as `event_of`."""
+    _texts(path, what, value=value)
+    return str(value)
+
+
+def object_of(value: object, path: Path | None, what: str) -> JsonObject:
+    """Parses a JSON object; raises as `event_of`."""
+    try:
+        parsed = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise damaged(path, what, "is no JSON object")
+    return parsed
+
+
+def _texts(path: Path | None, what: str, **values: object) -> None:
+    """Checks that values are texts."""
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise damaged(path, what, f"has no text for {name}")
+
+
+# ------------------------------------------------------------------ parts of events
+
+
+def _number(data: Mapping[str, Json], name: str) -> None:
+    """Checks that a part is a whole number."""
+    if isinstance(data[name], bool) or not isinstance(data[name], int):
+        raise TypeError(f"{name} is no number")
+
+
+def _text(data: Mapping[str, Json], name: str) -> None:
+    """Checks that a part is a text."""
+    if not isinstance(data[name], str):
+        raise TypeError(f"{name} is no text")
+
+
+def _list(data: Mapping[str, Json], name: str) -> None:
+    """Checks that a part is a list of texts."""
+    value = data[name]
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise TypeError(f"{name} is no list of texts")
+
+
+def _objects(data: Mapping[str, Json], name: str) -> list[Mapping[str, Json]]:
+    """Returns a part that must be a list of objects."""
+    value = data[name]
+    items = value if isinstance(value, list) else [value]
+    objects = [each for each in items if isinstance(each, Mapping)]
+    if items is not value or len(objects) < len(items):
+        raise TypeError(f"{name} is no list of objects")
+    return objects
+
+
+def _check_started(data: JsonObject) -> None:
+    """Checks the members, conflicts and earlier marks of an action that started."""
+    for member in _objects(data, "members"):
+        _text(member, "id")
+        _text(member, "evidence")
+        if not isinstance(member["verdict"], str | None):
+            raise TypeError("a verdict is no word")
+        if not isinstance(member["similarity"], int | float | None):
+            raise TypeError("a similarity is no number")
+    for conflict in _objects(data, "conflicts"):
+        if not {"key", "kept", "lost", "id"} <= conflict.keys():
+            raise ValueError("a conflict does not say what it is about")
+    if data["kind"] == "add":
+        _list(data, "added")
+    for mark in _objects(data, "marked") if "marked" in data else ():
+        if not {"duplicate", "survivor", "run"} <= mark.keys() <= set(Mark.__slots__):
+            raise ValueError("an earlier mark is none")
+        mark_of([mark.get(name, "") for name in Mark.__slots__], None)
+
+
+_PARTS: Final[Mapping[str, Mapping[str, Callable[[JsonObject, str], None]]]] = {
+    "action_started": {"action": _number, "kind": _text, "survivor": _text, "why": _text},
+    "action_done": {"action": _number},
+    "action_rolled_back": {"action": _number},
+    "action_failed": {"action": _number},
+    "action_refused": {"ids": _list, "reason": _text},
+    "released": {"duplicate": _text},
+    "confirmed": {"id": _text},
+    "answered": {"key": _text},
+    "missing": {"ids": _list},
+}
+"""Parts that programs read, with their checks, by kind of event; others are for people only."""

@@ -1,0 +1,1 @@
+"""The library's jobs: each puts stages of the road together."""

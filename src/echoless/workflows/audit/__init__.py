@@ -1,0 +1,1 @@
+"""Reports how much of a store is repetition, and reads only what changed."""

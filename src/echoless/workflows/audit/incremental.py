@@ -1,0 +1,355 @@
+"""Audits a store again and reuses pages of namespaces in which nothing changed.
+
+A page (`workflows/audit/namespace_report.py`) depends on the memories of its namespace, on what was
+decided about them, on the settings and on this package. It is named by a digest of all that, so a
+cached page of that name is the one that would be made. The store is only asked for digests of what
+it holds (`stores.prints.Printed`), which costs a hundredth of an audit.
+
+Pages lie in a file of the user's cache folder, sealed with the digest of the memories they are
+about (`core/content_encryption.py`): they name words of the texts.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, fields, replace
+from hashlib import blake2b
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any, Final
+
+from echoless.blocking.candidates import open_vectors
+from echoless.core.cache import BytesFile
+from echoless.core.content_encryption import opened, sealed
+from echoless.core.garbage_collection import uncollected
+from echoless.core.json_codec import memory_to_json
+from echoless.core.model import digest
+from echoless.core.own_folders import cache_folder
+from echoless.core.progress import Progress
+from echoless.core.run_notes import Tally
+from echoless.core.runtime import compiled
+from echoless.core.settings import Choices, Settings, resolve
+from echoless.core.source_digest import digest_of
+from echoless.matching import LEFT_OUT
+from echoless.matching.pair_model.network import runtime
+from echoless.models.encoders.user_calibration import own_digest
+from echoless.stores.base import (
+    Printed,
+    Prints,
+    Protects,
+    Remarks,
+    Retains,
+    Scope,
+    Store,
+    check_namespace,
+)
+from echoless.stores.ledger import Ledger
+from echoless.workflows.audit.namespace_report import Page, Share, ToldGroup, ToldMember, ToldPair
+from echoless.workflows.audit.report import Report, audit
+from echoless.workflows.dedupe import pipeline
+from echoless.workflows.dedupe.series import Series
+
+FILE_NAME: Final = "pages.sqlite3"
+
+MOST_BYTES: Final = 512 * 2**20
+"""Bytes of the file beyond which entries leave."""
+
+KEPT_FROM: Final = 2_000
+"""Memories of an audit from which pages are kept: fewer are audited in seconds, without a trace."""
+
+_LARGEST: Final = 64 * 2**20
+"""Bytes of one page, packed, beyond which it is not kept."""
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS pages (
+    key BLOB PRIMARY KEY,
+    used INTEGER NOT NULL,
+    sealed BLOB NOT NULL
+)
+"""
+
+_OWN_DETECTORS: Final = frozenset(
+    {"exact", "normalised", "sequence", "lexical", "minhash", "semantic"}
+)
+"""Those whose source `_rules` covers."""
+
+_LEANS_ON: Final = ("numpy", "rapidfuzz")
+"""Libraries whose version may move a digit of a result."""
+
+
+@uncollected()
+def audit_store(
+    store: Store, settings: Settings | None = None, *, progress: Progress | None = None
+) -> Report:
+    """Finds what a store says twice and reports it; reads only.
+
+    Says what `audit(find(store, settings))` says. What an earlier audit said of a namespace is
+    taken over as long as no memory, mark or decision in it, and no setting, is another one, where
+    the store can tell (`Printed`), the profile is one of those that read texts, and the settings
+    neither limit the memories, nor ask a verifier, nor switch caches off.
+
+    Args:
+        store: Any open store.
+        settings: Complete settings; those of the store's own profile by default.
+        progress: Told how far each stage is.
+
+    Raises:
+        UsageError: A setting is unknown or out of range, or the namespace does not exist.
+        InputError: The store holds records that cannot be read.
+        EncoderError: The embedding model failed.
+        VerifierError: The verifier cannot answer anything.
+    """
+    chosen = settings or resolve(Choices(), proposed=store.profile)
+    if isinstance(store, Printed) and _is_repeatable(store, chosen):
+        check_namespace(store, chosen.namespace)
+        if store.count(Scope(chosen.namespace)) >= KEPT_FROM:
+            tell = progress or (lambda _stage, _done, _all: None)
+            return _IncrementalAudit(store, store, chosen, tell).report()
+    return audit(pipeline.find(store, chosen, progress=progress))
+
+
+def _is_repeatable(store: Store, settings: Settings) -> bool:
+    """Checks whether an audit would say the same of the same memories at any other time."""
+    profile = settings.profile
+    foreign = {use.name for use in profile.detectors} - _OWN_DETECTORS
+    return not (
+        isinstance(store, Protects | Retains | Remarks)  # may hang on more than the memories
+        or foreign
+        or profile.judge != "full"
+        or profile.expiry
+        or "namespace" not in profile.partition
+        or not settings.cache
+        or settings.verifier != "none"
+        or settings.since is not None
+        or settings.limit is not None
+    )
+
+
+class _IncrementalAudit:
+    """One audit that reuses pages of earlier ones."""
+
+    def __init__(
+        self, store: Store, printed: Printed, settings: Settings, progress: Progress
+    ) -> None:
+        self._store = store
+        self._printed = printed
+        self._settings = settings
+        self._progress = progress
+        self._tally = Tally()
+        self._file = PageFile(cache_folder() / FILE_NAME)
+        self._rules = _rules(settings).encode("utf-8", "surrogatepass")
+
+    def report(self) -> Report:
+        """Returns the report of pages from the cache and of pages made now."""
+        self._progress("comparing with the last audit", 0, 0)
+        settings, scope = self._settings, self._settings.namespace
+        ledger = _Decisions(self._store.ledger)
+        before = self._printed.prints(None if scope is None else [scope], ledger.ids)
+        names = self._names(before, ledger)
+        cached = self._cached(names)
+        anew = ledger.with_linked(names.keys() - cached.keys(), before.homes)
+        if anew:
+            within = None if len(anew) == len(names) else anew
+            made = audit(
+                pipeline.find(self._store, settings, within=within, progress=self._progress)
+            )
+        else:
+            profile = settings.profile
+            made = Report(
+                url=self._store.url, profile=profile.name, action=profile.action, pages=()
+            )
+        if made.pages:
+            self._keep(made.pages, before, names)
+        reused = [page for name, page in cached.items() if name not in anew]
+        pages = sorted((*made.pages, *reused), key=lambda page: page.namespace)
+        told = (*made.told, *self._tally.notes)
+        return replace(made, pages=tuple(pages), told=told, taken_over=len(reused))
+
+    def _cached(self, names: Mapping[str, bytes]) -> dict[str, Page]:
+        """Returns the pages of the file by namespace; counts damaged ones."""
+        entries = self._file.get([_key(name) for name in names.values()], self._tally)
+        pages = {}
+        for namespace, name in names.items():
+            data = opened(entries[_key(name)], b"", name) if _key(name) in entries else None
+            page = None if data is None else unpacked(data)
+            if page is not None and page.namespace == namespace:
+                pages[namespace] = page
+        known = sum(_key(name) in entries for name in names.values())
+        self._file.damaged(known - len(pages), self._tally)
+        return pages
+
+    def _keep(self, pages: Sequence[Page], before: Prints, names: Mapping[str, bytes]) -> None:
+        """Writes pages of what did not change while they were made to the file."""
+        ledger = _Decisions(self._store.ledger)
+        after = before
+        if not self._printed.still(before):
+            now = self._printed.prints([page.namespace for page in pages], ledger.ids)
+            homes = {**before.homes, **now.homes}
+            after = Prints({**before.by_namespace, **now.by_namespace}, homes)
+        names_after = self._names(after, ledger)
+        entries: dict[bytes, bytes] = {}
+        for page in pages:
+            name = names.get(page.namespace)
+            if name is None or name != names_after.get(page.namespace):
+                continue
+            if LEFT_OUT in page.skipped:
+                continue  # the next audit asks the pair model about further pairs
+            data = packed(page)
+            if len(data) > _LARGEST:
+                self._tally.note(
+                    f"What is said of {page.total:,} memories is too much to keep; the next audit "
+                    "will look again."
+                )
+                continue
+            entries[_key(name)] = sealed(data, b"", name)
+        self._file.put(entries, self._tally)
+
+    def _names(self, prints: Prints, ledger: _Decisions) -> dict[str, bytes]:
+        """Returns 64 bytes for each namespace, of which the first 16 name its page."""
+        outside: dict[str, str] = {}
+        if self._settings.namespace is not None:
+            memories = self._store.get(ledger.beyond(prints.homes))
+            outside = {id_: digest(memory_to_json(memory)) for id_, memory in memories.items()}
+        decisions = ledger.by_namespace(prints.homes, outside)
+        linked = ledger.linked(prints.homes)
+        names = {}
+        for namespace, own in prints.by_namespace.items():
+            name = blake2b(self._rules)
+            decided = repr((namespace, decisions.get(namespace)))
+            for part in (own, decided.encode("utf-8", "surrogatepass")):
+                name.update(len(part).to_bytes(8, "little") + part)
+            for other in sorted(linked.get(namespace, ())):
+                name.update(prints.by_namespace.get(other, b""))
+            names[namespace] = name.digest()
+        return names
+
+
+def _key(name: bytes) -> bytes:
+    """Returns the key of a page in the file; all of the name seals it."""
+    return name[:16]
+
+
+def _rules(settings: Settings) -> str:
+    """Returns all that a page depends on, apart from the store."""
+    vectors = open_vectors(settings, Tally(), lambda _stage, _done, _all: None)
+    package = sorted(part.name for part in files("echoless").iterdir())
+    edition = digest_of(*(name for name in package if name != "__pycache__"))
+    told = (
+        " ".join((edition, *(version(name) for name in _LEANS_ON))),
+        settings.digest,
+        None if vectors is None else vectors.basis,
+        own_digest(),
+        compiled(),
+        runtime(),
+    )
+    return repr(told)
+
+
+class _Decisions:
+    """Decisions of people and of earlier runs about memories, on which pages depend."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        marks = ledger.marks().values()
+        self._decided: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
+            *(((m.duplicate, m.survivor), ("mark", m.texts)) for m in marks),
+            *(((k.a, k.b), ("kept", k.print_a, k.print_b)) for k in ledger.kept()),
+            *(((id_,), ("sticky",)) for id_ in sorted(ledger.sticky())),
+        ]
+
+    @property
+    def ids(self) -> set[str]:
+        """Returns the memories the decisions are about."""
+        return {id_ for ids, _ in self._decided for id_ in ids}
+
+    def beyond(self, homes: Mapping[str, str]) -> set[str]:
+        """Returns memories outside these homes that are named beside one in them."""
+        partly = (ids for ids, _ in self._decided if not homes.keys().isdisjoint(ids))
+        return {id_ for ids in partly for id_ in ids} - homes.keys()
+
+    def by_namespace(
+        self, homes: Mapping[str, str], elsewhere: Mapping[str, str]
+    ) -> dict[str, list[tuple[object, ...]]]:
+        """Returns what was decided about memories of each namespace, in order.
+
+        Args:
+            homes: Namespace by id, of memories in scope.
+            elsewhere: Digests of other memories, by id.
+        """
+        decisions: dict[str, list[tuple[object, ...]]] = {}
+        for ids, what in self._decided:
+            names = [homes.get(id_) for id_ in ids]
+            digests = [elsewhere.get(id_) for id_ in ids]
+            for name in {name for name in names if name is not None}:
+                decisions.setdefault(name, []).append((ids, what, names, digests))
+        return decisions
+
+    def linked(self, homes: Mapping[str, str]) -> dict[str, set[str]]:
+        """Returns other namespaces a decision reaches from each: a memory was moved after it."""
+        linked: dict[str, set[str]] = {}
+        for ids, _ in self._decided:
+            names = {homes[id_] for id_ in ids if id_ in homes}
+            for name in names if len(names) > 1 else ():
+                linked.setdefault(name, set()).update(names - {name})
+        return linked
+
+    def with_linked(self, names: Iterable[str], homes: Mapping[str, str]) -> set[str]:
+        """Returns namespaces, and all that are linked to them over any number of steps."""
+        linked, reached, waiting = self.linked(homes), set[str](), list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting.extend(linked.get(name, ()))
+        return reached
+
+
+# ------------------------------------------------------------------ the file
+
+
+def packed(page: Page) -> bytes:
+    """Returns a page as bytes, without loss."""
+    data: dict[str, Any] = {field.name: getattr(page, field.name) for field in fields(Page)}
+    data["months"] = {month: astuple(share) for month, share in page.months.items()}
+    data["groups"] = [
+        [g.survivor, g.why, [[m.id, m.verdict, m.similarity, m.evidence] for m in g.members]]
+        for g in page.groups
+    ]
+    data["held"] = [
+        [p.a, p.b, p.verdict, p.difference, p.similarity, p.evidence] for p in page.held
+    ]
+    data["series"] = [[s.members, s.newest] for s in page.series]
+    return zlib.compress(json.dumps(data, separators=(",", ":")).encode("ascii"), 1)
+
+
+def unpacked(packed_page: bytes) -> Page | None:
+    """Returns the page of some bytes; None if they are damaged."""
+    try:
+        data: dict[str, Any] = json.loads(zlib.decompress(packed_page))
+        data["months"] = {month: Share(*share) for month, share in data["months"].items()}
+        data["groups"] = tuple(
+            [
+                ToldGroup(survivor, why, tuple([ToldMember(*member) for member in members]))
+                for survivor, why, members in data["groups"]
+            ]
+        )
+        data["held"] = tuple([ToldPair(*pair) for pair in data["held"]])
+        data["series"] = tuple([Series(tuple(ids), newest) for ids, newest in data["series"]])
+        data["skipped"] = {reason: tuple(ids) for reason, ids in data["skipped"].items()}
+        data["notes"], data["general"] = tuple(data["notes"]), tuple(data["general"])
+        return Page(**data)
+    except (zlib.error, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+class PageFile(BytesFile):
+    """Sealed pages by name, in one file."""
+
+    schema = (_SCHEMA,)
+    name = "cache of audits"
+    instead = "everything was audited anew"
+    table = "pages"
+    things = "pages"
+    most = MOST_BYTES
+    column = "sealed"

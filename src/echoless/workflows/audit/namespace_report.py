@@ -1,0 +1,240 @@
+"""The page of an audit about one namespace.
+
+Memories of two namespaces never meet, so a page hangs on what is in its own, and on what people and
+earlier runs decided about that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from echoless.core.groups import Group, Membership
+from echoless.core.model import Judged, Memory, Update, flipped, verdict_name
+from echoless.core.text import token_estimate
+from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
+from echoless.workflows.dedupe.series import Series, outside, series_of
+
+HELD_KINDS: Final = ("contradiction", "update", "sibling", "unsure")
+"""Verdicts of pairs that are held, worst first."""
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Repetition in one part of a store.
+
+    Attributes:
+        total: Visible memories.
+        redundant: Copies beyond the first among them.
+    """
+
+    total: int
+    redundant: int
+
+    @property
+    def ratio(self) -> float:
+        """Returns redundant over total, 0 to 1."""
+        return self.redundant / self.total if self.total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToldMember:
+    """A memory of a group, as reported.
+
+    Attributes:
+        id: The memory.
+        verdict: Its direct verdict with the survivor; None in a transitive group without one.
+        similarity: Their similarity, 0 to 1; None where nothing measured it.
+        evidence: Why, in one line; None without a verdict.
+    """
+
+    id: str
+    verdict: str | None
+    similarity: float | None
+    evidence: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldGroup:
+    """Memories that say the same, as reported.
+
+    Attributes:
+        survivor: The one that would stay visible.
+        why: Why that one.
+        members: The others, by id.
+    """
+
+    survivor: str
+    why: str
+    members: tuple[ToldMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToldPair:
+    """Two memories that look alike and stay apart, as reported.
+
+    Attributes:
+        a: One memory; of an update the older one.
+        b: The other.
+        verdict: One of `HELD_KINDS`, or `subsumes`.
+        difference: The first named difference, if there is one.
+        similarity: 0 to 1.
+        evidence: Why, in one line.
+    """
+
+    a: str
+    b: str
+    verdict: str
+    difference: str | None
+    similarity: float
+    evidence: str
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """Returns both ids, smaller first."""
+        return (self.a, self.b) if self.a < self.b else (self.b, self.a)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The findings of an audit in one namespace.
+
+    Attributes:
+        namespace: Its name.
+        total: Memories in scope.
+        marked: Those of them hidden by earlier runs.
+        tokens: Estimated tokens of the visible ones.
+        wasted_tokens: Estimated tokens of redundant copies.
+        months: Share of each month of creation.
+        groups: Largest first.
+        held: By ids; those within a series are left out.
+        series: Sentences written again and again with other figures, largest first.
+        verdicts: How many candidate pairs got which verdict.
+        left_out: Pairs beyond the budget, not judged.
+        spared: Pairs not judged because one of them stood behind another one already.
+        skipped: Ids by the reason why they were left out, both sorted.
+        notes: Sentences about the work in this namespace.
+        general: Sentences about the run that any run like it would tell.
+    """
+
+    namespace: str
+    total: int
+    marked: int
+    tokens: int
+    wasted_tokens: int
+    months: Mapping[str, Share]
+    groups: tuple[ToldGroup, ...]
+    held: tuple[ToldPair, ...]
+    series: tuple[Series, ...]
+    verdicts: Mapping[str, int]
+    left_out: int
+    spared: int
+    skipped: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...]
+    general: tuple[str, ...]
+
+    @property
+    def share(self) -> Share:
+        """Returns the repetition in the namespace."""
+        return Share(self.total - self.marked, sum(len(group.members) for group in self.groups))
+
+
+def pages_of(findings: Findings) -> Iterator[Page]:
+    """Yields one page for each namespace with memories in scope, by name."""
+    by_id = findings.memories
+    memories = _by_key(by_id.values(), lambda memory: memory.namespace)
+    groups = _by_key(findings.groups, lambda group: by_id[group.survivor].namespace)
+    judged = _by_key(findings.judged, lambda pair: by_id[pair.a].namespace)
+    skipped = _skipped(findings)
+    own = {note for part in findings.parts.values() for note in part.notes}
+    own.add(spared_note(sum(part.spared for part in findings.parts.values())))
+    general = tuple(note for note in findings.tally.lasting if note not in own)
+    tell = group_teller(findings)
+    for name in sorted(memories):
+        part = findings.parts.get(name, Part())
+        visible = [m for m in memories[name] if m.id not in findings.marked]
+        copies = {member.id for group in groups.get(name, ()) for member in group.members}
+        pairs = judged.get(name, [])
+        apart = [pair for pair in pairs if held(pair.verdict)]
+        series = series_of(apart, by_id)
+        yield Page(
+            namespace=name,
+            total=len(memories[name]),
+            marked=len(memories[name]) - len(visible),
+            tokens=sum(token_estimate(m.content) for m in visible),
+            wasted_tokens=sum(token_estimate(m.content) for m in visible if m.id in copies),
+            months=_months(visible, copies),
+            groups=tuple(tell(group) for group in groups.get(name, ())),
+            held=tuple(map(told_pair, outside(apart, series))),
+            series=tuple(series),
+            verdicts=Counter(verdict_name(pair.verdict) for pair in pairs),
+            left_out=part.left_out,
+            spared=part.spared,
+            skipped=skipped.get(name, {}),
+            notes=part.notes,
+            general=general,
+        )
+
+
+def _by_key(items: Iterable[_Item], key: Callable[[_Item], str]) -> dict[str, list[_Item]]:
+    """Returns items by their key, in their order."""
+    by_key: dict[str, list[_Item]] = {}
+    for item in items:
+        by_key.setdefault(key(item), []).append(item)
+    return by_key
+
+
+def _skipped(findings: Findings) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Returns skipped ids of memories in scope, by namespace and reason."""
+    skipped: dict[str, dict[str, list[str]]] = {}
+    for reason, ids in findings.tally.skipped.items():
+        for id_ in ids:
+            if memory := findings.memories.get(id_):
+                skipped.setdefault(memory.namespace, {}).setdefault(reason, []).append(id_)
+    return {name: {r: tuple(ids) for r, ids in own.items()} for name, own in skipped.items()}
+
+
+def _months(visible: Iterable[Memory], copies: set[str]) -> dict[str, Share]:
+    """Returns the share of each month of creation, months sorted."""
+    total: Counter[str] = Counter()
+    redundant: Counter[str] = Counter()
+    for memory in visible:
+        text = memory.created_at or ""
+        is_date = len(text) >= 7 and text[:4].isdecimal() and text[4] == "-"
+        month = text[:7] if is_date else "unknown"
+        total[month] += 1
+        redundant[month] += memory.id in copies
+    return {month: Share(total[month], redundant[month]) for month in sorted(total)}
+
+
+def group_teller(findings: Findings) -> Callable[[Group], ToldGroup]:
+    """Returns a function that turns groups of these findings into reported groups."""
+    measured = measure(findings)
+
+    def member(group: Group, each: Membership) -> ToldMember:
+        if each.judged is None:
+            similarity = measured(each.id, group.survivor) if measured else None
+            return ToldMember(each.id, None, similarity, None)
+        evidence = each.judged.verdict.evidence
+        name = verdict_name(each.judged.verdict)
+        return ToldMember(each.id, name, evidence.similarity, evidence.line())
+
+    def tell(group: Group) -> ToldGroup:
+        members = tuple(member(group, each) for each in group.members)
+        return ToldGroup(group.survivor, findings.reasons[group.survivor], members)
+
+    return tell
+
+
+def told_pair(judged: Judged) -> ToldPair:
+    """Returns a pair as reported; of an update a is the older one."""
+    a, b, verdict = judged.a, judged.b, judged.verdict
+    if isinstance(verdict, Update) and verdict.newer == "a":
+        a, b, verdict = b, a, flipped(verdict)
+    evidence = verdict.evidence
+    difference = evidence.difference.value if evidence.difference else None
+    return ToldPair(a, b, verdict_name(verdict), difference, evidence.similarity, evidence.line())

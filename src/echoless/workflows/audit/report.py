@@ -1,0 +1,294 @@
+"""The report of an audit: how much is repetition, where, since when, and what only looks like it.
+
+It is made of pages, one for each namespace (`workflows/audit/namespace_report.py`).
+`workflows/audit/incremental.py` keeps them for as long as nothing changes in their namespace.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from echoless.core.errors import UsageError
+from echoless.core.garbage_collection import uncollected
+from echoless.core.model import Json
+from echoless.core.run_notes import Tally
+from echoless.workflows.audit.namespace_report import (
+    HELD_KINDS,
+    Page,
+    Share,
+    ToldGroup,
+    ToldPair,
+    group_teller,
+    pages_of,
+    told_pair,
+)
+from echoless.workflows.dedupe.findings import Findings, spared_note, totals
+from echoless.workflows.dedupe.series import Series
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The answer of `audit`.
+
+    Attributes:
+        url: Of the store.
+        profile: Name of the profile.
+        action: What a plan would do with members of groups.
+        pages: By namespace.
+        told: Sentences about this run alone, such as a file that could not be read.
+        elsewhere: Ids by reason that belong to no page.
+        opinions: How the verifier was asked, as in `--json`; None where there was none.
+        taken_over: Pages that were known from an earlier audit.
+    """
+
+    url: str
+    profile: str
+    action: str
+    pages: tuple[Page, ...]
+    told: tuple[str, ...] = ()
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    opinions: Json = None
+    taken_over: int = 0
+
+    @cached_property
+    def groups(self) -> Sequence[ToldGroup]:
+        """Returns groups of memories that say the same, largest first."""
+        groups = (group for page in self.pages for group in page.groups)
+        return sorted(groups, key=lambda group: (-len(group.members), group.survivor))
+
+    @cached_property
+    def held(self) -> Sequence[ToldPair]:
+        """Returns pairs that look alike and stay apart, by ids."""
+        return sorted((p for page in self.pages for p in page.held), key=lambda pair: pair.ids)
+
+    @cached_property
+    def held_by_kind(self) -> Mapping[str, Sequence[ToldPair]]:
+        """Returns held pairs by verdict, worst first (`HELD_KINDS`), the closest of each first."""
+        by_kind: dict[str, list[ToldPair]] = {}
+        for pair in sorted(self.held, key=lambda pair: (-pair.similarity, pair.ids)):
+            by_kind.setdefault(pair.verdict, []).append(pair)
+        return {kind: by_kind[kind] for kind in HELD_KINDS if kind in by_kind}
+
+    @cached_property
+    def series(self) -> Sequence[Series]:
+        """Returns sentences written again and again with other figures, largest series first."""
+        series = (each for page in self.pages for each in page.series)
+        return sorted(series, key=lambda each: (-len(each.members), each.members))
+
+    @cached_property
+    def tally(self) -> Tally:
+        """Returns what was skipped, by reason, and the notes on the run."""
+        tally = Tally()
+        for sentence in (*self.told, *(s for page in self.pages for s in page.general)):
+            tally.note(sentence)
+        for page in self.pages:
+            for sentence in page.notes:
+                tally.note(sentence)
+        for ids_by_reason in (self.elsewhere, *(page.skipped for page in self.pages)):
+            for reason, ids in ids_by_reason.items():
+                tally.skip(reason, *ids)
+        if spared := sum(page.spared for page in self.pages):
+            tally.note(spared_note(spared))
+        return tally
+
+    @cached_property
+    def verdicts(self) -> Mapping[str, int]:
+        """Returns how many candidate pairs got which verdict."""
+        return _summed(page.verdicts for page in self.pages)
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """Returns totals as in `--json`."""
+        return totals(
+            memories=sum(page.total for page in self.pages),
+            marked=self.marked,
+            groups=len(self.groups),
+            redundant=sum(page.share.redundant for page in self.pages),
+            candidates=sum(self.verdicts.values()),
+            left_out=sum(page.left_out for page in self.pages),
+            held=Counter(pair.verdict for pair in self.held),
+        )
+
+    @property
+    def marked(self) -> int:
+        """Returns how many memories earlier runs hid."""
+        return sum(page.marked for page in self.pages)
+
+    @property
+    def ratio(self) -> float:
+        """Returns redundant copies over all visible memories, 0 to 1."""
+        return Share(self.counts["total"] - self.marked, self.counts["redundant"]).ratio
+
+    @property
+    def tokens(self) -> int:
+        """Returns the estimated tokens of all visible memories."""
+        return sum(page.tokens for page in self.pages)
+
+    @property
+    def wasted_tokens(self) -> int:
+        """Returns the estimated tokens of redundant copies: what recall pays for repetition."""
+        return sum(page.wasted_tokens for page in self.pages)
+
+    @property
+    def by_namespace(self) -> Mapping[str, Share]:
+        """Returns the share of each namespace with visible memories, names sorted."""
+        return {page.namespace: page.share for page in self.pages if page.share.total}
+
+    @cached_property
+    def by_month(self) -> Mapping[str, Share]:
+        """Returns the share of each month of creation (`2026-01`, or `unknown`), sorted."""
+        total = _summed({m: s.total for m, s in page.months.items()} for page in self.pages)
+        copies = _summed({m: s.redundant for m, s in page.months.items()} for page in self.pages)
+        return {month: Share(total[month], copies[month]) for month in sorted(total)}
+
+
+def audit(findings: Findings) -> Report:
+    """Returns the report on findings; pure."""
+    profile, skipped = findings.settings.profile, findings.tally.skipped.items()
+    gone = {r: tuple(id_ for id_ in ids if id_ not in findings.memories) for r, ids in skipped}
+    with uncollected():
+        pages = tuple(pages_of(findings))
+    report = Report(
+        url=findings.url,
+        profile=profile.name,
+        action=profile.action,
+        pages=pages,
+        elsewhere={reason: ids for reason, ids in gone.items() if ids},
+        opinions=findings.opinions.to_json() if findings.opinions else None,
+    )
+    on_pages = set(report.tally.notes)
+    told = tuple(note for note in findings.tally.notes if note not in on_pages)
+    return replace(report, told=told)
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    """Returns the sum of counts by name."""
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return total
+
+
+# ------------------------------------------------------------------ as JSON
+
+
+def groups_json(groups: Iterable[ToldGroup], action: str) -> list[dict[str, Json]]:
+    """Returns groups as in `--json`.
+
+    Args:
+        groups: In their order.
+        action: What a plan would do with their members.
+    """
+    return [
+        {
+            "survivor": group.survivor,
+            "why": group.why,
+            "members": [
+                {
+                    "id": member.id,
+                    "verdict": member.verdict,
+                    "similarity": member.similarity,
+                    "action": action,
+                    **({} if member.evidence is None else {"evidence": member.evidence}),
+                }
+                for member in group.members
+            ],
+        }
+        for group in groups
+    ]
+
+
+def held_json(pairs: Iterable[ToldPair]) -> list[dict[str, Json]]:
+    """Returns held pairs as in `--json`, by ids; of an update a is the older one."""
+    return [
+        {
+            "a": pair.a,
+            "b": pair.b,
+            "verdict": pair.verdict,
+            "difference": pair.difference,
+            "similarity": pair.similarity,
+            "evidence": pair.evidence,
+        }
+        for pair in pairs
+    ]
+
+
+def findings_json(findings: Findings, *, action: str | None = None) -> dict[str, Json]:
+    """Returns the documented answer of `dedup --json`; see `docs/cli.md`.
+
+    Args:
+        findings: What was found.
+        action: The action a plan would take; the profile's by default.
+    """
+    profile = findings.settings.profile
+    return {
+        "store": findings.url,
+        "profile": profile.name,
+        "groups": list(
+            groups_json(map(group_teller(findings), findings.groups), action or profile.action)
+        ),
+        "held": list(held_json(map(told_pair, findings.held))),
+        "counts": dict(findings.counts),
+        **_skipped_json(findings.tally),
+        "opinions": findings.opinions.to_json() if findings.opinions else None,
+    }
+
+
+def _skipped_json(tally: Tally) -> dict[str, Json]:
+    """Returns what was skipped, and the notes, as in `--json`."""
+    return {
+        "skipped": dict(tally.counts),
+        "skipped_ids": {reason: list(ids) for reason, ids in tally.skipped.items()},
+        "notes": list(tally.notes),
+    }
+
+
+def report_json(report: Report) -> dict[str, Json]:
+    """Returns the documented answer of `audit --json`."""
+    return {
+        "store": report.url,
+        "profile": report.profile,
+        "groups": list(groups_json(report.groups, report.action)),
+        "held": list(held_json(report.held)),
+        "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
+        "counts": dict(report.counts),
+        **_skipped_json(report.tally),
+        "opinions": report.opinions,
+        "ratio": round(report.ratio, 6),
+        "tokens": report.tokens,
+        "wasted_tokens": report.wasted_tokens,
+        "by_namespace": {n: _share_json(s) for n, s in report.by_namespace.items()},
+        "by_month": {n: _share_json(s) for n, s in report.by_month.items()},
+        "verdicts": dict(sorted(report.verdicts.items())),
+    }
+
+
+def _share_json(share: Share) -> dict[str, Json]:
+    """Returns a share as in `--json`."""
+    return {
+        "total": share.total,
+        "redundant": share.redundant,
+        "ratio": round(share.ratio, 6),
+    }
+
+
+def share_limit(text: str) -> float:
+    """Reads the limit of `--fail-over`: `5%`, or a share such as `0.05`.
+
+    Returns:
+        0 to 1.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    number, percent = (text[:-1], True) if text.endswith("%") else (text, False)
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise UsageError(f"--fail-over {text!r} is not a share. Write it like 5% or 0.05 (0 to 1).")
+    return value

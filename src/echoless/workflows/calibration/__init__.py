@@ -1,0 +1,1 @@
+"""Fits the decision to a user's own answers."""

@@ -1,0 +1,1 @@
+"""Offers pairs to unite, and has a language model condense groups."""

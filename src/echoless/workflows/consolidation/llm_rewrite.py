@@ -1,0 +1,222 @@
+"""Asks a model for one text in place of several, and checks that it loses no fact (law 12).
+
+```
+too long to be checked, or a limit ...... not asked
+no answer ............................... refused, not answered
+no JSON object with a text, blank ....... refused
+a fact of a source is not in it ......... refused, with what is lost
+a figure or name is in no source ........ refused
+longer than all sources ................. refused
+else .................................... proposed, for a plan that is previewed and can be undone
+```
+A refusal leaves the sources as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, UsageError
+from echoless.core.model import Json
+from echoless.core.run_notes import Tally
+from echoless.models.llm.base import Model, Prompt
+from echoless.models.llm.json_extraction import objects_with
+from echoless.models.llm.ordered_map import asked_in_order
+from echoless.models.llm.prompt_fence import fenced
+from echoless.models.llm.prompts import wording
+from echoless.workflows.consolidation.fact_check import LostFacts, added_facts, lost_facts
+
+LONGEST: Final = 20_000
+"""Characters of all texts together: the check of lost facts reads no further."""
+
+GIVE_UP: Final = 5
+"""Groups in a row without an answer after which no more are asked for."""
+
+REFUSED: Final = "merged text refused, the sources stay"
+UNANSWERED: Final = "no merged text from the model, the sources stay"
+
+_NOTED: Final = 10
+"""Refusals that are noted in full."""
+_SPARE: Final = 200
+"""Characters a merged text may have beyond its sources: words that say where they disagree."""
+
+SCHEMA: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A text that may take the place of its sources.
+
+    Attributes:
+        text: It keeps every fact that can be checked.
+        by: Model and version of the prompt, for the reader of a plan.
+    """
+
+    text: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The reason why there is no text; the sources stay.
+
+    Attributes:
+        reason: Why, as a clause without a full stop.
+        lost: What the model's text left out; empty if that is not the reason.
+        answered: A text came and was not taken; False if none came.
+    """
+
+    reason: str
+    lost: LostFacts = field(default_factory=LostFacts)
+    answered: bool = True
+
+
+Proposal: TypeAlias = Proposed | Refused
+Progress: TypeAlias = Callable[[int, int], None]
+
+_GIVEN_UP: Final = Refused("it was not asked: the model had failed too often", answered=False)
+
+
+def propose_merge(
+    model: Model,
+    texts: Sequence[str],
+    *,
+    locale: str = "en",
+    prompt: str = "merge",
+    shown: Sequence[str] = (),
+) -> Proposal:
+    """Asks a model for one text that says what several say, and checks it.
+
+    Args:
+        model: Whom to ask.
+        texts: The sources, the most important one first; at least one.
+        locale: Language of the prompt: `de`, `en` or `ja`.
+        prompt: Which prompt: `merge` or `summary`.
+        shown: What the model sees in place of the texts, such as these with numbers.
+
+    Returns:
+        The text, or why there is none.
+
+    Raises:
+        ModelUnavailable: The model can answer nothing at all.
+        UsageError: There are no texts, or no prompt in that language.
+    """
+    if not texts:
+        raise UsageError("There is nothing to merge: no texts were given.")
+    words = wording(prompt, locale)
+    if sum(map(len, texts)) > LONGEST:
+        return Refused(f"the texts have more than {LONGEST:,} characters together", answered=False)
+    question = Prompt(instruction=words.text, data=fenced(list(shown or texts)), schema=SCHEMA)
+    try:
+        answer = model.answer(question)
+    except ModelUnavailable:
+        raise
+    except LimitReached as problem:
+        return Refused(f"it was not asked: {_clause(problem)}", answered=False)
+    except ModelError as problem:
+        return Refused(f"there was no answer: {_clause(problem)}", answered=False)
+    return _checked(answer.text, texts, f"{model.name}, {words.version}")
+
+
+def propose_merges(
+    model: Model,
+    groups: Mapping[str, Sequence[str]],
+    tally: Tally,
+    *,
+    locale: str = "en",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, Proposal]:
+    """Asks for a text for each of several groups, several at a time.
+
+    Args:
+        model: Whom to ask.
+        groups: The sources of each group by its id, say that of its survivor.
+        tally: Takes the ids of groups without a text, by reason, and what went wrong.
+        locale: Language of the prompt.
+        workers: How many are asked for at a time.
+        progress: Told (groups asked for, groups).
+
+    Returns:
+        A proposal for each id, in their order.
+
+    Raises:
+        ModelUnavailable: The model can answer nothing, and has answered nothing.
+    """
+
+    def ask(texts: Sequence[str]) -> Proposal | ModelUnavailable:
+        try:
+            return propose_merge(model, texts, locale=locale)
+        except ModelUnavailable as problem:
+            return problem
+
+    proposals: dict[str, Proposal] = {}
+    ids, silent = list(groups), 0
+    for start in range(0, len(ids), workers):
+        some = ids[start : start + workers]
+        if progress is not None:
+            progress(start, len(ids))
+        if silent >= GIVE_UP:
+            proposals.update(dict.fromkeys(some, _GIVEN_UP))
+            continue
+        answers = asked_in_order(ask, [groups[i] for i in some], workers)
+        for id_, answer in zip(some, answers, strict=True):
+            if isinstance(answer, ModelUnavailable):
+                if not any(_was_answered(each) for each in proposals.values()):
+                    raise answer
+                silent = GIVE_UP
+                proposals[id_] = Refused(f"there was no answer: {_clause(answer)}", answered=False)
+                continue
+            proposals[id_] = answer
+            silent = 0 if _was_answered(answer) else silent + 1
+    _report(proposals, tally)
+    return proposals
+
+
+def _was_answered(proposal: Proposal) -> bool:
+    """Checks whether a text came, taken or refused."""
+    return isinstance(proposal, Proposed) or proposal.answered
+
+
+def _report(proposals: Mapping[str, Proposal], tally: Tally) -> None:
+    """Counts each refusal under its reason, and notes the first few in full (law 9)."""
+    refused = {id_: each for id_, each in proposals.items() if isinstance(each, Refused)}
+    for id_, each in refused.items():
+        tally.skip(REFUSED if each.answered else UNANSWERED, id_)
+    for id_, each in list(refused.items())[:_NOTED]:
+        tally.note(f"No merged text for {id_}: {each.reason}.")
+
+
+def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:
+    """Returns the text of an answer, or why it is refused."""
+    objects = objects_with(answer, "text")
+    text = objects[-1]["text"] if objects else None
+    if not isinstance(text, str):
+        return Refused("the answer is no JSON object with a text")
+    text = text.strip()
+    if not text:
+        return Refused("the text is blank")
+    # what no store can hold: NUL, and half of a character
+    if "\0" in text or any("\ud800" <= each <= "\udfff" for each in text):
+        return Refused("it holds what is no text")
+    lost = lost_facts(texts, text)
+    if lost:
+        return Refused(f"it leaves out {lost.line()}", lost)
+    added = added_facts(texts, text)
+    if added:
+        return Refused(f"it adds {', '.join(added)}")
+    if len(text) > sum(map(len, texts)) + _SPARE:
+        return Refused("it is longer than its sources together")
+    return Proposed(text, by)
+
+
+def _clause(problem: ModelError) -> str:
+    """Returns the message of an error without its full stop."""
+    return str(problem).rstrip(".")

@@ -1,0 +1,326 @@
+"""Merges two memories into one, or records that they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from echoless.blocking.detectors.semantic import similarities
+from echoless.core.errors import InputError, PlanRefused, UsageError
+from echoless.core.groups import Group, Membership
+from echoless.core.model import Duplicate, Evidence, Judged, Memory
+from echoless.core.profiles import ActionKind, Profile
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Choices, Settings, resolve
+from echoless.execution import rollback as undoing
+from echoless.execution.actions import Rewrite
+from echoless.execution.executor import apply
+from echoless.execution.plan import Plan, make_plan
+from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.models.llm import Embed
+from echoless.stores.base import Protects, Retains, Store, Unites
+from echoless.stores.ledger import Mark
+from echoless.workflows.consolidation.fact_check import lost_facts
+from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
+
+__all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge", "plan_merges"]
+
+CALLER: Final = "the caller"
+CHOSEN: Final = "chosen by the caller"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The result of a merge of two memories.
+
+    Attributes:
+        run: For `undo`.
+        memory: The one that was kept, as it reads now.
+        removed: Id of the other, which is hidden or, if that was asked for, removed.
+        notes: What its reader should know, a sentence each: what only the other one said.
+    """
+
+    run: str
+    memory: Memory
+    removed: str
+    notes: tuple[str, ...] = ()
+
+
+def merge_memories(
+    store: Store,
+    keep: str,
+    remove: str,
+    content: str | None = None,
+    *,
+    embed: Embed | None = None,
+    encoder: str | None = None,
+    action: ActionKind = "merge",
+    by: str = CALLER,
+    settings: Settings | None = None,
+) -> Merged:
+    """Makes one memory of two; `undo` takes all of it back.
+
+    The one that is kept takes over what the other knows: tags and links united, counts summed,
+    importance at its maximum. The other is hidden behind it; with `delete` it is removed, and links
+    to it are moved; with `mark` no record changes.
+
+    Args:
+        store: The store of both.
+        keep: Id of the one that stays.
+        remove: Id of the one that goes.
+        content: A text for the one that stays; its own by default. It has to keep the numbers,
+            names, paths, dates, negations and decisions of both, and of what stands hidden behind
+            it.
+        embed: Gives the vector of that text, where the one that stays has a stored one.
+        encoder: `name:argument`, in place of `embed`; see `rewriting.NewVectors`.
+        action: `mark`, `merge` or `delete`.
+        by: Who decided, for the history.
+        settings: Complete settings; those of the store's profile by default.
+
+    Raises:
+        InputError: A memory is not there.
+        UsageError: The two may not be merged, the text loses a fact, or no encoder fits.
+        EncoderError: The text could not be embedded; nothing was written.
+        PlanRefused: A record changed meanwhile, or did not read back; nothing was lost.
+        StoreError: Locked, read-only or full.
+    """
+    plan = plan_merge(
+        store,
+        keep,
+        remove,
+        content,
+        embed=embed,
+        encoder=encoder,
+        action=action,
+        by=by,
+        settings=settings,
+    )
+    run = apply(store, plan)
+    if run.refused:
+        raise PlanRefused(f"Nothing was merged: {run.refused[0].reason}.")
+    return Merged(run.id, store.get([keep])[keep], remove, notes_on(plan))
+
+
+def plan_merge(
+    store: Store,
+    keep: str,
+    remove: str,
+    content: str | None = None,
+    *,
+    embed: Embed | None = None,
+    encoder: str | None = None,
+    action: ActionKind = "merge",
+    by: str = CALLER,
+    settings: Settings | None = None,
+) -> Plan:
+    """Returns the plan that `merge_memories` carries out; arguments and errors as there."""
+    return plan_merges(
+        store,
+        [(keep, remove)],
+        {} if content is None else {keep: content},
+        embed=embed,
+        encoder=encoder,
+        action=action,
+        by=by,
+        settings=settings,
+    )
+
+
+def plan_merges(
+    store: Store,
+    pairs: Sequence[tuple[str, str]],
+    texts: Mapping[str, str] | None = None,
+    *,
+    embed: Embed | None = None,
+    encoder: str | None = None,
+    action: ActionKind = "merge",
+    by: str = CALLER,
+    settings: Settings | None = None,
+) -> Plan:
+    """Returns one plan for several pairs; writes nothing.
+
+    What is not described here is as for `merge_memories`.
+
+    Args:
+        store: The store of all.
+        pairs: The one that stays and the one that goes. One may stay in several pairs; none goes
+            twice, or goes and stays.
+        texts: New texts by the id of the one that stays.
+        embed: As above.
+        encoder: As above.
+        action: As above.
+        by: As above.
+        settings: As above.
+
+    Raises:
+        InputError: A memory is not there.
+        UsageError: As above, or the pairs contradict each other.
+        EncoderError: As above.
+    """
+    chosen = settings or resolve(Choices(), proposed=store.profile)
+    behind = _behind(pairs)
+    marks = store.ledger.marks()
+    memories = _visible(store, [id_ for keep in behind for id_ in (keep, *behind[keep])], marks)
+    prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
+    for keep, gone in behind.items():
+        for remove in gone:
+            _check_pair(store, memories[keep], memories[remove], prior, chosen.profile)
+    vectors = NewVectors(embed, encoder)
+    rewrites = {}
+    for keep, text in (texts or {}).items():
+        if memories[keep].pinned:
+            raise UsageError(f"{keep} is pinned: its text is not changed. Leave out the content.")
+        if isinstance(store, Protects) and (why := store.protected(memories[keep])):
+            raise UsageError(f"{keep} is protected and its text is not changed: {why}.")
+        already = store.get(id_ for id_, mark in marks.items() if mark.survivor == keep)
+        sources = [*(memories[id_] for id_ in (keep, *behind[keep])), *already.values()]
+        rewrites[keep] = rewrite_of(memories[keep], sources, text, vectors=vectors, by=by)
+    merges = [(keep, remove) for keep, gone in behind.items() for remove in gone]
+    return make_plan(
+        [_group(memories, keep, gone, rewrites.get(keep)) for keep, gone in behind.items()],
+        memories.__getitem__,
+        action=action,
+        reasons=dict.fromkeys(behind, CHOSEN if by == CALLER else f"chosen by {by}"),
+        store=store.identity,
+        url=store.url,
+        profile=chosen.profile.name,
+        settings=chosen.digest,
+        rewrites=rewrites,
+        rules=store if isinstance(store, Unites) else None,
+        retained=store.retained([(r, k) for k, r in merges]) if isinstance(store, Retains) else {},
+    )
+
+
+def notes_on(plan: Plan) -> tuple[str, ...]:
+    """Returns what only the removed memories say, as far as it can be checked, a sentence each."""
+    return tuple(
+        f"{member.id}: {member.evidence.partition('; ')[2]}."
+        for action in plan.actions
+        for member in action.members
+        if "; " in member.evidence
+    )
+
+
+# ------------------------------------------------------------------ what may be merged
+
+
+def _behind(pairs: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Returns the ids that go, by the id that stays.
+
+    Raises:
+        UsageError: The pairs contradict each other.
+    """
+    gone: dict[str, str] = {}
+    for keep, remove in pairs:
+        if keep == remove:
+            raise UsageError(f"{keep!r} is named twice; a pair is two memories.")
+        if gone.setdefault(remove, keep) != keep:
+            raise UsageError(f"{remove} cannot go into {gone[remove]} and into {keep}. Choose one.")
+    both = sorted(gone.keys() & set(gone.values()))
+    if both:
+        raise UsageError(f"{both[0]} cannot both stay and go. Merge one pair after the other.")
+    keeps = sorted(set(gone.values()))
+    return {keep: tuple(sorted(r for r in gone if gone[r] == keep)) for keep in keeps}
+
+
+def _visible(store: Store, ids: Sequence[str], marks: Mapping[str, Mark]) -> dict[str, Memory]:
+    """Returns memories by id.
+
+    Raises:
+        InputError: One is not there.
+        UsageError: One is hidden already.
+    """
+    memories = store.get(ids)
+    for id_ in ids:
+        if id_ not in memories:
+            raise InputError(f"There is no memory {id_!r} in {store.url}.")
+    for id_ in ids:
+        if id_ in marks:
+            raise UsageError(
+                f"{id_} stands hidden behind {marks[id_].survivor} already. Merge that one, or "
+                "undo the run that hid it first (`echoless history` lists runs)."
+            )
+    return dict(memories)
+
+
+def _check_pair(
+    store: Store, keep: Memory, remove: Memory, prior: AbstractSet[str], profile: Profile
+) -> None:
+    """Checks that one memory may be merged into another.
+
+    Raises:
+        UsageError: It may not.
+    """
+    scopes = zip(profile.partition, profile.scope_of(keep), profile.scope_of(remove), strict=True)
+    for name, one, other in scopes:
+        if one != other:
+            raise UsageError(
+                f"{keep.id} has {name} {one!r} and {remove.id} {other!r}; memories of two scopes "
+                "are never merged."
+            )
+    if remove.pinned:
+        instead = "" if keep.pinned else f" Keep it, and remove {keep.id}."
+        raise UsageError(f"{remove.id} is pinned and is not merged away.{instead}")
+    if isinstance(store, Protects) and (why := store.protected(remove)):
+        raise UsageError(f"{remove.id} is protected and is not merged away: {why}.")
+    if remove.id in prior:
+        raise UsageError(
+            f"{remove.id} is the survivor of an earlier run and is not merged away. Keep it and "
+            f"remove {keep.id}, or undo that run first (`echoless show` names it)."
+        )
+
+
+# ------------------------------------------------------------------ the group
+
+
+def _group(
+    memories: Mapping[str, Memory], keep: str, gone: Sequence[str], rewrite: Rewrite | None
+) -> Group:
+    """Returns the group of a survivor and the memories that go behind it."""
+    text = memories[keep].content if rewrite is None else rewrite.content
+    members = []
+    for id_ in gone:
+        lost = lost_facts([memories[id_].content], text)
+        note = f"not in the text that stays: {lost.line()}" if lost else ""
+        similarity = _similarity(memories[keep], memories[id_])
+        verdict = Duplicate(Evidence("asked-for", "by hand", similarity, note=note))
+        a, b = sorted((keep, id_))
+        members.append(Membership(id_, Judged(a, b, verdict)))
+    return Group(keep, tuple(members))
+
+
+def _similarity(one: Memory, other: Memory) -> float:
+    """Returns the cosine of stored vectors, or shared wording without vectors of one model."""
+    from echoless.blocking.detectors.lexical import pair_similarity  # noqa: PLC0415 - loads numpy
+
+    cosines = [
+        value
+        for matrix in MemoryVectoriser().matrices([one, other], Tally())
+        for value in similarities(matrix, [(0, 1)])
+        if value is not None
+    ]
+    return max(0.0, *cosines) if cosines else pair_similarity(one.content, other.content)
+
+
+# ------------------------------------------------------------------ pairs that stay apart
+
+
+def keep_both(store: Store, a: str, b: str) -> None:
+    """Records that two memories differ: the pair is not offered again while their texts stay.
+
+    Written to the lineage only; no memory changes.
+
+    Raises:
+        InputError: A memory is not there.
+        UsageError: Both are one.
+        StoreError: Locked, read-only or full.
+    """
+    if a == b:
+        raise UsageError(f"{a!r} is named twice; a pair is two memories.")
+    memories = store.get([a, b])
+    for id_ in (a, b):
+        if id_ not in memories:
+            raise InputError(f"There is no memory {id_!r} in {store.url}.")
+    undoing.keep_both(store, [(a, b)])

@@ -1,0 +1,1 @@
+"""Finds duplicates in a store: the stages of the road in their order."""

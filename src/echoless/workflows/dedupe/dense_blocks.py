@@ -1,0 +1,208 @@
+"""Judges dense blocks: once a memory stands behind another, its other pairs are not judged.
+
+Where thousands say one thing, each of them has as many partners as are looked at, and the first of
+them usually settles it. So the near partners of a crowded memory (all of them, where there were
+more than wanted) are judged one after the other, best survivor first, until one may hide it.
+Memories that are not crowded are judged with all their partners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from echoless.blocking.pair_scores import Ints, PairSignals
+from echoless.blocking.vector_join.dense_limits import DENSE
+from echoless.core.groups import Group
+from echoless.core.model import Judged
+
+Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
+"""The verdicts on some pairs; pairs a person keeps apart are left out."""
+
+BY_IDS: Final = attrgetter("a", "b")
+"""Order of verdicts."""
+
+ROUNDS: Final = 8
+"""Times memories may be taken to the survivor their own one stands behind."""
+
+
+def judge_in_turn(signals: PairSignals, ask: Ask) -> tuple[list[Judged], Mapping[str, int]]:
+    """Returns the verdicts on all pairs, save those a crowded memory does not need, by ids.
+
+    Args:
+        signals: What the detectors measured.
+        ask: Judges.
+
+    Returns:
+        The verdicts, and how many pairs were not judged, by the memory that did without; see
+        `findings.spared_note`.
+    """
+    if signals.crowds is None:
+        return list(ask(signals)), {}
+    queue = _Queue(signals)
+    judged = list(ask(signals.some(queue.at_once)))
+    queue.settle(judged)
+    while len(rows := queue.next_rows()):
+        some = ask(signals.some(rows))
+        queue.learn(some)
+        judged += some
+    return sorted(judged, key=BY_IDS), queue.spared
+
+
+class _Queue:
+    """The pairs of crowded memories that wait to be judged.
+
+    Attributes:
+        at_once: Rows of pairs that do not wait.
+    """
+
+    def __init__(self, signals: PairSignals) -> None:
+        crowds = signals.crowds
+        if crowds is None:
+            raise ValueError("without crowds there is no line")
+        self._place = {id_: place for place, id_ in enumerate(signals.ids)}
+        self._rank = crowds.rank
+        self._hidden = np.zeros(len(signals.ids), dtype=bool)
+        low, high = signals.low, signals.high
+        swapped = self._rank[low] > self._rank[high]
+        later, earlier = np.where(swapped, low, high), np.where(swapped, high, low)
+        near = signals.best >= DENSE
+        waits = crowds.cut[later] | (crowds.crowded[later] & near)
+        self.at_once: Ints = np.flatnonzero(~waits)
+        rows = np.flatnonzero(waits)
+        order = np.lexsort((self._rank[earlier[rows]], ~near[rows], later[rows]))
+        self._rows, self._partner = rows[order], earlier[rows][order]
+        self._who, first = np.unique(later[rows][order], return_index=True)
+        self._next = first.astype(np.int64)
+        self._end = np.append(first[1:], len(rows)).astype(np.int64)
+        self._behind = np.full(len(self._who), -1, dtype=np.int64)
+        self._spared = np.zeros(len(self._who), dtype=np.int64)
+        self._ids = signals.ids
+
+    def next_rows(self) -> Ints:
+        """Returns the next pair of each memory that no visible one hides, ascending."""
+        settled = (self._behind >= 0) & ~self._hidden[self._behind]
+        while True:  # pass over partners that stand behind another themselves: they hide nobody
+            waiting = np.flatnonzero(~settled & (self._next < self._end))
+            passed = waiting[self._hidden[self._partner[self._next[waiting]]]]
+            if not len(passed):
+                break
+            self._next[passed] += 1
+            self._spared[passed] += 1
+        if not len(waiting):
+            self._spared[settled] += (self._end - self._next)[settled]
+            return np.empty(0, dtype=np.int64)
+        rows = np.sort(self._rows[self._next[waiting]])
+        self._next[waiting] += 1
+        return rows
+
+    @property
+    def spared(self) -> dict[str, int]:
+        """Returns how many pairs of a memory were not given out, by its id."""
+        at = np.flatnonzero(self._spared)
+        ids = (self._ids[place] for place in self._who[at].tolist())
+        return dict(zip(ids, self._spared[at].tolist(), strict=True))
+
+    def settle(self, judged: Iterable[Judged]) -> None:
+        """Finds who stands behind whom among memories judged at once, best survivors first."""
+        behind: dict[int, list[int]] = {}
+        for member, survivor in self._hiding(judged):
+            behind.setdefault(member, []).append(survivor)
+        for place in sorted(behind, key=lambda each: int(self._rank[each])):
+            self._hidden[place] = not all(self._hidden[each] for each in behind[place])
+
+    def learn(self, judged: Iterable[Judged]) -> None:
+        """Takes the verdicts on the pairs given out last, one for each memory."""
+        for member, survivor in self._hiding(judged):
+            self._behind[np.searchsorted(self._who, member)] = survivor
+        held = self._behind >= 0
+        order = np.argsort(self._rank[self._who[held]])
+        for at in np.flatnonzero(held)[order].tolist():
+            self._hidden[self._who[at]] = not self._hidden[self._behind[at]]
+
+    def _hiding(self, judged: Iterable[Judged]) -> Iterator[tuple[int, int]]:
+        """Yields places of member and survivor where the better-ranked may hide the other."""
+        for each in judged:
+            a, b = self._place[each.a], self._place[each.b]
+            if self._rank[a] < self._rank[b]:
+                if each.hides(each.b, each.a):
+                    yield b, a
+            elif each.hides(each.a, each.b):
+                yield a, b
+
+
+def stranded(
+    signals: PairSignals,
+    judged: Sequence[Judged],
+    groups: Iterable[Group],
+    copies: Mapping[str, Sequence[str]],
+) -> dict[str, list[str]]:
+    """Returns memories left visible because what they match stands behind another one.
+
+    Args:
+        signals: What the detectors measured.
+        judged: All verdicts so far.
+        groups: Made from them.
+        copies: Classes of identical texts by the one that stands for them.
+
+    Returns:
+        By survivor, memories to be compared with it, sorted: they, or the survivor they stand
+        behind, match one it hides, and nothing is known of the two. Where one says more than a
+        member of a group, all of it is compared with that one, which has to survive it.
+    """
+    if signals.crowds is None:
+        return {}
+    places = np.flatnonzero(signals.crowds.crowded | signals.crowds.cut)
+    crowded = {signals.ids[place] for place in places.tolist()}
+    stands_for = {id_: rep for rep, ids in copies.items() if len(ids) > 1 for id_ in ids}
+    behind = {
+        stands_for.get(m.id, m.id): stands_for.get(group.survivor, group.survivor)
+        for group in groups
+        for m in group.members
+    }
+    led: dict[str, list[str]] = {}
+    for other, centre in behind.items():
+        led.setdefault(centre, []).append(other)
+    known = {(each.a, each.b) for each in judged}
+    joins, says_more = _towards(behind, judged)
+    joins |= {(other, to) for one, to in joins for other in led.get(one, ())}
+    joins = {(one, to) for one, to in joins if one in crowded or _pair(one, to) in signals}
+    wanted = {(one, says_more.get(centre, centre)) for one, centre in joins}
+    for other, centre in behind.items():
+        if centre in says_more:
+            wanted |= {(other, says_more[centre]), (centre, says_more[centre])}
+    by_centre: dict[str, list[str]] = {}
+    for one, centre in sorted(wanted):
+        if one != centre and _pair(one, centre) not in known:
+            by_centre.setdefault(centre, []).append(one)
+    return by_centre
+
+
+def _pair(one: str, other: str) -> tuple[str, str]:
+    """Returns two ids, the smaller first."""
+    return (one, other) if one < other else (other, one)
+
+
+def _towards(
+    behind: Mapping[str, str], judged: Iterable[Judged]
+) -> tuple[set[tuple[str, str]], dict[str, str]]:
+    """Returns visible memories with the survivor of what they match, and who says more than it.
+
+    Returns:
+        Pairs of a memory and a survivor, and by survivor the memory that says more.
+    """
+    joins: set[tuple[str, str]] = set()
+    says_more: dict[str, str] = {}
+    for each in judged:
+        for one, other in ((each.a, each.b), (each.b, each.a)):
+            centre = behind.get(other, other)
+            if behind.get(one, one) != one or centre == other:
+                continue
+            if each.hides(one, other):
+                joins.add((one, centre))
+            elif each.hides(other, one):
+                says_more[centre] = min(one, says_more.get(centre, one))
+    return joins, says_more

@@ -1,0 +1,207 @@
+"""The findings of a run as one value, and the totals reported of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from echoless.core.groups import Group
+from echoless.core.json_codec import bytes_to_floats
+from echoless.core.model import (
+    Contradiction,
+    Judged,
+    Memory,
+    Sibling,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    verdict_name,
+)
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Settings
+from echoless.stores.base import Unites
+
+if TYPE_CHECKING:
+    from echoless.matching.verifiers.consultation import Heard
+
+HELD: Final = (Update, Contradiction, Sibling, Unsure)
+"""Verdicts worth a person's eye though nothing is merged."""
+
+LIKELY: Final = 0.3
+"""Probability of the same, where it is known, from which a sibling is worth a person's eye."""
+
+
+def held(verdict: Verdict) -> bool:
+    """Checks whether a pair stays apart and is worth a person's eye."""
+    chance = verdict.evidence.chance
+    if isinstance(verdict, Sibling) and chance is not None and chance < LIKELY:
+        return False
+    return isinstance(verdict, HELD) or (isinstance(verdict, Subsumes) and verdict.narrows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a run reports of its work in one namespace.
+
+    Attributes:
+        left_out: Pairs beyond the budget, not judged.
+        spared: Pairs not judged because one of them stood behind another one already.
+        notes: Sentences about it that every run over the same memories tells.
+    """
+
+    left_out: int = 0
+    spared: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Everything a run found; nothing was written.
+
+    Attributes:
+        store: Identity of the store.
+        url: Its URL.
+        settings: What it was found with.
+        memories: Every memory in scope by id, marked ones included.
+        groups: Memories that say the same, largest group first.
+        reasons: Why each survivor survives, by survivor id.
+        held: Pairs that look alike and stay apart: updates, contradictions, siblings, unsure.
+        verdicts: How many candidate pairs got which verdict.
+        marked: Survivor by hidden memory, from earlier runs.
+        tally: What was skipped, and why.
+        opinions: How the verifier was asked about unsure pairs; None where there was none.
+        settled: Verdicts that a verifier's word changed, by ids, smaller first.
+        rules: The store's own rules of merging, where it has some.
+        judged: The verdict on every candidate pair, by ids.
+        retained: Why a memory of a group may be hidden but not removed, by id.
+        copies: Memories of one text, by the one that stands for them in `judged`; all classes.
+        apart: Pairs of ids (smaller first) kept apart by `keep_both`, their texts unchanged.
+        protected: Why memories stay visible whatever they say, by id.
+        remembered: Of how many pairs the verdict was known from an earlier run.
+        taken_over: Looks of a detector at a partition that were known from an earlier run.
+        parts: What was told of the work by namespace, where there is any.
+    """
+
+    store: str
+    url: str
+    settings: Settings
+    memories: Mapping[str, Memory]
+    groups: tuple[Group, ...]
+    reasons: Mapping[str, str]
+    held: tuple[Judged, ...]
+    verdicts: Mapping[str, int]
+    marked: Mapping[str, str]
+    tally: Tally
+    opinions: Heard | None = None
+    settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
+    rules: Unites | None = None
+    judged: tuple[Judged, ...] = ()
+    retained: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    apart: Collection[tuple[str, str]] = frozenset()
+    protected: Mapping[str, str] = field(default_factory=dict)
+    remembered: int = 0
+    taken_over: int = 0
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> int:
+        """Returns how many pairs detectors proposed beyond the budget; they were not judged."""
+        return sum(part.left_out for part in self.parts.values())
+
+    @property
+    def redundant(self) -> int:
+        """Returns the copies beyond the first: the sum of (size - 1) over groups."""
+        return sum(len(group.members) for group in self.groups)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Returns totals as in `--json`."""
+        return totals(
+            memories=len(self.memories),
+            marked=len(self.marked),
+            groups=len(self.groups),
+            redundant=self.redundant,
+            candidates=sum(self.verdicts.values()),
+            left_out=self.left_out,
+            held=Counter(verdict_name(judged.verdict) for judged in self.held),
+        )
+
+    @property
+    def ratio(self) -> float:
+        """Returns redundant copies over all visible memories, 0 to 1."""
+        visible = len(self.memories) - len(self.marked)
+        return self.redundant / visible if visible else 0.0
+
+
+def totals(
+    *,
+    memories: int,
+    marked: int,
+    groups: int,
+    redundant: int,
+    candidates: int,
+    left_out: int,
+    held: Mapping[str, int],
+) -> dict[str, int]:
+    """Returns totals as in `--json`.
+
+    Args:
+        memories: In scope, marked ones included.
+        marked: Hidden by earlier runs.
+        groups: Of memories that say the same.
+        redundant: Copies beyond the first: the sum of (size - 1) over groups.
+        candidates: Pairs that were judged.
+        left_out: Pairs beyond the budget.
+        held: Pairs worth a person's eye by verdict.
+    """
+    return {
+        "total": memories,
+        "groups": groups,
+        "redundant": redundant,
+        "participants": redundant + groups,
+        "unique": memories - redundant - marked,
+        "candidates": candidates,
+        "left_out": left_out,
+        "held": sum(held.values()),
+        "updates": held.get("update", 0),
+        "contradictions": held.get("contradiction", 0),
+        "siblings": held.get("sibling", 0),
+        "unsure": held.get("unsure", 0),
+    }
+
+
+def spared_note(pairs: int) -> str:
+    """Returns the sentence of a report about pairs that were not judged."""
+    return (
+        f"{pairs:,} pairs were not judged: each has a memory with many partners that stands behind "
+        "one of them already."
+    )
+
+
+def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
+    """Returns the profile's own measure of similarity of two ids, for members joined by a chain.
+
+    Returns:
+        A function of two ids that gives None where they cannot be compared, or None where the
+        profile has no such measure.
+    """
+    profile, memories = findings.settings.profile, findings.memories
+    if profile.centre and profile.encoder == "stored":
+        from echoless.blocking.vector_join.exact_join import cosine  # noqa: PLC0415 - loads numpy
+
+        def stored_cosine(a: str, b: str) -> float | None:
+            one, other = memories[a].vectors[:1], memories[b].vectors[:1]
+            if not one or not other or one[0].model != other[0].model:
+                return None
+            return cosine(bytes_to_floats(one[0].data), bytes_to_floats(other[0].data))
+
+        return stored_cosine
+    if not any(d.name == "sequence" for d in profile.detectors):
+        return None
+    from echoless.blocking.detectors.sequence import ratio  # noqa: PLC0415 - brings in rapidfuzz
+
+    return lambda a, b: ratio(memories[a].content, memories[b].content)

@@ -1,0 +1,400 @@
+"""Finds duplicates in a store: memories, candidates, verdicts, groups, and a plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from echoless.blocking.candidates import beside, candidates, eligible, open_vectors
+from echoless.clustering.assign import (
+    GroupingInput,
+    best_first,
+    fold,
+    make_groups,
+    protected_among,
+)
+from echoless.clustering.survivor import Standing
+from echoless.core.garbage_collection import uncollected
+from echoless.core.groups import Group
+from echoless.core.model import Judged, Memory, Verdict, verdict_name
+from echoless.core.optional import lazy_module
+from echoless.core.profiles import ActionKind
+from echoless.core.progress import Progress
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Choices, Settings, resolve
+from echoless.core.text_facts_cache import Readings, open_readings
+from echoless.execution.actions import Rewrite
+from echoless.execution.plan import Plan, make_plan
+from echoless.execution.recovery import outdated
+from echoless.matching import MOST_PAIRS
+from echoless.matching.runner import (
+    consult,
+    judge_all,
+    kept_apart,
+    open_consultation,
+    open_judge,
+    open_kept,
+)
+from echoless.models.encoders.memory_mapped import Spill
+from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
+from echoless.stores.ledger import Mark
+from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
+
+if TYPE_CHECKING:
+    from echoless.blocking.pair_scores import PairSignals
+    from echoless.matching.verifiers.consultation import Consultation
+    from echoless.models.encoders.vectorizer import MemoryVectoriser
+    from echoless.workflows.dedupe import dense_blocks
+else:
+    dense_blocks = lazy_module("echoless.workflows.dedupe.dense_blocks")
+
+
+@uncollected()
+def find(
+    store: Store,
+    settings: Settings | None = None,
+    *,
+    profile: str | None = None,
+    threshold: float | None = None,
+    encoder: str | None = None,
+    namespace: str | None = None,
+    verifier: str | None = None,
+    only: Collection[str] | None = None,
+    touching: Callable[[Memory], bool] | None = None,
+    within: Collection[str] | None = None,
+    progress: Progress | None = None,
+) -> Findings:
+    """Finds what a store says twice; reads only.
+
+    Args:
+        store: Any open store.
+        settings: Complete settings; the keyword arguments after it are a shorter way to them.
+        profile: Name of a profile; the store's own by default.
+        threshold: Above 0 and up to 1, for every similarity detector; each one's own by default.
+        encoder: `auto`, `stored`, `none` or `name:argument`.
+        namespace: Only this one.
+        verifier: `none` or `name:argument` of a model asked about unsure pairs.
+        only: Ids of the memories that take part; all of the scope by default.
+        touching: Pairs count, and are judged, only if one of the two is such a memory.
+        within: Only these namespaces; those the settings ask for by default. A limit of the
+            settings holds for each.
+        progress: Told how far each stage is.
+
+    Raises:
+        UsageError: A setting is unknown or out of range, or the namespace does not exist.
+        InputError: The store holds records that cannot be read.
+        EncoderError: The embedding model failed.
+        VerifierError: The verifier cannot answer anything.
+    """
+    chosen = settings or resolve(
+        Choices(
+            profile=profile,
+            threshold=None if threshold is None else (str(threshold),),
+            encoder=encoder,
+            namespace=namespace,
+            verifier=verifier,
+        ),
+        proposed=store.profile,
+    )
+    selection = _Selection(only, touching, within)
+    return _findings(store, chosen, selection, progress or (lambda _stage, _done, _all: None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """Which memories take part in a run; the arguments of `find` with these names."""
+
+    only: Collection[str] | None
+    touching: Callable[[Memory], bool] | None
+    within: Collection[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """What is known of the memories of a run before candidates are proposed.
+
+    Attributes:
+        settings: Of the run.
+        memories: Every memory in scope by id, marked ones included.
+        marked: Survivor by hidden memory, from earlier runs.
+        prior: Survivors of earlier runs.
+        apart: Pairs a person decided to keep both of.
+        copies: Classes of equal texts, by the member that stands for the class.
+        touched: Those of which one has to be in a pair; None where all pairs count.
+        vectors: For detectors and judge; None where the profile wants none.
+        readings: What was read of texts in earlier runs.
+        tally: Takes what is skipped, and notes.
+        tell: Progress.
+    """
+
+    settings: Settings
+    memories: Mapping[str, Memory]
+    marked: Mapping[str, str]
+    prior: AbstractSet[str]
+    apart: AbstractSet[tuple[str, str]]
+    copies: Mapping[str, tuple[str, ...]]
+    touched: AbstractSet[str] | None
+    vectors: MemoryVectoriser | None
+    readings: Readings
+    tally: Tally
+    tell: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decision:
+    """Verdicts on the candidates, and the groups they make.
+
+    Attributes:
+        judged: Verdicts, by ids.
+        settled: Verdicts that a verifier changed, by ids.
+        groups: Largest first.
+        reasons: Why each survivor survives, by its id.
+        protected: Why memories stay visible whatever they say, by id.
+        spared: How many pairs were not judged, by the memory that did without.
+        remembered: Of how many pairs the verdict was known from an earlier run.
+    """
+
+    judged: Sequence[Judged]
+    settled: Mapping[tuple[str, str], Verdict]
+    groups: tuple[Group, ...]
+    reasons: Mapping[str, str]
+    protected: Mapping[str, str]
+    spared: Mapping[str, int]
+    remembered: int
+
+
+def _findings(store: Store, settings: Settings, selection: _Selection, tell: Progress) -> Findings:
+    """Returns what a store says twice: reads, proposes, judges, groups."""
+    tally = Tally()
+    consultation = open_consultation(settings, tell)
+    run = _read(store, settings, selection, tally, tell)
+    memories, touched = run.memories, run.touched
+    order = best_first(memories, run.copies, settings.profile, run.prior)
+    proposed = candidates(memories, run.copies, settings, tally, tell, run.vectors, touched, order)
+    decided = _decide(store, run, proposed.signals, consultation)
+    groups = tuple(
+        group
+        for group in decided.groups
+        if touched is None or touched & {group.survivor, *(m.id for m in group.members)}
+    )
+    retained: Mapping[str, str] = {}
+    if isinstance(store, Retains):
+        retained = store.retained([(m.id, g.survivor) for g in groups for m in g.members])
+    spared: Counter[str] = Counter()
+    for id_, pairs in decided.spared.items():
+        spared[memories[id_].namespace] += pairs
+    return Findings(
+        store=store.identity,
+        url=store.url,
+        settings=settings,
+        memories=memories,
+        groups=groups,
+        reasons=decided.reasons,
+        held=tuple(j for j in decided.judged if held(j.verdict)),
+        verdicts=Counter(verdict_name(j.verdict) for j in decided.judged),
+        marked=run.marked,
+        tally=tally,
+        opinions=consultation.heard if consultation else None,
+        settled=decided.settled,
+        rules=store if isinstance(store, Unites) else None,
+        judged=tuple(decided.judged),
+        retained=retained,
+        copies=run.copies,
+        apart=frozenset(run.apart),
+        protected=decided.protected,
+        remembered=decided.remembered,
+        taken_over=proposed.taken_over,
+        parts={
+            name: Part(left_out=proposed.left_out[name], spared=spared[name], notes=tuple(notes))
+            for name, notes in proposed.notes.items()
+        },
+    )
+
+
+def _read(
+    store: Store, settings: Settings, selection: _Selection, tally: Tally, tell: Progress
+) -> _Run:
+    """Reads the memories that take part, and what earlier runs and people decided about them."""
+    profile, ledger = settings.profile, store.ledger
+    spill = Spill(tally)
+    readings = open_readings(tally, enabled=settings.cache)
+    memories = _scan(store, settings, selection, spill, tally, tell)
+    tell("folding", 0, 0)
+    marks = _standing_marks(store, memories, tally)
+    marked = {d: m.survivor for d, m in marks.items() if d in memories}
+    prior = {mark.survivor for mark in marks.values()} | ledger.sticky()
+    apart = kept_apart(ledger, memories)
+    visible = eligible(memories, marked, tally, profile)
+    copies = fold(visible, profile, prior, apart, tally, readings)
+    touched = None
+    if selection.touching is not None:
+        own = {i for ids in copies.values() for i in ids if selection.touching(memories[i])}
+        touched = own | {rep for rep, ids in copies.items() if not own.isdisjoint(ids)}
+    return _Run(
+        settings=settings,
+        memories=memories,
+        marked=marked,
+        prior=prior,
+        apart=apart,
+        copies=copies,
+        touched=touched,
+        vectors=open_vectors(settings, tally, tell, spill),
+        readings=readings,
+        tally=tally,
+        tell=tell,
+    )
+
+
+def _decide(
+    store: Store, run: _Run, signals: PairSignals, consultation: Consultation | None
+) -> _Decision:
+    """Judges the candidates and makes groups; compares stranded memories with the survivors."""
+    settings, memories, tally, tell = run.settings, run.memories, run.tally, run.tell
+    judge = open_judge(settings.profile, run.vectors, tally, most=MOST_PAIRS)
+    cache = open_kept(judge, tally, enabled=settings.cache)
+
+    def ask(some: PairSignals) -> list[Judged]:
+        return judge_all(judge, memories, some, run.apart, tell, tally, cache)
+
+    judged, spared = dense_blocks.judge_in_turn(signals, ask)
+    if spared:
+        tally.note(spared_note(sum(spared.values())))
+    judged, settled = consult(consultation, memories, signals, judged, tally)
+    protected = protected_among(store, memories, run.prior)
+    given = GroupingInput(memories, run.copies, run.apart, run.prior, protected)
+    standing = Standing(settings.profile.survivor, run.prior, settings.profile.junk, run.readings)
+    tell("grouping", 0, 0)
+    groups, reasons = make_groups(judged, given, settings, tally, standing)
+    for _ in range(dense_blocks.ROUNDS):
+        centres = dense_blocks.stranded(signals, judged, groups, run.copies)
+        more = ask(beside(memories, centres, settings, run.vectors)) if centres else []
+        if not more:
+            break
+        judged = sorted([*judged, *more], key=dense_blocks.BY_IDS)
+        groups, reasons = make_groups(judged, given, settings, tally, standing)
+    return _Decision(
+        judged=judged,
+        settled=settled,
+        groups=groups,
+        reasons=reasons,
+        protected=protected,
+        spared=spared,
+        remembered=cache.remembered if cache else 0,
+    )
+
+
+def _scan(
+    store: Store,
+    settings: Settings,
+    selection: _Selection,
+    spill: Spill,
+    tally: Tally,
+    tell: Progress,
+) -> dict[str, Memory]:
+    """Returns the memories in scope by id, ids ascending."""
+    check_namespace(store, settings.namespace)
+    within, only = selection.within, selection.only
+    names = [settings.namespace] if within is None else sorted(within)
+    scopes = (Scope(name, settings.since, settings.limit) for name in names)
+    memories: dict[str, Memory] = {}
+    tell("reading", 0, 0)
+    for memory in spill.aside(chain.from_iterable(store.scan(scope) for scope in scopes)):
+        if only is not None and memory.id not in only:
+            continue
+        memories[memory.id] = memory
+        if len(memories) % 1000 == 0:
+            tell("reading", len(memories), 0)
+    tell("reading", len(memories), len(memories))
+    for remark in store.remarks() if isinstance(store, Remarks) else ():
+        tally.note(remark)
+    return {id_: memories[id_] for id_ in sorted(memories)}
+
+
+def _standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) -> dict[str, Mark]:
+    """Returns the marks whose verdict still holds; counts the outdated ones."""
+    marks = store.ledger.marks()
+    own = [mark for mark in marks.values() if mark.duplicate in memories]
+    elsewhere = store.get({mark.survivor for mark in own} - memories.keys())
+    known = {i: memories[i] for m in own for i in (m.duplicate, m.survivor) if i in memories}
+    known |= elsewhere
+    stale = {mark.duplicate for mark in outdated(own, known)}
+    stale |= {mark.duplicate for mark in own if mark.survivor not in known}
+    if stale:
+        tally.skip("mark outdated, looked at again", *stale)
+    return {id_: mark for id_, mark in marks.items() if id_ not in stale}
+
+
+def plan(findings: Findings, *, action: ActionKind | None = None) -> Plan:
+    """Returns a plan for all groups of the findings; writes nothing.
+
+    Args:
+        findings: From `find`.
+        action: `mark` (default of the safe profile), `merge` or `delete`.
+    """
+    return plan_groups(findings, findings.groups, action=action)
+
+
+def plan_groups(
+    findings: Findings,
+    groups: Sequence[Group],
+    *,
+    action: ActionKind | None = None,
+    rewrites: Mapping[str, Rewrite] | None = None,
+    untouched: Sequence[str] = (),
+) -> Plan:
+    """Returns a plan for some of the groups found; writes nothing.
+
+    Args:
+        findings: From `find`.
+        groups: Some of its groups.
+        action: `mark`, `merge` or `delete`; the profile's by default.
+        rewrites: New texts of survivors, by id; not for `mark`.
+        untouched: Fields of the survivors that stay as they are: `tags`, `metadata`.
+    """
+    memories = findings.memories
+    with uncollected():
+        return make_plan(
+            groups,
+            memories.__getitem__,
+            action=action or findings.settings.profile.action,
+            reasons=findings.reasons,
+            store=findings.store,
+            url=findings.url,
+            profile=findings.settings.profile.name,
+            settings=findings.settings.digest,
+            measure=measure(findings),
+            rewrites=rewrites,
+            rules=findings.rules,
+            untouched=untouched,
+            retained=findings.retained,
+        )
+
+
+def groups_among(
+    memories: Iterable[Memory], settings: Settings, tally: Tally | None = None
+) -> tuple[Group, ...]:
+    """Returns groups among memories that lie in no store; reads and writes nothing.
+
+    Args:
+        memories: Each id once.
+        settings: As for `find`; scope and verifier do not count.
+        tally: Takes what was skipped.
+
+    Returns:
+        Groups, largest first.
+    """
+    tell, tally = (lambda _stage, _done, _all: None), tally or Tally()
+    by_id = {m.id: m for m in sorted(memories, key=lambda m: m.id)}
+    profile = settings.profile
+    copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
+    vectors = open_vectors(settings, tally, tell)
+    signals = candidates(by_id, copies, settings, tally, tell, vectors).signals
+    judge = open_judge(profile, vectors, tally, most=MOST_PAIRS)
+    judged = judge_all(judge, by_id, signals, set(), tell, tally)
+    pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
+    given = GroupingInput(by_id, copies, set(), set(), pinned)
+    return make_groups(judged, given, settings, tally)[0]

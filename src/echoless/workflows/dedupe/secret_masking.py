@@ -1,0 +1,68 @@
+"""Registers secrets of memories for masking, before reasons quote single words of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from echoless.core.masking import OUTPUT
+from echoless.core.model import Json
+from echoless.core.secret_masking import learn
+from echoless.stores.base import Store
+from echoless.workflows.dedupe.findings import Findings
+
+
+def learn_of(store: Store, ids: Iterable[str]) -> None:
+    """Registers the secrets of memories of a store by their ids.
+
+    Args:
+        store: Open.
+        ids: Those that are not there are passed over.
+    """
+    if not OUTPUT.shown:
+        learn(store.get(set(ids)).values())
+
+
+def learn_held(findings: Findings) -> None:
+    """Registers the secrets of held pairs, which answers name with a reason and no text."""
+    learn(findings.memories.get(id_) for each in findings.held for id_ in (each.a, each.b))
+
+
+def learn_told(store: Store, told: Json) -> None:
+    """Registers the secrets of all memories that an answer names by their ids.
+
+    Args:
+        store: Open.
+        told: The answer.
+    """
+    if not OUTPUT.shown:
+        learn_of(store, _ids(told))
+
+
+def learn_run(store: Store, run: str, told: Json) -> None:
+    """Registers the secrets of memories that the events or the images of a run name."""
+    if not OUTPUT.shown:
+        learn_told(store, told)
+        learn(image.memory for image in store.ledger.images(run))
+
+
+_NAMING: Final = frozenset({"id", "a", "b", "survivor", "ids", "added", "keep", "remove", "old"})
+"""Keys under which answers and events name memories."""
+
+
+def _ids(answer: Json, *, named: bool = False) -> Iterator[str]:
+    """Yields the ids in an answer.
+
+    Args:
+        answer: Any part of it.
+        named: Whether the key above it names memories.
+    """
+    match answer:
+        case str() if named:
+            yield answer
+        case Mapping():
+            for key, each in answer.items():
+                yield from _ids(each, named=key in _NAMING)
+        case list() | tuple():
+            for each in answer:
+                yield from _ids(each, named=named)

@@ -1,0 +1,1 @@
+"""Judges and explains single pairs."""

@@ -1,0 +1,316 @@
+"""Judges pairs of texts without a store, for the command `echoless judge`.
+
+Each pair is ruled on by itself: the ruling depends on the two memories and the settings, not on the
+pairs around it, the size of a batch or the order (a verifier's questions are counted over a run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from echoless.blocking.candidates import unfit
+from echoless.blocking.detectors import DetectorOptions, open_detector
+from echoless.blocking.detectors.semantic import similarities
+from echoless.core.errors import InputError
+from echoless.core.model import (
+    Distinct,
+    Evidence,
+    Json,
+    Memory,
+    Pair,
+    Side,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    merges,
+    verdict_name,
+)
+from echoless.core.profiles import Profile
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Choices, Settings, resolve
+from echoless.matching.runner import open_consultation, open_judge
+from echoless.models.encoders.opening import open_vectoriser
+from echoless.workflows.pairs.pairs_file import Question, read_questions
+
+if TYPE_CHECKING:
+    from echoless.matching.base import Judge
+    from echoless.matching.verifiers.consultation import Consultation
+    from echoless.models.encoders.vectorizer import MemoryVectoriser
+
+__all__ = ["Question", "Ruling", "judge_pairs", "read_questions"]
+
+BATCH: Final = 256
+"""Pairs judged, and texts encoded, together."""
+
+WORDS_ONLY: Final = "no vector, compared by words only"
+NOT_COMPARED: Final = "not-compared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """The judge's answer to a question.
+
+    Attributes:
+        question: The question.
+        verdict: The verdict, with `question.a` on side a.
+        similarity: 0 to 1: cosine of the vectors where there are some, else shared wording.
+        barred: Why the pair could not be merged whatever the verdict; empty if it could.
+    """
+
+    question: Question
+    verdict: Verdict
+    similarity: float
+    barred: str = ""
+
+    @property
+    def merge(self) -> bool:
+        """Checks whether the profile by itself would let one of the two stand behind the other."""
+        return merges(self.verdict) and not self.barred
+
+    @property
+    def evidence(self) -> str:
+        """Returns one line: the evidence of the verdict, and what bars a merge it would allow."""
+        line = " ".join(self.verdict.evidence.line().split())
+        return (
+            f"{line}; not merged: {self.barred}" if merges(self.verdict) and self.barred else line
+        )
+
+    @property
+    def superset(self) -> Side | None:
+        """Returns the side that says more, of `subsumes`."""
+        return self.verdict.superset if isinstance(self.verdict, Subsumes) else None
+
+    @property
+    def newer(self) -> Side | None:
+        """Returns the side that holds now, of `update`."""
+        return self.verdict.newer if isinstance(self.verdict, Update) else None
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the ruling as in `judge --json`; see `docs/cli.md`."""
+        difference = self.verdict.evidence.difference
+        return {
+            "id": self.question.id,
+            "verdict": verdict_name(self.verdict),
+            "merge": self.merge,
+            "similarity": self.similarity,
+            "difference": difference.value if difference else None,
+            "evidence": self.evidence,
+            "superset": self.superset,
+            "newer": self.newer,
+        }
+
+
+def judge_pairs(
+    questions: Iterable[Question],
+    settings: Settings | None = None,
+    *,
+    profile: str | None = None,
+    encoder: str | None = None,
+    verifier: str | None = None,
+    tally: Tally | None = None,
+    batch: int = BATCH,
+) -> Iterator[Ruling]:
+    """Yields a ruling for each pair, in their order; reads and writes no store.
+
+    Args:
+        questions: Read batch by batch. If reading fails, what was read before is ruled on first.
+        settings: Complete settings; `profile`, `encoder` and `verifier` are a shorter way to them.
+        profile: Name of a profile; `safe` by default.
+        encoder: `auto`, `stored`, `none` or `name:argument`. Used where the profile compares by
+            meaning.
+        verifier: `none` or `name:argument` of a model asked about unsure pairs.
+        tally: Takes what was fallen back on, by id of the question.
+        batch: Pairs at a time, at least 1.
+
+    Raises:
+        UsageError: A setting is unknown. This and a missing library are told at once, everything
+            else when it comes up.
+        MissingExtra: The library of a named encoder or verifier is not installed.
+        EncoderError: The embedding model failed.
+        VerifierError: The verifier cannot answer anything.
+    """
+    chosen = settings or resolve(Choices(profile=profile, encoder=encoder, verifier=verifier))
+    tally = Tally() if tally is None else tally
+    vectoriser = None
+    if any(use.name == "semantic" for use in chosen.profile.detectors):
+        vectoriser = open_vectoriser(
+            chosen.encoder, cache=chosen.cache, tally=tally, prefer_stored=False
+        )
+    judge = open_judge(chosen.profile, vectoriser, tally)
+    consultation = open_consultation(chosen, lambda _stage, _done, _all: None)
+    pair_judge = _PairJudge(chosen.profile, judge, vectoriser, consultation, tally)
+
+    def rulings() -> Iterator[Ruling]:
+        for some in _batches(questions, max(1, batch)):
+            yield from pair_judge.rule(some)
+        if consultation is not None:
+            consultation.report(tally)
+
+    return rulings()
+
+
+def _batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
+    """Yields batches; what was read before an error comes before the error."""
+    waiting: list[Question] = []
+    reading = iter(questions)
+    while True:
+        try:
+            question = next(reading, None)
+        except InputError:
+            if waiting:
+                yield waiting
+            raise
+        if question is not None:
+            waiting.append(question)
+        if waiting and (question is None or len(waiting) == size):
+            yield waiting
+            waiting = []
+        if question is None:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The similarities of a pair before it is judged.
+
+    Attributes:
+        similarity: To report: the cosine, else shared wording.
+        signals: For the judge; empty if no detector the judge relies on proposes the pair.
+    """
+
+    similarity: float
+    signals: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _PairJudge:
+    """The judge with all it needs for one run."""
+
+    profile: Profile
+    judge: Judge
+    vectoriser: MemoryVectoriser | None
+    consultation: Consultation | None
+    tally: Tally
+
+    def rule(self, questions: Sequence[Question]) -> Iterator[Ruling]:
+        """Yields the rulings on one batch."""
+        reasons = {
+            place: "; ".join(
+                f"{side}: {why}"
+                for side, memory in (("a", question.a), ("b", question.b))
+                if (why := unfit(memory.content))
+            )
+            for place, question in enumerate(questions)
+        }
+        fit = [place for place, reason in reasons.items() if not reason]
+        measured = dict(zip(fit, self._measured([questions[place] for place in fit]), strict=True))
+        asked = [place for place in fit if measured[place].signals]
+        pairs = [Pair(questions[p].a, questions[p].b, measured[p].signals) for p in asked]
+        verdicts = self.judge.judge_all(pairs)
+        if self.consultation is not None:
+            verdicts = self.consultation.settle(pairs, verdicts, self.tally)
+        given = dict(zip(asked, verdicts, strict=True))
+        not_proposed = f"no detector of the profile {self.profile.name} proposes it"
+        for place, question in enumerate(questions):
+            verdict: Verdict
+            if barred := reasons[place]:
+                similarity = float(question.a.content == question.b.content)
+                verdict = Unsure(Evidence(NOT_COMPARED, "none", similarity, note=barred, veto=True))
+            else:
+                similarity = measured[place].similarity
+                verdict = given.get(place) or Distinct(
+                    Evidence("not-alike", "lexical", similarity, note=not_proposed)
+                )
+                barred = self._barred(question, verdict)
+            yield Ruling(question=question, verdict=verdict, similarity=similarity, barred=barred)
+
+    def _barred(self, question: Question, verdict: Verdict) -> str:
+        """Returns what would keep the two apart in a run: scope or protection; empty if nothing."""
+        a, b = question.a, question.b
+        scopes = zip(self.profile.scope_of(a), self.profile.scope_of(b), strict=True)
+        for name, (one, other) in zip(self.profile.partition, scopes, strict=True):
+            if one != other:
+                return f"another {name}"
+        if a.pinned and b.pinned:
+            return "both are pinned"
+        if isinstance(verdict, Subsumes) and (b if verdict.superset == "a" else a).pinned:
+            return "the one that says less is pinned"
+        return ""
+
+    def _measured(self, questions: Sequence[Question]) -> list[_Measured]:
+        """Returns the similarities of each pair.
+
+        The full judge reads the texts, and is always asked. The others trust that a detector of
+        their profile proposed the pair, so for them one has to.
+        """
+        from echoless.blocking.detectors.lexical import pair_similarity  # noqa: PLC0415 - loads numpy
+
+        measured = []
+        for question, cosine in zip(questions, self._cosines(questions), strict=True):
+            signals = {"lexical": pair_similarity(question.a.content, question.b.content)}
+            if cosine is not None:
+                signals["semantic"] = cosine
+            elif self.vectoriser is not None and self.vectoriser.encoder is not None:
+                self.tally.skip(WORDS_ONLY, question.id)
+            similarity = signals.get("semantic", signals["lexical"])
+            full = self.profile.judge == "full"
+            measured.append(_Measured(similarity, signals if full else self._proposals(question)))
+        return measured
+
+    def _proposals(self, question: Question) -> dict[str, float]:
+        """Returns what the detectors of the profile measure for two memories without others."""
+        if question.a.content == question.b.content:
+            return {"exact": 1.0}
+        alone = [replace(question.a, id="a"), replace(question.b, id="b")]
+        signals: dict[str, float] = {}
+        for use in self.profile.detectors:
+            options = DetectorOptions(
+                threshold=use.threshold,
+                inclusive=use.inclusive,
+                settings=use.settings,
+                vectoriser=self.vectoriser,
+            )
+            for candidate in open_detector(use.name, options).detect(alone, Tally()):
+                signals[use.name] = candidate.similarity
+        return signals
+
+    def _cosines(self, questions: Sequence[Question]) -> list[float | None]:
+        """Returns the cosine of each pair, or None without vectors of one model for both."""
+        if self.vectoriser is None:
+            return [None] * len(questions)
+        if self.vectoriser.encoder is None:
+            stored: list[float | None] = []
+            for q in questions:
+                if q.a.vectors and q.b.vectors:
+                    stored += _closest(self.vectoriser, [q.a, q.b], [(0, 1)], self.tally)
+                else:
+                    stored.append(None)
+            return stored
+        texts = sorted({text for q in questions for text in (q.a.content, q.b.content)})
+        places = {text: place for place, text in enumerate(texts)}
+        # stored vectors stay out: whether they are comparable would hang on the rest of the batch
+        memories = [Memory(id=str(place), content=text) for text, place in places.items()]
+        pairs = [(places[q.a.content], places[q.b.content]) for q in questions]
+        return _closest(self.vectoriser, memories, pairs, self.tally)
+
+
+def _closest(
+    vectoriser: MemoryVectoriser,
+    memories: Sequence[Memory],
+    pairs: list[tuple[int, int]],
+    tally: Tally,
+) -> list[float | None]:
+    """Returns the highest cosine any model gives each pair of positions."""
+    scratch = Tally()
+    best: list[float | None] = [None] * len(pairs)
+    for matrix in vectoriser.matrices(memories, scratch):
+        for place, cosine in enumerate(similarities(matrix, pairs)):
+            known = best[place]
+            if cosine is not None and (known is None or cosine > known):
+                best[place] = cosine
+    for sentence in scratch.notes:
+        tally.note(sentence)
+    return best

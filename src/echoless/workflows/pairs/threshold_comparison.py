@@ -1,0 +1,186 @@
+"""Compares a bare threshold with the full judge: which pairs the judge would not merge.
+
+Systems that trust a similarity merge every pair above their threshold. The same candidates, read by
+the judge that compares what texts say, show what that costs. Nothing is changed by looking.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from echoless.core.model import Json, Pair, Verdict, merges, verdict_name
+from echoless.core.profiles import profile_named
+from echoless.core.run_notes import Tally
+from echoless.core.secret_masking import learn
+from echoless.core.settings import Settings
+from echoless.matching.runner import open_judge
+from echoless.models.encoders.opening import open_vectoriser
+from echoless.stores.base import Store
+from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.pipeline import find
+
+LIMIT: Final = 2_000
+"""Pairs read again, the closest first: the full judge takes about a millisecond for each."""
+
+EXAMPLES: Final = 3
+
+_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A pair the threshold would merge and the full judge would not.
+
+    Attributes:
+        a: One id.
+        b: The other.
+        similarity: 0 to 1, by the system's own measure.
+        verdict: Name of the full judge's verdict.
+        evidence: Why, in one line.
+    """
+
+    a: str
+    b: str
+    similarity: float
+    verdict: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecondLook:
+    """The pairs a bare threshold would merge, and what the full judge says of them.
+
+    Attributes:
+        merges: Pairs at or above the threshold, and copies with their survivor.
+        read: How many of them were read again, the closest first.
+        held: How many of those the full judge would hold back.
+        verdicts: Those held back, by verdict.
+        differences: Those held back, by the kind of difference that decided.
+        examples: A few of them, the closest first.
+    """
+
+    merges: int
+    read: int
+    held: int
+    verdicts: Mapping[str, int]
+    differences: Mapping[str, int]
+    examples: tuple[HeldBack, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the comparison as in `--json` of the systems' commands."""
+        return {
+            "merges": self.merges,
+            "read": self.read,
+            "held": self.held,
+            "verdicts": dict(self.verdicts),
+            "differences": dict(self.differences),
+            "examples": [
+                {
+                    "a": each.a,
+                    "b": each.b,
+                    "similarity": each.similarity,
+                    "verdict": each.verdict,
+                    "evidence": each.evidence,
+                }
+                for each in self.examples
+            ],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yields the lines of a report: one summary, and one line for each example."""
+        verdicts = ", ".join(f"{number} {name}" for name, number in self.verdicts.items())
+        of = "" if self.read == self.merges else f" (of the {self.read} closest)"
+        yield (
+            f"Second look: the bare threshold would merge {self.merges} pair(s); the full judge "
+            f"would hold back {self.held}{of}" + (f": {verdicts}" if verdicts else "")
+        )
+        for each in self.examples:
+            yield f"  {each.a} ↔ {each.b} [{each.verdict} @ {each.similarity:.3f}] {each.evidence}"
+
+
+def second_look(
+    store: Store,
+    settings: Settings,
+    *,
+    encoder: str = "auto",
+    examples: int = EXAMPLES,
+    limit: int = LIMIT,
+) -> SecondLook:
+    """Finds pairs of a store with some settings, and judges them again with the full judge.
+
+    Args:
+        store: Any store; read only.
+        settings: Of the system: its detectors and thresholds propose the pairs.
+        encoder: What the full judge aligns words by, as for `--encoder`; without an installed one
+            it goes by words and rules alone.
+        examples: At most so many pairs are shown.
+        limit: At most so many pairs are read.
+
+    Raises:
+        EncoderError: The encoder failed.
+    """
+    return look_again(find(store, settings), encoder=encoder, examples=examples, limit=limit)
+
+
+def look_again(
+    findings: Findings, *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
+) -> SecondLook:
+    """Judges the pairs of some findings again; arguments as for `second_look`."""
+    memories = findings.memories
+    known = {(judged.a, judged.b) for judged in findings.judged}
+    members = (member.judged for group in findings.groups for member in group.members)
+    copies = (each for each in members if each is not None and (each.a, each.b) not in known)
+    pairs = []
+    for judged in chain(findings.judged, copies):
+        evidence = judged.verdict.evidence
+        signals = {evidence.how: evidence.similarity}
+        pairs.append(Pair(memories[judged.a], memories[judged.b], signals))
+    return look_at(pairs, encoder=encoder, examples=examples, limit=limit)
+
+
+def look_at(
+    pairs: Iterable[Pair], *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
+) -> SecondLook:
+    """Judges pairs that a threshold proposes again.
+
+    Args:
+        pairs: Each once, with the similarity that proposes it.
+        encoder: As for `second_look`.
+        examples: As above.
+        limit: As above.
+    """
+    proposed = sorted(pairs, key=lambda p: (-p.best[1], p.a.id, p.b.id))
+    read = proposed[:limit]
+    verdicts: list[Verdict] = []
+    if read:
+        tally = Tally()
+        copies = all(pair.a.content == pair.b.content for pair in read)
+        vectors = open_vectoriser("none" if copies else encoder, cache=True, tally=tally)
+        judge = open_judge(profile_named("safe"), vectors, tally)
+        for start in range(0, len(read), _AT_ONCE):
+            verdicts += judge.judge_all(read[start : start + _AT_ONCE])
+    back = [
+        (pair, verdict) for pair, verdict in zip(read, verdicts, strict=True) if not merges(verdict)
+    ]
+    learn(memory for pair, _ in back[:examples] for memory in (pair.a, pair.b))
+    kinds = [v.evidence.difference.value for _, v in back if v.evidence.difference is not None]
+    return SecondLook(
+        merges=len(proposed),
+        read=len(read),
+        held=len(back),
+        verdicts=_counted(verdict_name(verdict) for _, verdict in back),
+        differences=_counted(kinds),
+        examples=tuple(
+            HeldBack(p.a.id, p.b.id, p.best[1], verdict_name(v), v.evidence.line())
+            for p, v in back[:examples]
+        ),
+    )
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    """Returns how often each name occurs, the most frequent first."""
+    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,1 @@
+"""Searches a store, and finds what is near to a text."""

@@ -1,0 +1,157 @@
+"""Finds the memories closest to a memory or a text, in any store."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from echoless.blocking.candidates import eligible
+from echoless.core.errors import InputError
+from echoless.core.model import Memory
+from echoless.core.progress import Progress
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Settings
+from echoless.execution.recovery import outdated
+from echoless.models.encoders.opening import open_vectoriser
+from echoless.stores.base import Scope, Store, check_namespace
+from echoless.workflows.retrieval.vector_similarity import closeness
+
+BY_WORDING: Final = "There is no vector to compare by, so only the wording was compared."
+
+ASKED: Final = "\0asked"
+"""Id of a text that is asked about and lies in no store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory near another one.
+
+    Attributes:
+        memory: The memory.
+        similarity: Cosine, or the share of wording where there is no vector; six decimals.
+        linked: Whether a link joins it with the other, in either direction.
+    """
+
+    memory: Memory
+    similarity: float
+    linked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The answer of `neighbours`.
+
+    Attributes:
+        base: What was asked about.
+        found: Closest first, then by id.
+        tally: What was left out, and why.
+    """
+
+    base: Memory
+    found: tuple[Neighbour, ...]
+    tally: Tally
+
+
+def memory_of(store: Store, id_: str) -> Memory:
+    """Returns one memory of a store.
+
+    Raises:
+        InputError: It is not there.
+    """
+    memory = store.get([id_]).get(id_)
+    if memory is None:
+        raise InputError(f"There is no memory {id_!r} in {store.url}. Search for it by words.")
+    return memory
+
+
+def neighbours(
+    store: Store,
+    base: Memory,
+    settings: Settings,
+    *,
+    namespaces: Collection[str] | None = None,
+    limit: int = 10,
+    least: float = 0.85,
+    exclude_linked: bool = True,
+    progress: Progress | None = None,
+) -> Neighbours:
+    """Finds the visible, living memories closest to one; reads only.
+
+    Filtered first, then ranked, then cut. Compared by vectors; by wording (`sequence`) where the
+    base has none.
+
+    Args:
+        store: Any open store.
+        base: A memory of it, or a text dressed as one with the id `ASKED`.
+        settings: Names encoder and cache, and when a memory has expired.
+        namespaces: Only these; None for all.
+        limit: At most so many, from 1.
+        least: Similarity, 0 to 1, inclusive.
+        exclude_linked: Leave out memories linked with it in either direction.
+        progress: Told how far encoding is.
+
+    Raises:
+        UsageError: A namespace or the encoder is unknown.
+        EncoderError: The encoder failed.
+    """
+    tally = Tally()
+    others = [m for m in _visible(store, namespaces, settings, tally) if m.id != base.id]
+    targets = {link.target for link in base.links}
+    linked = {
+        memory.id
+        for memory in others
+        if memory.id in targets or any(link.target == base.id for link in memory.links)
+    }
+    if exclude_linked:
+        others = [m for m in others if m.id not in linked]
+    scores = _scores(base, others, settings, tally, progress)
+    near = [Neighbour(m, scores[m.id], m.id in linked) for m in others if m.id in scores]
+    near = [each for each in near if each.similarity >= least]
+    near.sort(key=lambda each: (-each.similarity, each.memory.id))
+    return Neighbours(base, tuple(near[:limit]), tally)
+
+
+def _visible(
+    store: Store, namespaces: Collection[str] | None, settings: Settings, tally: Tally
+) -> list[Memory]:
+    """Returns memories that can be compared and are not hidden; counts the others."""
+    chosen = [None] if namespaces is None else sorted(set(namespaces))
+    for name in chosen:
+        check_namespace(store, name)
+    memories = {memory.id: memory for name in chosen for memory in store.scan(Scope(name))}
+    marks = store.ledger.marks()
+    stale = {mark.duplicate for mark in outdated(marks.values(), memories)}
+    hidden = {id_: mark.survivor for id_, mark in marks.items() if id_ not in stale}
+    return eligible(memories, hidden, tally, settings.profile)
+
+
+def _scores(
+    base: Memory,
+    others: list[Memory],
+    settings: Settings,
+    tally: Tally,
+    progress: Progress | None,
+) -> dict[str, float]:
+    """Returns similarities to the base by id: cosines, or wording where the base has no vector."""
+    tell = progress or (lambda _stage, _done, _all: None)
+    encoding = Tally()
+    vectors = open_vectoriser(
+        settings.encoder,
+        cache=settings.cache,
+        tally=encoding,
+        progress=lambda done, whole: tell("encoding", done, whole),
+    )
+    scores = closeness(base, others, vectors, encoding)
+    if scores or not others or not any(base.id in ids for ids in encoding.skipped.values()):
+        for reason, ids in encoding.skipped.items():
+            tally.skip(reason, *(i for i in ids if i != base.id))
+        return scores
+    from echoless.blocking.detectors.sequence import ratio  # noqa: PLC0415 - brings in rapidfuzz
+
+    tally.note(BY_WORDING)
+    for at, memory in enumerate(others):
+        if at % 1000 == 0:
+            tell("comparing the wording", at, len(others))
+        scores[memory.id] = round(ratio(base.content, memory.content), 6)
+    return scores

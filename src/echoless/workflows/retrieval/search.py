@@ -1,0 +1,252 @@
+"""Searches by words, by vector or by both; duplicates give their place to other hits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from echoless.core.errors import UsageError
+from echoless.core.model import Memory
+from echoless.core.progress import Progress
+from echoless.core.run_notes import Tally
+from echoless.core.text import is_blank
+from echoless.execution.recovery import outdated
+from echoless.models.encoders.opening import open_vectoriser
+from echoless.stores import full_text
+from echoless.stores.base import Scope, Store, TextSearch, check_namespace
+from echoless.stores.ledger import Mark
+from echoless.workflows.retrieval.vector_similarity import closeness
+
+Mode = Literal["text", "vector", "hybrid"]
+MODES: Final[tuple[Mode, ...]] = ("text", "vector", "hybrid")
+
+FUSION: Final = 60
+"""The constant of reciprocal rank fusion, `1 / (60 + rank)`. Source: Cormack, Clarke and Büttcher,
+Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods, SIGIR 2009."""
+
+_DEPTH: Final = 100
+"""Hits of each ranking that take part in the fusion, at least."""
+
+_QUERY: Final = "\0query"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One hit of a search.
+
+    Attributes:
+        memory: The memory.
+        score: Higher is better; BM25, cosine or fused ranks by the mode.
+        hidden: Ids of duplicates that matched too and stand behind this one.
+        survivor: For a duplicate shown on request, the memory it stands behind.
+    """
+
+    memory: Memory
+    score: float
+    hidden: tuple[str, ...] = ()
+    survivor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hits of a search, and how many duplicates were hidden to make room for them."""
+
+    query: str
+    mode: Mode
+    hits: tuple[Hit, ...]
+    hidden: int
+    tally: Tally
+
+
+def search(
+    store: Store,
+    query: str,
+    *,
+    mode: Mode = "text",
+    limit: int = 10,
+    namespace: str | None = None,
+    include_duplicates: bool = False,
+    encoder: str = "auto",
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> Answer:
+    """Searches a store; reads only, and access counts do not change.
+
+    Args:
+        store: Any store; one without text search of its own is indexed in memory.
+        query: Words, or any text.
+        mode: `text`, `vector`, or `hybrid` (both, by reciprocal rank fusion).
+        limit: At most so many hits, from 1. Places freed by hidden duplicates are filled up.
+        namespace: Only this one.
+        include_duplicates: Show marked duplicates as hits of their own.
+        encoder: For vectors, as in `find`.
+        cache: Whether to use the vector cache.
+        progress: Told how far encoding is.
+
+    Raises:
+        UsageError: Empty query, unknown mode or namespace, limit below 1, no encoder for vectors.
+    """
+    if not query.strip():
+        raise UsageError("The query is empty. Give some words to search for.")
+    if mode not in MODES:
+        raise UsageError(f"Unknown search mode {mode!r}. Known: {', '.join(MODES)}.")
+    if limit < 1:
+        raise UsageError(f"--limit must be a whole number from 1, not {limit}.")
+    check_namespace(store, namespace)
+    tally = Tally()
+    marks = store.ledger.marks()
+    depth = limit
+    with ExitStack() as stack:
+        vectors = _VectorOptions(encoder, cache, progress or (lambda _stage, _done, _all: None))
+        rank = _ranker(store, query, Scope(namespace), mode, vectors, tally, stack)
+        while True:
+            ranked = rank(depth)
+            hits = _fold(store, ranked, marks, limit, include=include_duplicates)
+            if len(hits) == limit or len(ranked) < depth:
+                return Answer(query, mode, tuple(hits), sum(len(h.hidden) for h in hits), tally)
+            depth *= 4
+
+
+@dataclass(frozen=True, slots=True)
+class _VectorOptions:
+    """How texts are encoded; the arguments of `search` with these names."""
+
+    encoder: str
+    cache: bool
+    progress: Progress
+
+
+Ranked: TypeAlias = Sequence[tuple[str, float]]
+
+
+def _ranker(
+    store: Store,
+    query: str,
+    scope: Scope,
+    mode: Mode,
+    vectors: _VectorOptions,
+    tally: Tally,
+    stack: ExitStack,
+) -> Callable[[int], Ranked]:
+    """Returns a function from a number to so many ids with scores, best first."""
+    if mode == "text":
+        return _by_words(store, query, scope, stack)
+    nearest = _by_vector(store, query, scope, vectors, tally)
+    if mode == "vector":
+        return lambda limit: nearest[:limit]
+    by_words = _by_words(store, query, scope, stack)
+
+    def rank(limit: int) -> Ranked:
+        depth = max(_DEPTH, 4 * limit)  # the best of both may lead in neither
+        return fused([by_words(depth), nearest[:depth]])[:limit]
+
+    return rank
+
+
+def _by_words(store: Store, query: str, scope: Scope, stack: ExitStack) -> Callable[[int], Ranked]:
+    """Returns a ranker by words (BM25); a store without text search is indexed in memory."""
+    if isinstance(store, TextSearch):
+        return lambda limit: store.search_text(query, scope, limit)
+    database, ids = full_text.index(store.scan(scope))
+    stack.enter_context(closing(database))
+    return lambda limit: [
+        (ids[name], score)
+        for name, score in full_text.search(database.connection, query, None, limit)
+    ]
+
+
+def fused(rankings: Sequence[Ranked]) -> Ranked:
+    """Returns rankings joined by reciprocal rank fusion, best first, ties by id."""
+    scores: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, (id_, _) in enumerate(ranking, 1):
+            scores[id_] = scores.get(id_, 0.0) + 1 / (FUSION + rank)
+    return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
+def _by_vector(
+    store: Store, query: str, scope: Scope, options: _VectorOptions, tally: Tally
+) -> Ranked:
+    """Returns memories with a vector of a model that encodes the query, closest first."""
+    encoding = Tally()
+    vectoriser = open_vectoriser(
+        options.encoder,
+        cache=options.cache,
+        tally=encoding,
+        progress=lambda done, whole: options.progress("encoding", done, whole),
+        prefer_stored=False,
+    )
+    question = Memory(id=_QUERY, content=query)
+    memories = [m for m in store.scan(scope) if not is_blank(m.content)]
+    scores = closeness(question, memories, vectoriser, encoding)
+    if memories and not scores:
+        raise UsageError(
+            "Searching by vector needs an encoder for the query. Install one with "
+            "pip install 'echoless[use]', name one with --encoder, or use --mode text."
+        )
+    for reason, ids in encoding.skipped.items():
+        tally.skip(reason, *(i for i in ids if i != _QUERY))
+    return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+
+
+def _fold(
+    store: Store,
+    ranked: Ranked,
+    marks: Mapping[str, Mark],
+    limit: int,
+    *,
+    include: bool,
+) -> list[Hit]:
+    """Returns hits with duplicates behind their survivor, at the place of the first of them."""
+    wanted = {i for i, _ in ranked} | {marks[i].survivor for i, _ in ranked if i in marks}
+    memories = store.get(wanted)
+    stale = {mark.duplicate for mark in outdated(marks.values(), memories)}
+    behind_of = {i: mark.survivor for i, mark in marks.items() if i not in stale}
+    behind: dict[str, list[str]] = {}
+    places: dict[str, float] = {}
+    for id_, score in ranked:
+        survivor = behind_of.get(id_)
+        folded = survivor is not None and survivor in memories and not include
+        shown = survivor if folded and survivor is not None else id_
+        if shown not in places and len(places) == limit:
+            break
+        places.setdefault(shown, score)
+        if folded:
+            behind.setdefault(shown, []).append(id_)
+    return [
+        Hit(memories[id_], score, tuple(behind.get(id_, ())), behind_of.get(id_))
+        for id_, score in places.items()
+        if id_ in memories
+    ]
+
+
+def similar(
+    store: Store,
+    text: str,
+    *,
+    limit: int = 10,
+    namespace: str | None = None,
+    encoder: str = "auto",
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> Answer:
+    """Finds memories most like a text, by cosine, or by words (BM25) without an encoder."""
+    try:
+        return search(
+            store,
+            text,
+            mode="vector",
+            limit=limit,
+            namespace=namespace,
+            encoder=encoder,
+            cache=cache,
+            progress=progress,
+        )
+    except UsageError as problem:
+        if "needs an encoder" not in str(problem):
+            raise
+        answer = search(store, text, mode="text", limit=limit, namespace=namespace)
+        answer.tally.note("No encoder is at hand, so only words were compared.")
+        return answer

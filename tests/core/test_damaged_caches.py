@@ -1,0 +1,479 @@
+"""F4: a cache that cannot be read, for whatever reason, is no cache.
+
+Each file echoless keeps from run to run is damaged in each way, and the command that reads it is
+run: it says and returns what it does without a cache, tells once what became of the cache, and the
+next run has a good one again.
+"""
+
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+
+from echoless.cli.main import main
+from echoless.core.own_folders import CACHE, NOWHERE, cache_folder, user_folder
+from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
+
+ROOMS = ("cellar", "attic", "kitchen", "library")
+TEXTS = [
+    *(
+        f"The printer in the {room} is out of toner since day {n}."
+        for room in ROOMS
+        for n in (2, 3)
+    ),
+    *(f"The door of the {room} is painted green." for room in ROOMS),
+    *(f"The door of the {room} is  painted green!" for room in ROOMS),
+]
+AUDIT = ("audit", "agent.db", "--encoder", "use", "--json")
+REMEMBER = ("remember", "agent.db", "The door of the attic is painted green", "--dry-run", "--json")
+FILES = {
+    "vectors": ("vectors.sqlite3", AUDIT),
+    "looks": ("looks.sqlite3", AUDIT),
+    "verdicts": ("verdicts.sqlite3", AUDIT),
+    "readings": ("readings.sqlite3", AUDIT),
+    "pages": ("pages.sqlite3", AUDIT),
+    "door": ("door/*/current", REMEMBER),
+    "door's folder": ("door/*", REMEMBER),
+    "door's arrays": ("door/*/*/keys.npy", REMEMBER),
+}
+"""Each kind of cache: where its file is, and a command that reads it."""
+
+
+def _letters(_encoder: object, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Counts of letters in place of the model, which takes half a second to load."""
+    rows = np.zeros((len(texts), 512), dtype=np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        np.add.at(row, [ord(each) % 512 for each in text], 1.0)
+    return rows
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a store, in which everything is worth keeping."""
+    for name in (
+        "blocking.candidate_cache",
+        "core.text_facts_cache",
+        "matching.runner",
+        "workflows.audit.incremental",
+    ):
+        monkeypatch.setattr(f"echoless.{name}.KEPT_FROM", 1)
+    monkeypatch.setattr("echoless.ingest.index_cache.WORTH_KEEPING", 1)
+    monkeypatch.setattr(UniversalSentenceEncoder, "encode", _letters)
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    lines = [
+        json.dumps(
+            {"id": f"m-{n}", "content": text, "created_at": f"2026-01-{n + 1:02d}T10:00:00Z"}
+        )
+        for n, text in enumerate(TEXTS)
+    ]
+    Path("notes.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    assert CliRunner().invoke(main, ["import", "notes.jsonl", "agent.db"]).exit_code == 0
+    return work
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv(CACHE, str(folder))
+    return folder
+
+
+def run(*command: str) -> tuple[object, int, list[str]]:
+    """What a command says but of the run itself, its exit code, and what it tells of caches."""
+    done = CliRunner().invoke(main, list(command))
+    assert done.stdout, done.stderr
+    data = json.loads(done.stdout)
+    notes = [*data.pop("notes", ()), *done.stderr.splitlines()]
+    for changing in ("id", "run"):
+        data.pop(changing, None)
+    return data, done.exit_code, [each for each in notes if "calibration" not in each]
+
+
+# ------------------------------------------------------------------ ways to damage
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _cut(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for at in range(len(data) // 2, len(data), max(1, len(data) // 400)):
+        data[at] ^= 0x5A
+    path.write_bytes(data)
+
+
+def _flip_head(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for at in range(len(data)):
+        data[at] ^= 0xFF if at < 24 or at % 97 == 0 else 0
+    path.write_bytes(data)
+
+
+def _random(path: Path) -> None:
+    path.write_bytes(Random(7).randbytes(9_000))
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    (path / "diary.txt").write_text("another person's")
+
+
+def _dangling(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.parent / "nowhere")
+
+
+def _foreign(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE bookmarks (sealed TEXT)")
+        connection.execute("INSERT INTO bookmarks VALUES ('somewhere')")
+
+
+def _table(connection: sqlite3.Connection) -> str:
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    return str(connection.execute(query).fetchone()[0])
+
+
+def _wrong_tables(path: Path) -> None:
+    if not path.read_bytes().startswith(b"SQLite"):
+        path.write_bytes(b'{"format": 2}')  # the index is no database: right form, nothing in it
+        return
+    with closing(sqlite3.connect(path)) as connection, connection:
+        (table,) = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type='table'"
+        ).fetchone()
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(f"CREATE TABLE {table} (colour TEXT CHECK (colour = 'red'))")
+
+
+def _wrong_rows(path: Path) -> None:
+    if not path.read_bytes().startswith(b"SQLite"):
+        path.write_bytes(b"\x93NUMPY" + bytes(50))
+        return
+    with closing(sqlite3.connect(path)) as connection, connection:
+        (table,) = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type='table'"
+        ).fetchone()
+        column = {"vectors": "data", "looks": "data", "readings": "told"}.get(table, "sealed")
+        connection.execute(f"UPDATE {table} SET {column} = randomblob(100)")
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "empty": _empty,
+    "cut in half": _cut,
+    "bytes flipped": _flip,
+    "first bytes flipped": _flip_head,
+    "random bytes": _random,
+    "a folder": _folder,
+    "a dangling link": _dangling,
+    "another program's database": _foreign,
+    "wrong tables": _wrong_tables,
+    "wrong rows": _wrong_rows,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("kind", FILES)
+def test_a_damaged_cache_file_changes_no_answer_and_is_good_again_after_one_run(
+    cache: Path, kind: str, damage: str
+) -> None:
+    """F4: some damaged files blocked a command for good, others were left damaged for good."""
+    pattern, command = FILES[kind]
+    plain, code, _ = run(*command, "--no-cache")
+    run(*command)
+    path = _one(cache, pattern)
+    if path.is_dir():
+        shutil.rmtree(path)
+        _foreign(path)
+    DAMAGES[damage](path)
+    _leave_only(path)
+
+    answer, ended, told = run(*command)
+    assert (answer, ended) == (plain, code)
+    name = "kept index" if command is REMEMBER else FILES[kind][0]
+    as_new = (damage, kind) == ("a folder", "door's folder")  # no index lies in it
+    as_new |= damage == "empty" and command is AUDIT  # to SQLite an empty file is a new one
+    assert bool(told) is not as_new
+    assert all(name in each for each in told)
+    assert len(told) == len(set(told))
+
+    mended = _one(cache, pattern)
+    _leave_only(mended)
+    assert run(*command) == (plain, code, [])
+    if mended.suffix == ".sqlite3":
+        with closing(sqlite3.connect(mended)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def _one(cache: Path, pattern: str) -> Path:
+    (path,) = (each for each in cache.glob(pattern) if "set-aside" not in each.name)
+    return path
+
+
+def _leave_only(path: Path) -> None:
+    """Remove the other databases: a kept report would be taken over, and nothing else read."""
+    for each in path.parent.glob("*.sqlite3*"):
+        if (
+            path.suffix == ".sqlite3"
+            and each != path
+            and each.is_file()
+            and "aside" not in each.name
+        ):
+            each.unlink()
+
+
+@pytest.mark.parametrize("damage", ["a folder", "another program's database", "random bytes"])
+def test_what_may_be_another_programs_is_set_aside_and_not_deleted(
+    cache: Path, damage: str
+) -> None:
+    """F4: a file in the place of a cache may be all that another program has."""
+    run(*AUDIT)
+    path = cache / "vectors.sqlite3"
+    DAMAGES[damage](path)
+    _leave_only(path)
+    before = _content(path)
+    _, _, told = run(*AUDIT)
+    (aside,) = cache.glob("vectors.sqlite3.set-aside-*")
+    assert _content(aside) == before
+    assert any(str(aside) in each for each in told)
+
+
+def _content(path: Path) -> bytes:
+    return (path / "diary.txt" if path.is_dir() else path).read_bytes()
+
+
+# ------------------------------------------------------------------ folders
+
+
+@contextmanager
+def _file_in_place(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder.write_text("no folder")
+    yield
+    assert folder.read_text() == "no folder"
+
+
+@contextmanager
+def _open_to_others(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder.mkdir()
+    folder.chmod(0o777)
+    yield
+    assert list(folder.iterdir()) == []
+
+
+@contextmanager
+def _of_another(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder.mkdir()
+    me = os.geteuid()
+    patch.setattr(os, "geteuid", lambda: me + 1)
+    yield
+    assert list(folder.iterdir()) == []
+
+
+@contextmanager
+def _relative(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    patch.setenv(CACHE, "kept")
+    yield
+    assert not Path("kept").exists()
+
+
+@contextmanager
+def _homeless(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    patch.delenv(CACHE)
+    _without_home(patch)
+    yield
+    assert not Path("~").exists()
+
+
+def _without_home(patch: pytest.MonkeyPatch) -> None:
+    """As for a user whom the system's list does not know: `~` stands for nothing."""
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        patch.delenv(name, raising=False)
+    patch.setattr(os.path, "expanduser", lambda path: path)
+
+
+@contextmanager
+def _full(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No file can grow beyond one block, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+UNUSABLE = {
+    "a file": _file_in_place,
+    "open to others": _open_to_others,
+    "another user's": _of_another,
+    "named by a relative path": _relative,
+    "without a home": _homeless,
+    "on a full disk": _full,
+}
+
+
+@pytest.mark.parametrize("command", [AUDIT, REMEMBER], ids=["audit", "remember"])
+@pytest.mark.parametrize("why", UNUSABLE)
+def test_an_unusable_cache_folder_changes_no_answer_and_is_told(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, why: str, command: tuple[str, ...]
+) -> None:
+    """F4: also a folder that others may write to is no cache: they could choose the answers."""
+    plain, code, _ = run(*command, "--no-cache")
+    with UNUSABLE[why](cache, monkeypatch):
+        answer, ended, told = run(*command)
+    assert (answer, ended) == (plain, code)
+    private = [each for each in told if "Nothing is kept from run to run" in each]
+    assert len(set(private)) == (why not in ("a file", "on a full disk"))
+    assert told
+
+
+def test_a_read_only_cache_folder_still_answers(cache: Path) -> None:
+    """F4. To root nothing is read-only; then the run is as any other."""
+    plain, code, _ = run(*AUDIT, "--no-cache")
+    cache.mkdir(mode=0o500)
+    answer, ended, told = run(*AUDIT)
+    assert (answer, ended) == (plain, code)
+    assert bool(told) is not os.access(cache, os.W_OK)
+
+
+def test_a_cache_file_that_others_may_write_to_is_not_used(cache: Path) -> None:
+    """F4: entries are believed, so nobody else may write them."""
+    plain = run(*AUDIT)[0]
+    for path in cache.glob("*.sqlite3"):
+        path.chmod(0o666)
+    answer, _, told = run(*AUDIT)
+    assert answer == plain
+    assert sum("others may write to" in each for each in told) >= 1
+
+
+def test_all_that_is_kept_is_closed_to_others(cache: Path) -> None:
+    """What is kept tells something of the texts it is about."""
+    run(*AUDIT)
+    run(*REMEMBER)
+    for path in (cache, *cache.rglob("*")):
+        if "kernels" not in path.parts:
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_relative_xdg_variable_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The specification says so; a stranger's folder could bring a cache or settings otherwise."""
+    monkeypatch.delenv(CACHE)
+    monkeypatch.setenv("HOME", "/home/anna")
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, "here")
+    assert cache_folder() == Path("/home/anna/.cache/echoless")
+    assert user_folder("config") == Path("/home/anna/.config/echoless")
+    assert user_folder("data") == Path("/home/anna/.local/share/echoless")
+    _without_home(monkeypatch)
+    assert [user_folder(kind) for kind in ("cache", "config", "data")] == [NOWHERE] * 3
+
+
+def test_a_cache_of_an_earlier_version_is_begun_anew_and_not_set_aside(cache: Path) -> None:
+    """It is echoless's own, so it can go; nobody is left with a gigabyte under another name."""
+    cache.mkdir(mode=0o700)
+    with closing(sqlite3.connect(cache / "vectors.sqlite3")) as connection, connection:
+        connection.execute("CREATE TABLE vectors (model TEXT, key TEXT, data BLOB)")
+        connection.execute("PRAGMA user_version = 1")
+    _, _, told = run(*AUDIT)
+    assert sum("begun anew" in each for each in told) == 1
+    assert list(cache.glob("*.set-aside-*")) == []
+    assert run(*AUDIT)[2] == []
+
+
+# ------------------------------------------------------------------ compiled kernels
+
+KERNEL = """
+import numpy as np
+from echoless.blocking.text_join.shingling_kernels import sort
+rows = np.arange(9, dtype=np.int64)[::-1].copy()
+sort(rows)
+print(rows.tolist(), sum(sort.stats.cache_hits.values()))
+"""
+
+
+def kernel(home: Path, **more: str) -> tuple[list[int], int, str]:
+    """What a kernel does in a process of its own, whether its code was kept, and what is told."""
+    environment = {k: v for k, v in os.environ.items() if k not in {CACHE, "NUMBA_CACHE_DIR"}}
+    environment |= {"XDG_CACHE_HOME": str(home), **more}
+    done = subprocess.run(
+        [sys.executable, "-c", KERNEL], env=environment, capture_output=True, text=True, check=True
+    )
+    rows, _, hits = done.stdout.strip().rpartition(" ")
+    return json.loads(rows), int(hits), done.stderr
+
+
+SORTED = list(range(9))
+
+
+def test_compiled_code_is_kept_in_the_users_own_folder_and_used(tmp_path: Path) -> None:
+    """numba's files are pickles, which run when they are read: nobody else may write them."""
+    assert kernel(tmp_path) == (SORTED, 0, "")
+    assert kernel(tmp_path) == (SORTED, 1, "")
+    folder = tmp_path / "echoless" / "kernels"
+    assert folder.stat().st_mode & 0o077 == 0
+    assert list(folder.rglob("*.nbc"))
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc", "nbc.sha256"])
+@pytest.mark.parametrize("damage", ["empty", "bytes flipped", "a folder", "a dangling link"])
+def test_damaged_compiled_code_is_not_run_but_compiled_anew(
+    tmp_path: Path, suffix: str, damage: str
+) -> None:
+    """F4: an empty index of numba's ended the command as an interruption."""
+    kernel(tmp_path)
+    for path in list((tmp_path / "echoless" / "kernels").rglob(f"*.{suffix}")):
+        DAMAGES[damage](path)
+    rows, hits, told = kernel(tmp_path)
+    assert (rows, hits) == (SORTED, 0)
+    assert ("damaged" in told) is (suffix != "nbc.sha256" or damage in _TOLD)
+    assert kernel(tmp_path) == (SORTED, 1, "")
+
+
+_TOLD = {"bytes flipped"}
+"""A digest that is missing is one that another process is about to write."""
+
+
+def test_a_folder_of_compiled_code_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
+    """Whoever can write there could have any code run."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    rows, hits, told = kernel(tmp_path, NUMBA_CACHE_DIR=str(shared))
+    assert (rows, hits) == (SORTED, 0)
+    assert told.count("NUMBA_CACHE_DIR") == 1
+    assert list(shared.iterdir()) == []
+    (tmp_path / "echoless").mkdir()
+    (tmp_path / "echoless").chmod(0o770)
+    rows, hits, told = kernel(tmp_path)
+    assert (rows, hits) == (SORTED, 0)
+    assert told.count("others may write to") == 1
+
+
+def test_a_private_folder_that_the_user_names_to_numba_is_used(tmp_path: Path) -> None:
+    """Their own variable is respected."""
+    named = tmp_path / "named"
+    assert kernel(tmp_path, NUMBA_CACHE_DIR=str(named)) == (SORTED, 0, "")
+    assert kernel(tmp_path, NUMBA_CACHE_DIR=str(named)) == (SORTED, 1, "")
+    assert not (tmp_path / "echoless").exists()

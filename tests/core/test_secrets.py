@@ -1,0 +1,384 @@
+"""Secrets in memories: masked in what is printed, answered and sent; whole in what is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import anyio
+import pytest
+from benchmarks.masked_secrets import (
+    ASSIGNED,
+    HARMLESS,
+    PATTERNS,
+    TOKENS,
+    is_hidden,
+    json_web_token,
+    passwords,
+    private_key,
+    secrets_of,
+)
+from click.testing import CliRunner, Result
+
+from echoless import open_store
+from echoless.cli.main import main
+from echoless.core.llm_limits import Limits
+from echoless.core.masking import OUTPUT, Masks, Veil, without_secrets
+from echoless.core.secrets import secrets_in, uncut
+from echoless.models.encoders.openai import OpenAIEncoder
+from echoless.models.llm.base import Answer, Prompt
+from echoless.models.llm.retrying_model import GovernedModel
+from tests.mcp.clients import Agent, on_stdio
+from tests.model_server import running
+
+PASSWORD, OTHER_PASSWORD = "hunter2xyz9", "tr0ub4dorand3"
+PASSPHRASE = "Correct-horse-battery-7"
+
+
+def _texts() -> dict[str, tuple[str, str]]:
+    """A secret of each kind, with the text of a memory that holds it."""
+    made = {}
+    for kind in TOKENS:
+        secret = next(secrets_of(kind, 1))
+        made[kind] = secret, f"The {kind} key of the build server is {secret}."
+    token, key = json_web_token(), private_key()
+    body = key.split("-----")[2].strip().splitlines()[2]
+    return {
+        **made,
+        "JWT": (token, f"Calls to the billing service send {token} as they are."),
+        "private key": (body, f"The key of the backup host:\n{key}"),
+        "URL": (PASSPHRASE, f"Reports live in postgresql://app:{PASSPHRASE}@db:5432/main"),
+        "password": (PASSWORD, f"The password of the staging database is {PASSWORD}"),
+        "other password": (
+            OTHER_PASSWORD,
+            f"The password of the staging database is {OTHER_PASSWORD}",
+        ),
+        "metadata": ("p4ssw0rdInMeta", "The router hangs in the hallway."),
+    }
+
+
+KINDS = _texts()
+SECRETS = [secret for secret, _ in KINDS.values()]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
+        monkeypatch.delenv(name)
+    for name in ("CACHE", "DATA", "CONFIG"):
+        monkeypatch.setenv(f"ECHOLESS_{name}_DIR", str(tmp_path / name))
+    monkeypatch.setenv("ECHOLESS_ENCODER", "none")
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    yield work
+    OUTPUT.begin()
+
+
+@pytest.fixture
+def notes(place: Path) -> str:
+    """Each secret in two memories that say the same, two passwords in memories that do not."""
+    lines = []
+    for number, (kind, (secret, text)) in enumerate(KINDS.items()):
+        more = {"metadata": {"password": secret}} if kind == "metadata" else {}
+        for copy in ("a", "b"):
+            record = {"id": f"m-{number}{copy}", "content": text, "namespace": "work", **more}
+            lines.append(json.dumps({**record, "created_at": f"2026-01-{number + 1:02d}"}))
+    (place / "notes.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    return "notes.jsonl"
+
+
+def call(*words: str, stdin: str = "", **environment: str) -> Result:
+    return CliRunner(env=environment).invoke(main, list(words), input=stdin, prog_name="echoless")
+
+
+def assert_masked(output: str) -> None:
+    plain = output.replace("\\n", "\n").replace("\\_", "_")
+    leaked = [secret for secret in SECRETS if secret in output or secret in plain]
+    assert not leaked
+    folded = output.casefold()
+    assert PASSWORD not in folded
+    assert OTHER_PASSWORD not in folded
+    assert "battery" not in folded
+
+
+PAIR = [KINDS["password"][1], KINDS["other password"][1]]
+LAST = len(KINDS) - 1
+READING: Mapping[str, tuple[str, ...]] = {
+    "audit": ("audit", "{}", "--top", "50", "--pairs", "50"),
+    "audit --json": ("audit", "{}", "--json"),
+    "audit --markdown": ("audit", "{}", "--markdown", "--top", "50", "--pairs", "50"),
+    "dedup": ("dedup", "{}"),
+    "dedup --json": ("dedup", "{}", "--json"),
+    "consolidate": ("consolidate", "{}", "--limit", "50"),
+    "consolidate --json": ("consolidate", "{}", "--limit", "50", "--json"),
+    "search": ("search", "{}", "key password database", "--limit", "50"),
+    "search --json": ("search", "{}", "key password database", "--limit", "50", "--json"),
+    "search for one": ("search", "{}", PASSWORD),
+    "similar": ("similar", "{}", PAIR[0], "--limit", "50"),
+    "similar --json": ("similar", "{}", PAIR[0], "--json"),
+    "show": ("show", "{}", *(f"m-{n}a" for n in range(len(KINDS)))),
+    "show --json": ("show", "{}", *(f"m-{n}a" for n in range(len(KINDS))), "--json"),
+    "explain": ("explain", *PAIR),
+    "explain --json": ("explain", *PAIR, "--json"),
+    "explain --store": ("explain", f"m-{LAST - 1}a", f"m-{LAST - 2}a", "--store", "{}"),
+    "an id that is not there": ("show", "{}", f"password: {PASSWORD}"),
+    "remember, known": ("remember", "{}", KINDS["password"][1], "--namespace", "work"),
+    "remember --json": ("remember", "{}", KINDS["URL"][1], "--namespace", "work", "--json"),
+}
+
+
+@pytest.mark.parametrize("command", READING)
+def test_no_command_prints_a_secret(notes: str, command: str) -> None:
+    done = call(*(word.format(notes) if word == "{}" else word for word in READING[command]))
+    assert done.exit_code in {0, 3, 9}, done.output
+    assert "[secret" in done.output
+    assert_masked(done.output)
+    assert "--show-secrets" in done.stderr
+    if "--json" in command:
+        assert json.loads(done.stdout)["masked"] >= 1
+
+
+@pytest.mark.parametrize(
+    "command", ["audit", "dedup", "consolidate", "search", "show", "explain", "explain --json"]
+)
+def test_secrets_are_shown_on_request(notes: str, command: str) -> None:
+    words = [word.format(notes) if word == "{}" else word for word in READING[command]]
+    asked = call(*words, "--show-secrets")
+    assert PASSWORD in asked.output
+    assert "[secret" not in asked.output
+    assert call(*words, ECHOLESS_SHOW_SECRETS="1").output == asked.output
+    assert PASSWORD not in call(*words).output  # and only then
+
+
+def test_two_secrets_differ_in_an_output_and_one_is_the_same(notes: str) -> None:
+    told = call("explain", *PAIR).stdout
+    marks = set(re.findall(r"\[secret \d+\]", told))
+    assert len(marks) == 2
+    once = call("explain", *PAIR).stdout
+    assert once == told  # the same command prints the same
+
+
+def test_pairs_of_texts_are_judged_as_they_are_and_told_without_secrets(place: Path) -> None:
+    pair = dict(zip("ab", PAIR, strict=True))
+    (place / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
+    for more in ([], ["--json"]):
+        masked, shown = (
+            call("judge", "pairs.jsonl", *more),
+            call("judge", "pairs.jsonl", *more, "--show-secrets"),
+        )
+        assert_masked(masked.output)
+        assert PASSWORD in shown.output
+        verdict = "update|sibling|contradiction|distinct"
+        assert re.findall(verdict, masked.stdout) == re.findall(verdict, shown.stdout) != []
+
+
+def test_what_is_written_read_and_taken_back_keeps_secrets_whole(notes: str, place: Path) -> None:
+    before = (place / notes).read_bytes()
+    outputs = [call("dedup", notes, "--plan", "tidy.json"), call("apply", notes, "tidy.json")]
+    outputs += [call("history", notes, "last"), call("history", notes, "last", "--json")]
+    outputs += [call("show", notes, "m-0a", "m-0b"), call("check", notes)]
+    outputs += [call("export", notes, "copy.jsonl"), call("backup", notes, "copy.db")]
+    outputs += [call("undo", notes, "last"), call("history", notes, "last", "--json")]
+    for done in outputs:
+        assert done.exit_code == 0, done.output
+        assert_masked(done.output)
+    assert (place / notes).read_bytes() == before
+    for name in ("copy.jsonl", "copy.db"):
+        with open_store(place / name) as store:
+            whole = "".join(m.content + str(dict(m.metadata)) for m in store.scan())
+        assert [secret for secret in SECRETS if secret not in whole] == []
+    assert (place / "tidy.json").stat().st_mode & 0o077 == 0
+
+
+def test_merged_and_deleted_memories_are_told_without_secrets_and_come_back(
+    notes: str, place: Path
+) -> None:
+    before = (place / notes).read_bytes()
+    outputs = [call("dedup", notes, "--action", "delete", "--apply")]
+    outputs += [call("history", notes, "last"), call("history", notes, "last", "--json")]
+    outputs += [call("export", notes, "page.md"), call("undo", notes, "last")]
+    for done in outputs:
+        assert done.exit_code == 0, done.output
+        assert_masked(done.output)
+    assert_masked((place / "page.md").read_text())
+    assert (place / notes).read_bytes() == before
+
+
+def test_a_page_is_masked_and_whole_on_request(notes: str, place: Path) -> None:
+    done = call("export", notes, "page.md")
+    assert "masked" in done.stderr
+    assert_masked((place / "page.md").read_text())
+    call("export", notes, "whole.md", "--show-secrets")
+    assert PASSWORD in (place / "whole.md").read_text()
+
+
+def test_the_hook_tells_lines_without_secrets(notes: str) -> None:
+    lines = "".join(json.dumps({"text": text}) + "\n" for _, text in KINDS.values())
+    done = call("hook", notes, stdin=lines)
+    assert_masked(done.output)
+
+
+def test_a_text_cut_for_a_list_never_shows_half_a_secret(place: Path) -> None:
+    secret = KINDS["GitHub"][0]
+    text = "word " * 78 + secret + " word" * 50
+    (place / "s.jsonl").write_text(json.dumps({"id": "m", "content": text}) + "\n")
+    for words in (("search", "s.jsonl", "word"), ("dedup", "s.jsonl"), ("audit", "s.jsonl")):
+        assert secret[4:10] not in call(*words).output
+
+
+# ------------------------------------------------------------------ agents
+
+
+async def _looks(agent: Agent) -> list[str]:
+    ask = agent.call
+    told = [
+        await ask("memory_search", query="password key database", limit=50),
+        await ask("memory_similar", text=PAIR[0]),
+        await ask("memory_audit"),
+        await ask("memory_consolidate", limit=50),
+        await ask("memory_explain", a=PAIR[0], b=PAIR[1], given="texts"),
+        await ask("memory_remember", text=KINDS["URL"][1], namespace="work"),
+        await ask("memory_deduplicate"),
+    ]
+    run = (await ask("memory_deduplicate", plan_id=told[-1]["plan_id"]))["run"]
+    told.append(await ask("memory_history", run=run))
+    return [json.dumps(each, ensure_ascii=False) for each in told]
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_an_agent_is_told_no_secret_unless_the_server_shows_them(
+    notes: str, *, shown: bool
+) -> None:
+    async def story() -> None:
+        options = ("--show-secrets",) if shown else ()
+        async with on_stdio(notes, *options, ECHOLESS_ENCODER="none") as client:
+            answers = await _looks(Agent(client))
+            page = (await client.read_resource("echoless://audit")).contents[0].text
+            complete = (await client.read_resource("echoless://audit.json")).contents[0].text
+            refused = await client.call_tool(
+                "memory_explain", {"a": f"password: {PASSWORD}", "b": "x"}
+            )
+            said = "".join([*answers, page, complete, refused.content[0].text])
+            if shown:
+                assert PASSWORD in said
+                assert "[secret" not in said
+                return
+            assert_masked(said)
+            assert json.loads(answers[0])["masked"] >= 1
+            assert "--show-secrets" in (client.instructions or "")
+            lost = await Agent(client).refused("memory_remember", text="The NAS has [secret 1].")
+            assert "Nothing was stored" in lost
+
+    anyio.run(story)
+
+
+# ------------------------------------------------------------------ models
+
+
+class Echo:
+    """Answers with what it is sent."""
+
+    name = "echo"
+
+    def __init__(self) -> None:
+        self.sent = ""
+
+    def answer(self, prompt: Prompt) -> Answer:
+        self.sent = prompt.whole
+        return Answer(text=prompt.data)
+
+
+def test_a_model_sees_marks_and_its_text_gets_the_secrets_back() -> None:
+    model = Echo()
+    data = json.dumps({"a": PAIR[0], "b": PAIR[1], "c": KINDS["URL"][1]})
+    answer = GovernedModel(model, Limits()).answer(Prompt(instruction="Unite.", data=data))
+    assert_masked(model.sent)
+    assert len(set(re.findall(r"\[secret \d+\]", model.sent))) == 3
+    assert answer.text == data
+
+
+def test_an_embedding_server_is_sent_no_secret() -> None:
+    with running() as server:
+        OpenAIEncoder(f"m@{server.url}").encode([text for _, text in KINDS.values()])
+        sent = [text for texts in server.embedded for text in texts]
+    assert len(sent) == len(KINDS)
+    assert_masked("\n".join(sent))
+    assert sent[list(KINDS).index("password")] == sent[list(KINDS).index("other password")]
+
+
+# ------------------------------------------------------------------ forms
+
+
+@pytest.mark.parametrize("kind", TOKENS)
+def test_a_token_of_a_published_form_is_found_whole(kind: str) -> None:
+    for secret in secrets_of(kind, 20):
+        for text in (secret, f"the key is {secret}.", f'{{"k": "{secret}"}}', f"a={secret}\nb"):
+            assert is_hidden(text, secret)
+            assert secret[8:] not in Masks().text(text)
+
+
+@pytest.mark.parametrize("way", ASSIGNED)
+def test_a_made_up_value_beside_its_name_is_found_whole(way: str) -> None:
+    drawn = [s for s in passwords(60) if len(s) == 17 and sum(c.isdigit() for c in s) > 2]
+    assert len(drawn) > 10
+    for secret in drawn:
+        assert is_hidden(way.format(secret), secret)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_texts_stay_as_they_are(text: str) -> None:
+    assert secrets_in(text) == []
+    assert Masks().text(text) == text
+    assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize("text", [text for _, text in KINDS.values()])
+def test_a_mark_is_no_secret_itself(text: str) -> None:
+    masks = Masks()
+    once = masks.text(text)
+    number = masks.count
+    assert masks.text(once) == once
+    assert masks.count == number
+
+
+def test_a_mark_tells_kind_and_length_of_a_token_and_nothing_of_a_password() -> None:
+    token = KINDS["AWS access key"][0]
+    assert Masks().text(token) == "AKIA…[secret 1, 20 characters]"
+    assert Masks().text(f"password: {PASSWORD}") == "password: [secret 1]"
+
+
+def test_a_veil_puts_every_secret_back_where_its_mark_stands() -> None:
+    veil = Veil()
+    text = "\n".join(text for _, text in KINDS.values())
+    assert veil.lifted(veil.over(text)) == text
+
+
+@pytest.mark.parametrize("cut", range(30, 90, 7))
+def test_a_cut_never_ends_inside_a_secret(cut: int) -> None:
+    text = KINDS["GitHub"][1]
+    end = uncut(text, cut)
+    assert end >= min(cut, len(text))
+    assert all(not s.start < end < s.end for s in secrets_in(text))
+
+
+def _steps(work: Callable[[], object]) -> float:
+    """Processor seconds, the least of five."""
+
+    def once() -> float:
+        begun = time.process_time()
+        work()
+        return time.process_time() - begun
+
+    return min(once() for _ in range(5))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_eight_times_the_length_is_no_more_than_about_eight_times_the_work(pattern: str) -> None:
+    """A search that went back for every find would take sixty-four times as long."""
+    short, long = ((pattern * size)[:size] for size in (5_000, 40_000))
+    assert _steps(lambda: secrets_in(long)) < 24 * _steps(lambda: secrets_in(short)) + 0.002

