@@ -16,7 +16,7 @@ from benchmarks.labelled import Labelled
 from echoless.core.model import Memory, Pair, Verdict
 from echoless.core.run_notes import Tally
 from echoless.core.text import char_ngrams, is_blank
-from echoless.matching.opening import open_learned
+from echoless.matching.judge import open_learned
 from echoless.matching.rule_judge import RuleJudge
 from echoless.models.encoders.base import Encoder
 

@@ -25,9 +25,8 @@ from benchmarks.measure import keep
 from echoless import Choices, Guard, open_store, resolve
 from echoless.ingest import guard as guards
 from echoless.ingest import writer as writing
-from echoless.ingest.candidates import Question
 from echoless.ingest.index import MemoryIndex
-from echoless.ingest.matcher import Comparing
+from echoless.ingest.matcher import Comparing, Question
 
 STAGES = ("vectors", "index", "candidates", "read", "judge", "write", "lock and commit")
 

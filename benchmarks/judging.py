@@ -27,12 +27,12 @@ from benchmarks.measure import keep
 from echoless.core.model import Memory, Pair
 from echoless.core.run_notes import Tally
 from echoless.matching.batch.serialisation import packed
-from echoless.matching.batch.verdict_cache import KeptVerdicts, VerdictCache
+from echoless.matching.batch.verdict_cache import CachedVerdicts, VerdictCache
 from echoless.matching.facts import facts_of
 from echoless.matching.rule_judge import RuleJudge
 from echoless.models.encoders.registry import open_encoder
-from echoless.models.encoders.text_vectors import TextVectors
 from echoless.models.encoders.vector_cache import open_cache
+from echoless.models.encoders.vectorizer import TextVectors
 
 Texts: TypeAlias = tuple[str, str]
 CANDIDATE: Final = 0.5
@@ -126,7 +126,12 @@ def _row(name: str, texts: Sequence[Texts]) -> str:
     ]
     judge = RuleJudge()
     judged = _seconds(lambda: judge.judge_all(pairs)) / len(pairs)
-    first = _seconds(lambda: (_forget(), judge.judge_all(pairs))) / len(pairs)
+
+    def judge_afresh() -> None:
+        _forget()
+        judge.judge_all(pairs)
+
+    first = _seconds(judge_afresh) / len(pairs)
     known = _remembered(judge, pairs) / len(pairs)
     sets = _seconds(lambda: [fuzz.token_set_ratio(a, b) for a, b in texts]) / len(pairs)
     some = texts[:DIFFLIB]
@@ -156,7 +161,7 @@ def _forget() -> None:
 def _remembered(judge: RuleJudge, pairs: Sequence[Pair]) -> float:
     """Seconds for taking over the verdicts of an earlier run."""
     with tempfile.TemporaryDirectory() as folder:
-        kept = KeptVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
+        kept = CachedVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
         data = [packed(verdict) for verdict in judge.judge_all(pairs)]
         kept.keep(pairs, data)
         return _seconds(lambda: kept.recall(pairs))

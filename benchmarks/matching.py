@@ -33,7 +33,7 @@ from echoless.core.model import (
 )
 from echoless.core.run_notes import Tally
 from echoless.matching.base import Judge
-from echoless.matching.opening import open_learned
+from echoless.matching.judge import open_learned
 from echoless.matching.rule_judge import RuleJudge
 
 HERE: Final = Path(__file__).parent

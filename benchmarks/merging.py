@@ -24,7 +24,7 @@ from benchmarks.measure import keep, run
 from echoless import open_store
 from echoless.core.model import Link
 from echoless.execution.executor import apply
-from echoless.integrations.llm_memory.deduplicate import carry_out, preview, wished
+from echoless.integrations.llm_memory.deduplicate import GivenArguments, carry_out, preview
 from echoless.stores.llm_memory import LlmMemoryStore
 
 MOST: Final = 10_000
@@ -106,7 +106,9 @@ def _merge(url: str, groups: int, *, together: bool) -> None:
     with open_store(url) as store:
         assert isinstance(store, LlmMemoryStore)
         start = time.perf_counter()
-        made = preview(store, wished(namespace="bench", limit=MOST, dry_run=False))
+        made = preview(
+            store, GivenArguments(namespace="bench", limit=MOST, dry_run=False).checked()
+        )
         planned = time.perf_counter()
         made = replace(made, plan=replace(made.plan, actions=made.plan.actions[:groups]))
         if together:
@@ -114,7 +116,10 @@ def _merge(url: str, groups: int, *, together: bool) -> None:
             merged, failed = done.counts.get("delete", 0), len(done.refused)
         else:
             answer = carry_out(store, made)
-            merged, failed = answer["merged"], len(answer.get("errors", ()))  # type: ignore[arg-type]
+            errors = answer.get("errors", [])
+            assert isinstance(answer["merged"], int)
+            assert isinstance(errors, list)
+            merged, failed = answer["merged"], len(errors)
         merging = time.perf_counter() - planned
     told = {"plan": planned - start, "merging": merging, "merged": merged, "failed": failed}
     print(json.dumps({**told, "groups": len(made.plan.actions)}))

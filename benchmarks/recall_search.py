@@ -21,7 +21,7 @@ from benchmarks.data import memories
 from benchmarks.measure import Cost, echoless, keep
 from echoless import open_store
 from echoless.core.text import loose
-from echoless.integrations.recall.searching import search_text
+from echoless.integrations.recall.search import search_text
 from echoless.stores.recall import RecallStore
 
 DIMENSIONS = 64

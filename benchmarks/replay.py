@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from benchmarks.measure import keep
 from echoless import AlreadyKnown, Choices, Guard, NeedsReview, Updates, find, open_store, resolve
@@ -150,7 +151,7 @@ def replay(made: Sequence[Write], folder: Path, encoder: str) -> Tallied:
 
 
 def _remember(guard: Guard, write: Write) -> Remembered:
-    origin = "recalled" if write.kind == "recalled" else "said"
+    origin: Literal["recalled", "said"] = "recalled" if write.kind == "recalled" else "said"
     return guard.remember(
         write.text, namespace=write.namespace, created_at=write.created_at, origin=origin
     )

@@ -182,19 +182,17 @@ def inner_imports(module: Module) -> int:
     return len(found)
 
 
-def helpers(modules: Mapping[str, Module]) -> tuple[int, int]:
-    """Returns the private functions and methods, and those whose name occurs once besides."""
-    all_, once = 0, 0
+def helpers(modules: Mapping[str, Module]) -> tuple[int, list[int]]:
+    """Returns the count of private functions, and the lines of each that is used once."""
+    count, once = 0, []
     for module in modules.values():
         names = Counter(re.findall(r"\b_[a-z]\w*", module.text))
-        own = [
-            f.name
-            for f in module.functions
-            if f.name.startswith("_") and not f.name.startswith("__") and not f.decorator_list
-        ]
-        all_ += len(own)
-        once += sum(names[name] == 2 for name in own)
-    return all_, once
+        for function in module.functions:
+            name = function.name
+            if name.startswith("_") and not name.startswith("__") and not function.decorator_list:
+                count += 1
+                once += [lines_of(function)] if names[name] == 2 else []
+    return count, once
 
 
 def figures(modules: Mapping[str, Module]) -> dict[str, str]:
@@ -219,7 +217,8 @@ def figures(modules: Mapping[str, Module]) -> dict[str, str]:
         "lines a file, 95th percentile, most": f"{percentile(sizes, 0.95)}, {max(sizes)}",
         "lines a function, 95th percentile, most": f"{percentile(lengths, 0.95)}, {max(lengths)}",
         "functions over 60 lines": str(sum(length > 60 for length in lengths)),
-        "private helpers, share used once": f"{private:,}, {once / max(1, private):.0%}",
+        "private helpers, share used once": f"{private:,}, {len(once) / max(1, private):.0%}",
+        "private helpers of under five lines used once": str(sum(lines < 5 for lines in once)),
         "`noqa`": str(sum(module.text.count("# noqa") for module in modules.values())),
         "`cast(`": str(
             sum(len(re.findall(r"\bcast\(", module.text)) for module in modules.values())

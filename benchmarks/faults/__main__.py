@@ -27,7 +27,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.faults import power
 from benchmarks.faults.injection import (
@@ -397,19 +397,19 @@ def _again(scene: Scene, base: Path, wanted: str) -> None:
             print(f"verdict: {problem or 'in order'}")
 
 
-def _page(tallies: Sequence[dict[str, object]]) -> str:
+def _page(tallies: Sequence[dict[str, Any]]) -> str:
     """The result for people: sums by kind and command."""
     points: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     by_kind: dict[str, Counter[str]] = {}
     for tally in tallies:
         kind = str(tally["scene"]).partition("/")[0]
-        points.update(tally["points"])  # type: ignore[arg-type]
-        outcomes.update(tally["outcomes"])  # type: ignore[arg-type]
+        points.update(tally["points"])
+        outcomes.update(tally["outcomes"])
         row = by_kind.setdefault(kind, Counter())
-        row.update(tally["points"])  # type: ignore[arg-type]
+        row.update(tally["points"])
         row["scenes"] += 1
-        row["violations"] += len(tally["violations"])  # type: ignore[arg-type]
+        row["violations"] += len(tally["violations"])
     hows = sorted(points)
     head = ["store", "commands", *hows, "all", "violations"]
     rows = [
@@ -419,10 +419,10 @@ def _page(tallies: Sequence[dict[str, object]]) -> str:
     ]  # fmt: skip
     table = [head, ["---"] * len(head), *rows]
     lines = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
-    wrong_ones = [f"- {t['scene']} · {v}" for t in tallies for v in t["violations"]]  # type: ignore[attr-defined]
+    wrong_ones = [f"- {t['scene']} · {v}" for t in tallies for v in t["violations"]]
     return (
         f"{sum(points.values()):,} points in {len(tallies)} scenes: "
-        f"{sum(len(t['violations']) for t in tallies)} violations "  # type: ignore[arg-type,misc]
+        f"{sum(len(t['violations']) for t in tallies)} violations "
         f"({', '.join(f'{n:,} {o}' for o, n in outcomes.items())}).\n\n{lines}\n\n"
         + "\n".join(wrong_ones[:200])
     )

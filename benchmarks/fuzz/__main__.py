@@ -90,8 +90,8 @@ def _search(names: Sequence[str], options: argparse.Namespace) -> int:
             print(_line(each), flush=True)
     tried = {name: tried[name] for name in names}
     found = list(engine.all_wrong(tried))
-    for each in found:
-        print(f"\n{_told(each)}\n{each.wrong.detail.strip()}")
+    for one in found:
+        print(f"\n{_told(one)}\n{one.wrong.detail.strip()}")
     if options.save:
         _save(found, options.save)
     report = _report(tried, found)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.fuzz.databases import damaged_database
 from benchmarks.fuzz.model import Door, Target
@@ -109,7 +111,7 @@ def _array(rng: Random, data: bytes) -> bytes:
     except (ValueError, EOFError, OSError):
         return b""
     flat = old.reshape(-1)
-    new = (
+    new: tuple[Callable[[], NDArray[Any]], ...] = (
         lambda: old[:0],
         lambda: old[: len(old) // 2] if old.ndim else old,
         lambda: -flat.astype(np.int64) - 1,

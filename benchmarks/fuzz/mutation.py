@@ -130,7 +130,7 @@ class _Document:
             return
         parent = self.value
         for step in path[:-1]:
-            parent = parent[step]  # type: ignore[index, call-overload]
+            parent = parent[step]  # type: ignore[index]
         self._at(rng, parent, path[-1])
 
     def _at(self, rng: Random, parent: Json, key: str | int) -> None:
@@ -144,15 +144,15 @@ class _Document:
             case 5:
                 new = known
             case 6:
-                new = [parent[key], parent[key]]  # type: ignore[index, call-overload]
+                new = [parent[key], parent[key]]  # type: ignore[index]
             case _:
                 if isinstance(parent, dict) and rng.random() < 0.6:
-                    inner = parent.pop(key)  # type: ignore[call-overload]
+                    inner = parent.pop(key)
                     if rng.random() < 0.5:
                         parent[some(rng, (hostile_text(rng), str(key).upper(), "id"))] = inner
                     return
-                new = {str(key): parent[key]}  # type: ignore[index, call-overload]
-        parent[key] = new  # type: ignore[index, call-overload]
+                new = {str(key): parent[key]}  # type: ignore[index]
+        parent[key] = new  # type: ignore[index]
 
 
 def damaged_json(rng: Random, data: bytes, times: int | None = None) -> bytes:

@@ -33,8 +33,8 @@ from benchmarks.fuzz.seeds import used, write_notes
 from echoless.cli.main import main
 from echoless.core.settings import Choices
 from echoless.mcp.pending_plans import Plans
+from echoless.mcp.served_store import ServedStore
 from echoless.mcp.server import make_server
-from echoless.mcp.session import Desk
 
 CALLS: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
     ("memory_remember", {"text": "The lift is broken.", "namespace": "home", "tags": ["a"]}),
@@ -106,8 +106,9 @@ def _call_tools(store: str) -> list[Wrong]:
 
 
 async def _told(store: str, calls: list[tuple[str, dict[str, object]]]) -> None:
-    with Desk(store, lambda _s, _r: "", choices=Choices(encoder="none"), plans=Plans()) as desk:
-        async with Client(make_server(desk)) as client:
+    choices = Choices(encoder="none")
+    with ServedStore(store, lambda _s, _r: "", choices=choices, plans=Plans()) as served:
+        async with Client(make_server(served)) as client:
             for name, given in calls:
                 with suppress(Exception):  # what the client itself refuses to send or to read
                     await client.call_tool(name, given)

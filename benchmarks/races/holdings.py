@@ -122,7 +122,7 @@ def held(store: Store, world: World) -> Holding:
     """What an open store holds."""
     named = {world.first: "first", world.second: "second"}
     runs: Counter[str] = Counter()
-    images = {}
+    images: dict[str, int] = {}
     for run in history(store.ledger):
         name = named.get(run.id, run.plan if run.plan else "added")
         if run.only_adds:

@@ -27,22 +27,23 @@ def stacked(title: str, bars: Mapping[str, Mapping[str, float]], stages: Sequenc
         parts.append(f'<rect x="{x}" y="44" width="14" height="14" fill="{_COLOURS[at]}"/>')
         parts.append(f'<text x="{x + 19}" y="56">{escape(stage)}</text>')
     for row, (name, bar) in enumerate(bars.items()):
-        y, whole, x = top + row * (height + 14), sum(bar.values()) or 1.0, float(left)
+        y, whole, across = top + row * (height + 14), sum(bar.values()) or 1.0, float(left)
         middle = y + height / 2 + 5
         parts.append(f'<text x="{left - 10}" y="{middle}" text-anchor="end">{escape(name)}</text>')
         for at, stage in enumerate(used):
             span = width * bar.get(stage, 0.0) / whole
             parts.append(
-                f'<rect x="{x:.1f}" y="{y}" width="{span:.1f}" height="{height}" '
+                f'<rect x="{across:.1f}" y="{y}" width="{span:.1f}" height="{height}" '
                 f'fill="{_COLOURS[at]}"><title>{escape(stage)}: {bar.get(stage, 0.0):.2f} s</title>'
                 "</rect>"
             )
             if span > 42:
+                centre = across + span / 2
                 parts.append(
-                    f'<text x="{x + span / 2:.1f}" y="{middle}" text-anchor="middle" fill="#fff">'
+                    f'<text x="{centre:.1f}" y="{middle}" text-anchor="middle" fill="#fff">'
                     f"{bar[stage]:.3g}</text>"
                 )
-            x += span
+            across += span
         parts.append(f'<text x="{left + width + 10}" y="{middle}">{whole:.3g} s</text>')
     tall = top + len(bars) * (height + 14) + 6
     wide = max(left + width + 90, 20 + len(used) * 92)

@@ -33,7 +33,8 @@ class Bags:
         starts = np.cumsum([0, *(len(each) for each in words[:-1])])
         flat = np.fromiter((number for each in words for number in each), np.int64)
         rows: NDArray[np.float32] = np.add.reduceat(self._table[flat], starts, axis=0)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True).astype(np.float32)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True).astype(np.float32)
+        return rows
 
     def _number(self, word: str) -> int:
         number = self._numbers.setdefault(word, len(self._numbers))

@@ -114,7 +114,8 @@ def _expected(name: str, size: int, before: Sequence[Line]) -> float:
         return 0.0
     power = 2.0 if name in {"numpy", "faiss-flat"} else 1.2
     last = max(known, key=lambda line: int(line["n"]))
-    return float(last["wall_s"]) * (size / int(last["n"])) ** power
+    times: float = (size / int(last["n"])) ** power
+    return float(last["wall_s"]) * times
 
 
 def _core() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,10 @@ def echoless_exact(rows: Rows, threshold: float) -> Pairs:
 
 
 def _ours(rows: Rows, threshold: float, *, exact: bool) -> Pairs:
-    from echoless.blocking.vector_join.planner import similar_pairs
+    from echoless.blocking.vector_join.planner import choose, similar_pairs
 
-    return _stacked([(i, j) for i, j, _ in similar_pairs(rows, threshold, exact=exact)])
+    way = partial(choose, exact=exact)
+    return _stacked([(i, j) for i, j, _ in similar_pairs(rows, threshold, choice=way)])
 
 
 def product(rows: Rows, threshold: float) -> Pairs:
@@ -103,7 +105,7 @@ def semhash(rows: Rows, threshold: float) -> Pairs:
             raise AssertionError("vectors are given")
 
     records = [str(number) for number in range(len(rows))]
-    made = SemHash.from_embeddings(rows, records, model=_Given())  # type: ignore[arg-type]
+    made = SemHash.from_embeddings(rows, records, model=_Given())
     found = [
         (int(str(each.record)), int(str(other)))
         for each in made.self_deduplicate(threshold).filtered

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,22 +118,27 @@ def _terms() -> float:
 
 def _looked_at(laid: Laid) -> float:
     """Pairs a second, of rows of which none pass."""
-    from echoless.blocking.vector_join.bit_kernels import scan
+    from echoless.blocking.vector_join.bit_kernels import Rows, scan
     from echoless.blocking.vector_join.register_kernels import LANES
 
     rows, repeats = ROWS, 4
-    empty, one = np.zeros((1, 1), dtype=np.float32), np.ones(1, dtype=np.float32)
+    none = Rows(
+        np.zeros((1, 1), dtype=np.float32), np.ones(1, dtype=np.float32),
+        np.array([2, 2], dtype=np.float32), 0, np.zeros(1, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+    )  # fmt: skip
 
     def part() -> None:
-        scan(
-            laid.tiles, laid.queries, empty, one, np.array([2, 2], dtype=np.float32), 0,
-            np.array([0, rows]), np.array([0, 0]), np.zeros(1, dtype=np.int32),
-            np.empty((2, rows), dtype=np.int64), np.zeros(1, dtype=np.int64),
-        )  # fmt: skip
+        pairs = np.empty((2, rows), dtype=np.int64)
+        scan(laid.tiles, laid.queries, none, np.array([0, rows]), np.array([0, 0]), pairs)
+
+    def repeat(_: int) -> None:
+        for _ in range(repeats):
+            part()
 
     def work() -> None:
         with ThreadPoolExecutor(workers()) as pool:
-            list(pool.map(lambda _: [part() for _ in range(repeats)], range(workers())))
+            list(pool.map(repeat, range(workers())))
 
     return workers() * repeats * rows * (rows + LANES) / 2 / _best(work)
 
@@ -140,15 +146,16 @@ def _looked_at(laid: Laid) -> float:
 def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) -> list[Line]:
     size, dimensions = rows.shape
     join = Join(rows, row_norms(rows), threshold)
-    chosen = choose(join, exact=exact)
+    way = partial(choose, exact=exact)
+    chosen = way(join)
     list(similar_pairs(rows[:2_000], threshold, choice=chosen))
     work = Work()
     told = {
         "lengths of the rows": (_best(lambda: row_norms(rows)), rows.nbytes / machine["bytes"] * 2),
-        "choosing a way": (_best(lambda: choose(join, exact=exact)), 0.0),
+        "choosing a way": (_best(lambda: way(join)), 0.0),
         **_of_way(join, chosen, machine),
         "all of it": (
-            _best(lambda: list(similar_pairs(rows, threshold, exact=exact, work=work))),
+            _best(lambda: list(similar_pairs(rows, threshold, choice=way, work=work))),
             0.0,
         ),
     }

@@ -123,7 +123,7 @@ def _exponent(rows: Sequence[Row], method: str) -> float | None:
         return None
     x, y = (sum(each) / len(told) for each in zip(*told, strict=True))
     slope = sum((a - x) * (b - y) for a, b in told) / sum((a - x) ** 2 for a, _ in told)
-    return round(slope, 3)
+    return round(float(slope), 3)
 
 
 def _picture(rows: Sequence[Row]) -> str:

@@ -89,6 +89,7 @@ def real(count: int) -> Rows:
     """Vectors of so many different sentences by the default encoder, kept in its cache."""
     encoder = open_encoder("use")
     texts, cache, tally = sentences(count), open_cache(), Tally()
+    assert encoder is not None
     assert cache is not None
     made: list[Rows] = []
     for start in range(0, len(texts), 1024):

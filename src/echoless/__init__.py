@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from echoless.core.settings import Choices, Settings, layered, resolve
+    from echoless.core.versions import __version__ as __version__
     from echoless.execution.executor import Refusal, Run, apply
     from echoless.execution.integrity import Health, Problem, check
     from echoless.execution.plan import Plan, read_plan, write_plan
@@ -180,6 +181,7 @@ _HOMES: Final = {
         "Updates",
         "remember",
     ),
+    "core.versions": ("__version__",),
     "workflows.retrieval.search": ("Answer", "Hit", "search", "similar"),
     "core.settings": ("Choices", "Settings", "layered", "resolve"),
     "stores": ("Scope", "Store", "open_store"),

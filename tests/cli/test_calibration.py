@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from echoless.cli import render
 from echoless.core import plugins
-from echoless.models.encoders.calibration import decision_shift, known_point
+from echoless.models.encoders.calibration import decision_shift, known_point, own_path
 from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
-from echoless.models.encoders.user_calibration import own_path
 
 Call = Callable[..., Result]
 

@@ -7,6 +7,7 @@ from click.testing import Result
 
 from echoless.cli import render
 from echoless.stores import open_store
+from echoless.stores.sqlite import SqliteStore
 
 Call = Callable[..., Result]
 
@@ -79,6 +80,23 @@ def test_a_file_that_proposes_to_delete_is_not_enough(
     assert planned.exit_code == 2
     assert "--action delete" in planned.stderr
     assert not (place / "plan.json").exists()
+
+
+def test_a_proposal_to_delete_is_refused_before_the_store_is_read(
+    echoless: Call, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scanned(*_: object, **__: object) -> None:
+        raise AssertionError("the store was scanned")
+
+    monkeypatch.setattr(SqliteStore, "scan", scanned)
+    for way in (("--apply",), ("--plan", "new.json"), ("--interactive",)):
+        refused = echoless("dedup", database, "--profile", "sliding-context", *way)
+        assert refused.exit_code == 2
+        assert refused.stderr == (
+            "Error: The settings propose to delete duplicates. Say so with --action delete, or "
+            "hide them with --action mark.\n"
+        )
+    assert not Path("new.json").exists()
 
 
 def test_a_plan_is_written_applied_once_and_refused_after(echoless: Call, database: str) -> None:

@@ -144,7 +144,7 @@ def test_an_encoder_that_fails_midway_changes_nothing_and_keeps_what_it_made(
         store.put([simple(n) for n in range(4, 30)])
     encoder = WordBag()
     encoder.fail_after = 2
-    monkeypatch.setattr("echoless.models.encoders.opening.open_encoder", lambda _spec: encoder)
+    monkeypatch.setattr("echoless.models.encoders.registry.open_encoder", lambda _spec: encoder)
     monkeypatch.setitem(MemoryVectoriser.__init__.__kwdefaults__, "batch", 5)
     before = contents(tmp_path / "store")
     result = call("audit", url)
@@ -165,7 +165,7 @@ def test_an_encoder_error_reaches_the_caller_of_find(
         store.put([simple(4)])
     encoder = WordBag()
     encoder.fail_after = 0
-    monkeypatch.setattr("echoless.models.encoders.opening.open_encoder", lambda _spec: encoder)
+    monkeypatch.setattr("echoless.models.encoders.registry.open_encoder", lambda _spec: encoder)
     with open_store(url) as store, pytest.raises(EncoderError, match="Run again"):
         find(store, resolve(Choices()))
 

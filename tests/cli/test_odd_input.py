@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
 from echoless.core.errors import InputError
-from echoless.models.encoders.user_calibration import own_path, read_own
+from echoless.models.encoders.calibration import own_path, read_own
 
 Call: TypeAlias = Callable[..., Result]
 

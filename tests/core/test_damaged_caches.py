@@ -402,6 +402,23 @@ def test_a_cache_of_an_earlier_version_is_begun_anew_and_not_set_aside(cache: Pa
     assert run(*AUDIT)[2] == []
 
 
+@pytest.mark.parametrize("kind", ["verdicts", "pages"])
+def test_a_cache_sealed_by_an_earlier_version_is_not_used(cache: Path, kind: str) -> None:
+    """Its entries open no more: the file is begun anew, and no run ends because of it."""
+    plain, code, _ = run(*AUDIT, "--no-cache")
+    run(*AUDIT)
+    path = cache / FILES[kind][0]
+    _leave_only(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA user_version = 2")
+        connection.execute(f"UPDATE {kind} SET sealed = randomblob(100)")
+    answer, ended, told = run(*AUDIT)
+    assert (answer, ended) == (plain, code)
+    assert ["of version 2" in each and "begun anew" in each for each in told] == [True]
+    assert list(cache.glob("*.set-aside-*")) == []
+    assert run(*AUDIT) == (plain, code, [])
+
+
 # ------------------------------------------------------------------ compiled kernels
 
 KERNEL = """

@@ -22,9 +22,9 @@ def installed(tmp_path: Path) -> Path:
     folder = tmp_path / "site"
     home = folder / "echoless"
     shutil.copytree(Path(echoless.__file__).parent, home, ignore=lambda *_: ["__pycache__"])
-    about = folder / "echoless-0.1.0.dist-info"
+    about = folder / "echoless-0.2.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: echoless\nVersion: 0.1.0\n")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: echoless\nVersion: 0.2.0\n")
     lines = []
     for path in sorted(each for each in home.rglob("*") if each.is_file()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest())

@@ -2,9 +2,9 @@
 
 import pytest
 
-from echoless.core import thread_pace as pace
+from echoless.core import threads as pace
 from echoless.core.runtime import THREADS
-from echoless.core.thread_pace import AGAIN, Pace
+from echoless.core.threads import AGAIN, Pace
 
 
 class Clock:

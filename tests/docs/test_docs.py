@@ -1,4 +1,4 @@
-"""What README.md and docs/*.md show is what happens.
+"""What README.md and the pages of docs/ show is what happens.
 
 Conventions of the pages:
 
@@ -8,7 +8,8 @@ Conventions of the pages:
 * ```` ```console ```` blocks run in order in a folder that holds `memories.jsonl`; the lines behind
   a command are its output, and a line `...` stands for any number of lines. A block without any
   output is a list of examples: its options have to exist, and it is not run.
-* A command may end with `< FILE`: the file is its standard input.
+* A command may end with `< FILE`: the file is its standard input. `python FILE` runs a file of the
+  page, such as one that makes a sample store with the library of its owner.
 * A block with a file name behind the language is that file.
 * What asks a language model asks a server that runs beside the test and stands in for one: `say` is
   its whole mind. Its address is written as that of a server people know.
@@ -22,6 +23,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -46,8 +48,14 @@ from echoless.workflows.consolidation.fact_check import all_sentences
 from tests.model_server import Body, Says, data_of, merged, opinion, prompt_of, running
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-ALL_PAGES = [*PAGES, *sorted((ROOT / "docs" / "adr").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "concepts").glob("*.md"))]
+SYSTEMS = sorted((DOCS / "systems").glob("*.md"))
+"""Their Python blocks need stores that `tests/docs/test_systems.py` makes."""
+
+ALL_PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+LONG = {"cli.md", "contributing/cases.md", "reference/python.md"}
+"""Pages that are generated or a table."""
 
 _BLOCK = re.compile(r"^```(\w*)[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 _RUN = re.compile(r"run-\d{8}-\d{6}-[0-9a-f]{6}")
@@ -159,7 +167,7 @@ def write_sample(folder: Path) -> None:
 
 def transcript(block: Block) -> list[Shown]:
     """The commands of a block; none if it is no session with echoless."""
-    if not block.text.startswith("$ echoless"):
+    if not block.text.startswith(("$ echoless", "$ python ")):
         return []
     parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]
     return [Shown(*(part.split("\n", 1))) for part in parts]
@@ -177,6 +185,11 @@ def is_example_list(shown: Sequence[Shown]) -> bool:
 
 def run(command: str) -> str:
     words = shlex.split(command, comments=True)
+    if words[0] == "python":
+        out = io.StringIO()
+        with redirect_stdout(out):
+            runpy.run_path(words[1], run_name="__main__")
+        return out.getvalue()
     assert words[0] == "echoless"
     given = Path(words[-1]).read_bytes() if words[-2:-1] == ["<"] else None
     words = words[:-2] if given is not None else words
@@ -216,7 +229,7 @@ def write_file(block: Block) -> None:
 
 
 @pytest.mark.usefixtures("asks_a_model")
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", [*PAGES, *SYSTEMS], ids=named)
 def test_commands_give_the_output_shown(page: Path, place: Path) -> None:
     session = Session({})
     for block in blocks(page):
@@ -233,7 +246,7 @@ def test_commands_give_the_output_shown(page: Path, place: Path) -> None:
             )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", [*PAGES, *SYSTEMS], ids=named)
 def test_examples_without_output_are_calls_that_exist(page: Path) -> None:
     context = click.Context(main)
     for block, shown in sessions(page):
@@ -324,7 +337,7 @@ def test_files_that_are_tests_pass(page: Path, place: Path) -> None:
     _install(place)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "."],
-        env={**os.environ, "PYTHONPATH": str(place)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(place), str(ROOT / "examples")))},
         cwd=place,
         capture_output=True,
         text=True,
@@ -369,10 +382,27 @@ def test_relative_links_resolve(page: Path) -> None:
 
 
 def test_every_page_is_on_the_map() -> None:
-    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    """The map is the navigation of the site; decisions have a page made of their titles."""
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
     for page in ALL_PAGES[1:]:
-        if page.name != "index.md":
-            assert f"({page.relative_to(ROOT / 'docs').as_posix()})" in index, page.name
+        place = page.relative_to(DOCS).as_posix()
+        if not place.startswith("adr/"):
+            assert re.search(rf"[ :]{re.escape(place)}$", navigation, re.MULTILINE), place
+
+
+@pytest.mark.parametrize("page", ALL_PAGES[1:], ids=named)
+def test_a_page_is_short(page: Path) -> None:
+    if page.relative_to(DOCS).as_posix() not in LONG:
+        assert len(page.read_text("utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "concepts").glob("*.md")), ids=named)
+def test_a_concept_has_one_picture_that_says_what_it_shows(page: Path) -> None:
+    ((alternative, target),) = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text("utf-8"))
+    assert len(alternative) > 40
+    picture = (page.parent / target).read_text("utf-8")
+    for part in ("title", "desc"):
+        assert re.search(rf'<{part} id="{part}">[^<]{{10,}}</{part}>', picture), part
 
 
 def test_every_law_names_a_test_file_that_exists() -> None:
@@ -388,12 +418,19 @@ def test_every_law_names_a_test_file_that_exists() -> None:
 
 
 def test_every_error_is_documented_with_its_exit_code() -> None:
-    text = "".join((ROOT / "docs" / name).read_text("utf-8") for name in ("safety.md", "cli.md"))
+    text = "".join((DOCS / name).read_text("utf-8") for name in ("reference/errors.md", "cli.md"))
     kinds = [k for k in vars(errors).values() if isinstance(k, type)]
     told = [k for k in kinds if issubclass(k, EcholessError)]
     assert len(told) > 10
     for kind in told:
         assert f"| `{kind.__name__}` | {kind.exit_code} |" in text, kind.__name__
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=named)
+def test_tests_and_results_that_a_page_names_are_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for place in re.findall(r"`((?:tests|benchmarks/results)/[\w/]+\.\w+)(?:::\w+)?`", text):
+        assert "NAME" in place or (ROOT / place).is_file(), f"{named(page)} names {place}"
 
 
 def test_no_page_names_a_folder_of_one_machine() -> None:
@@ -406,11 +443,15 @@ def rewrite(page: Path) -> bool:
     """Put today's output into the blocks of a page that show another one."""
     changes = list(sessions_of_today(page))
     with servers(page):
-        changes += [
-            (shown, out)
-            for _, shown, out in printed(page)
-            if shown and not matches(shown.text, out)
-        ]
+        changes += (
+            []
+            if page in SYSTEMS
+            else [
+                (shown, out)
+                for _, shown, out in printed(page)
+                if shown and not matches(shown.text, out)
+            ]
+        )
     text = old = page.read_text("utf-8")
     for block, new in sorted(changes, key=lambda change: -change[0].start):
         told = _ADDRESS.sub("localhost:11434", new.strip("\n"))
@@ -424,7 +465,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
     for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
         del os.environ[name]
-    for each in PAGES:
+    for each in [*PAGES, *SYSTEMS]:
         with tempfile.TemporaryDirectory() as folder, chdir(folder), running() as stand_in:
             stand_in.script = [say]
             os.environ["OPENAI_BASE_URL"] = stand_in.url

@@ -1,4 +1,4 @@
-"""`docs/systems.md` names a test for each case of the five contracts, and each test is there."""
+"""`docs/contributing/cases.md` names a test for each case, and each test is there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.integrations.context_tables import build
 from tests.stores.chroma_folders import make
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "systems.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "contributing" / "cases.md").read_text("utf-8")
 CASES = {"wt-memory": 27, "recall": 28, "llm-memory": 24, "ego-mcp": 26, "sliding-context": 27}
 WRITE_SIDES = {
     "ego-mcp": "test_ego_remember.py",
@@ -123,5 +123,7 @@ def test_the_commands_of_the_pages_are_there() -> None:
             if isinstance(command, click.Group):
                 command = command.get_command(click.Context(command), words[1])
             assert command is not None, line
-            known = {name for option in command.params for name in option.opts}
+            known = {
+                name for option in command.params for name in (*option.opts, *option.secondary_opts)
+            }
             assert {word for word in words if word.startswith("--")} <= known, line

@@ -13,10 +13,12 @@ from echoless.core.groups import Group, Membership
 from echoless.core.model import Duplicate, Evidence, Judged, Link, Vector
 from echoless.execution.actions import Rewrite
 from echoless.execution.field_merge import Conflict, relinked, united
-from echoless.execution.plan import Plan, make_plan
+from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.testing.stores import plan_by_hand, simple
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import folder, quick, safe, world
+
+BASIS = PlanBasis(store="s", url="u", profile="safe", settings="-")
 
 
 @pytest.fixture
@@ -128,12 +130,9 @@ def test_fields_can_be_left_as_they_are(tmp_path: Path) -> None:
         return make_plan(
             [Group("m-1", (Membership("m-2", judged),))],
             memories.__getitem__,
+            BASIS,
             action="merge",
             reasons={"m-1": "by hand"},
-            store="s",
-            url="u",
-            profile="safe",
-            settings="-",
             untouched=untouched,
         )
 
@@ -167,7 +166,7 @@ def test_of_graded_links_to_one_target_the_most_confident_stays_and_the_other_is
     new, conflicts = united(one, [two])
     assert new.links == (graded("z", 0.9), one.links[1], graded("z", 0.4, "related"))
     assert conflicts == (
-        Conflict("m-1", "links.similar.z", {"confidence": 0.9}, {"confidence": 0.5}),
+        Conflict("m-1", "links", "similar.z", {"confidence": 0.9}, {"confidence": 0.5}),
     )
     third = Memory(id="m-3", content="y", links=(graded("m-1", 0.3), graded("m-2", 0.8)))
     assert relinked(third, {"m-2": "m-1"}).links == (graded("m-1", 0.8),)
@@ -182,14 +181,10 @@ def test_what_must_stay_is_marked_where_the_others_are_deleted() -> None:
         return make_plan(
             [Group("m-1", members)],
             {m.id: m for m in told}.__getitem__,
+            replace(BASIS, retained=dict.fromkeys(("m-2", *more), "something refers to it")),
             action="delete",
             reasons={"m-1": "by hand"},
-            store="s",
-            url="u",
-            profile="safe",
-            settings="-",
             rewrites=rewrites,
-            retained=dict.fromkeys(("m-2", *more), "something refers to it"),
         )
 
     kept, gone = planned().actions

@@ -14,8 +14,8 @@ from echoless.core.model import Memory
 from echoless.core.profiles import SAFE
 from echoless.core.run_notes import Tally
 from echoless.core.text import char_ngrams
-from echoless.ingest.candidates import Question, vectors_of
 from echoless.ingest.index import MemoryIndex
+from echoless.ingest.matcher import Question, vectors_of
 from echoless.ingest.ngram_index import WordingIndex, join, packed, row_of
 from echoless.ingest.ngram_index import build as built
 from echoless.ingest.vector_index import BITS, VectorIndex, _differing

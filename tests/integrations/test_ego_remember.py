@@ -22,7 +22,7 @@ from echoless import check, history, open_store, undo
 from echoless.cli.main import main
 from echoless.core.errors import EncoderError, ForeignStore, StoreError, UsageError
 from echoless.integrations.ego_mcp import EmptyContent, Saved, remember_text, save_with_auto_link
-from echoless.integrations.ego_mcp.texts import age
+from echoless.integrations.ego_mcp.agent_texts import age
 from echoless.stores.chroma.store import ChromaStore
 from tests.integrations.loopback_server import Loopback
 from tests.stores.chroma_folders import Row, held, make, opened

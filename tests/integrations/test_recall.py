@@ -13,8 +13,8 @@ from click.testing import Result
 
 from echoless.core.errors import PlanError
 from echoless.core.model import Vector
-from echoless.integrations.recall.deduping import Wish, execute, look
-from echoless.integrations.recall.searching import search_hybrid, search_text, search_vector
+from echoless.integrations.recall.deduplication import DedupOptions, execute, plan_dedup
+from echoless.integrations.recall.search import search_hybrid, search_text, search_vector
 from echoless.stores.recall import RecallStore
 from echoless.testing.stores import contents
 from tests.integrations.recall_database import (
@@ -646,7 +646,7 @@ def test_a_recorded_survivor_is_never_removed(recall: Recall) -> None:
     recall.breadcrumb(L1)
     recall.breadcrumb(L1)
     with RecallStore.open(str(recall.path)) as store:
-        found = look(store, Wish(execute=True, delete=True))
+        found = plan_dedup(store, DedupOptions(execute=True, delete=True))
         recall.run(
             "INSERT INTO dedup_lineage (survivor_table, survivor_id, duplicate_table,"
             " duplicate_id, reason) VALUES ('breadcrumbs', 2, 'breadcrumbs', 99, 'exact')"
@@ -665,7 +665,7 @@ def test_a_record_that_changed_is_left_alone(recall: Recall) -> None:
     recall.breadcrumb(L1)
     recall.breadcrumb(L1)
     with RecallStore.open(str(recall.path)) as store:
-        found = look(store, Wish(execute=True))
+        found = plan_dedup(store, DedupOptions(execute=True))
         recall.run("UPDATE breadcrumbs SET content = ? WHERE id = 2", L2)
         done = execute(store, found.plan)
     assert done.marked == 0

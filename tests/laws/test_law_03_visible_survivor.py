@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from echoless import Memory, apply, check, find, plan, search
 from echoless.core.model import Judged, Pair
-from echoless.matching.opening import judge_named
+from echoless.matching.guards import judge_named
 from echoless.stores import Store
 from echoless.testing.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world

@@ -15,7 +15,8 @@ from echoless.core.model import Pair, Verdict
 from echoless.core.run_notes import Tally
 from echoless.matching.batch import batches as batching
 from echoless.matching.batch import process_pool
-from echoless.matching.batch.batches import Ruled, rulings
+from echoless.matching.batch.batches import rulings
+from echoless.matching.batch.serialisation import Ruled
 from echoless.matching.guards import GuardJudge
 from echoless.matching.rule_judge import RuleJudge
 from echoless.matching.text_cache import ByText

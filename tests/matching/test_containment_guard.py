@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from echoless.core.model import Duplicate, Memory, Pair, Sibling, Unsure, Verdict
-from echoless.matching.opening import judge_named
+from echoless.matching.guards import judge_named
 
 
 def verdict(a: str, b: str, judge: str = "guards+containment") -> Verdict:

@@ -14,8 +14,7 @@ from echoless.core.model import (
     Sibling,
     Verdict,
 )
-from echoless.matching.guards import GuardJudge
-from echoless.matching.opening import judge_named
+from echoless.matching.guards import GuardJudge, judge_named
 from echoless.matching.rule_judge import RuleJudge
 
 

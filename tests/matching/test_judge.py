@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from echoless.core.model import Memory, Pair, Subsumes, Update, flipped, merges, verdict_name
 from echoless.core.run_notes import Tally
-from echoless.matching import LEFT_OUT, opening
-from echoless.matching.judge import NO_SCORE, LearnedJudge
-from echoless.matching.opening import WITHOUT, open_learned
+from echoless.matching import LEFT_OUT
+from echoless.matching import judge as judge_module
+from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, open_learned
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.scoring import open_scores
 from echoless.matching.rule_judge import RuleJudge
@@ -177,7 +177,7 @@ def test_a_network_that_gives_no_number_leaves_the_rules_and_is_counted(
 def test_without_the_library_rules_decide_and_the_report_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(opening, "available", lambda: False)
+    monkeypatch.setattr(judge_module, "available", lambda: False)
     tally = Tally()
     assert isinstance(open_learned(tally), RuleJudge)
     assert tally.notes == (WITHOUT,)

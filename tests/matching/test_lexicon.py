@@ -11,8 +11,8 @@ import pytest
 
 from echoless import Memory
 from echoless.core.model import Duplicate, Pair, Subsumes, Verdict
+from echoless.matching.guards import judge_named
 from echoless.matching.languages import LANGUAGES, fold, lexicon, stem
-from echoless.matching.opening import judge_named
 
 AS_WRITTEN = ("retracting",)
 

@@ -6,7 +6,7 @@ import pytest
 
 from echoless import Memory
 from echoless.core.model import Duplicate, Pair, Subsumes, Verdict
-from echoless.matching.opening import judge_named
+from echoless.matching.guards import judge_named
 
 OTHER_MEANING = [
     ("Anna is Ben's mother.", "Ben is Anna's mother."),

@@ -6,7 +6,7 @@ import pytest
 
 from echoless import Memory
 from echoless.core.model import Duplicate, Pair, Subsumes
-from echoless.matching.opening import judge_named
+from echoless.matching.guards import judge_named
 
 WRONGLY_MERGED = {
     "two commands lack the same flag": (

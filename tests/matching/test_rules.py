@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from runpy import run_path
+
 import pytest
 
 from echoless import Memory
@@ -95,3 +98,19 @@ def test_another_name_forbids_it_in_nearly_one_wording(b: str, *, forbids: bool)
 
 def test_another_word_forbids_nothing() -> None:
     assert not forbidden(evidence(DifferenceKind.DETAIL, "x", "y"), letters=1.0)
+
+
+def test_the_table_in_the_docs_is_made_from_the_registry() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "reference" / "rules.md").read_text("utf-8")
+    generator = run_path(str(docs / "generate_rules.py"))
+    assert generator["updated"](page) == page, "run: python docs/generate_rules.py"
+
+
+def test_a_rule_of_one_language_is_silent_where_neither_text_is_of_it() -> None:
+    tense = next(rule for rule in RULES if rule.name == "tense-differs")
+    assert tense.languages == {"en"}
+    english = compared(*(Memory(id=str(n), content="We deploy the gate") for n in range(2)))
+    german = compared(*(Memory(id=str(n), content="Das Tor ist grün") for n in range(2)))
+    assert tense.reads(english)
+    assert not tense.reads(german)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from echoless import Memory
 from echoless.core.model import Duplicate, Pair, Subsumes, Unsure, Verdict, flipped
-from echoless.matching.opening import judge_named
+from echoless.matching.guards import judge_named
 
 APART = [
     ("The donor's blood type is O+.", "The donor's blood type is O-."),

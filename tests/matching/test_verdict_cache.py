@@ -35,7 +35,7 @@ from echoless.core.model import (
 from echoless.core.run_notes import Tally
 from echoless.matching.base import Repeatable
 from echoless.matching.batch.serialisation import packed, unpacked
-from echoless.matching.batch.verdict_cache import KeptVerdicts, VerdictCache
+from echoless.matching.batch.verdict_cache import CachedVerdicts, VerdictCache
 from echoless.matching.guards import GuardJudge
 from echoless.matching.rule_judge import RuleJudge
 from tests.matching.rule_pairs import ADDS, APART, SAME
@@ -80,8 +80,8 @@ def cache(tmp_path: Path) -> VerdictCache:
     return VerdictCache(tmp_path / "cache" / "verdicts.sqlite3")
 
 
-def told(cache: VerdictCache, tally: Tally | None = None) -> KeptVerdicts:
-    return KeptVerdicts(RuleJudge(), cache, tally or Tally())
+def told(cache: VerdictCache, tally: Tally | None = None) -> CachedVerdicts:
+    return CachedVerdicts(RuleJudge(), cache, tally or Tally())
 
 
 def keep(cache: VerdictCache, pairs: list[Pair]) -> list[Verdict]:
@@ -174,7 +174,7 @@ def test_another_edition_of_the_judge_starts_anew(
     cache: VerdictCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(cache, PAIRS)
-    monkeypatch.setattr("echoless.matching.rule_judge.edition", lambda: "later")
+    monkeypatch.setattr("echoless.matching.rule_judge.edition", lambda _stage: "later")
     assert told(cache).recall(PAIRS) == [None] * len(PAIRS)
 
 

@@ -16,14 +16,14 @@ import anyio
 import httpx2
 import pytest
 from jsonschema import Draft202012Validator
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from echoless.core.settings import Choices
 from echoless.mcp.pending_plans import Plans
+from echoless.mcp.served_store import ServedStore
 from echoless.mcp.server import make_server
-from echoless.mcp.session import Desk
-from mcp import Client, StdioServerParameters
 
 Opened: TypeAlias = Callable[..., AbstractAsyncContextManager[Client]]
 
@@ -125,10 +125,10 @@ class Agent:
         raise AssertionError(f"{name} was to refuse {arguments}, and said {answer}")
 
 
-def desk_of(store: Path | str, **options: object) -> Desk:
+def served_store(store: Path | str, **options: object) -> ServedStore:
     plans = options.pop("plans", Plans())
     choices = options.pop("choices", Choices(encoder="none"))
-    return Desk(
+    return ServedStore(
         str(store),
         lambda _store, report: f"# {report.counts['redundant']} redundant",
         choices=choices,  # type: ignore[arg-type]
@@ -141,8 +141,8 @@ def talk(store: Path | str, story: Callable[[Agent], Awaitable[None]], **options
     """Tell a story to a server in this process."""
 
     async def told() -> None:
-        with desk_of(store, **options) as desk:
-            async with Client(make_server(desk)) as client:
+        with served_store(store, **options) as served:
+            async with Client(make_server(served)) as client:
                 await story(Agent(client))
 
     anyio.run(told)

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from jsonschema import Draft202012Validator
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from echoless import open_store
@@ -14,9 +15,8 @@ from echoless.core.errors import UsageError
 from echoless.core.settings import Choices
 from echoless.mcp import read_tools as looking_module
 from echoless.mcp.address import Address, read_address
-from echoless.mcp.pending_plans import KEPT, Plans
+from echoless.mcp.pending_plans import CAPACITY, Plans
 from echoless.mcp.server import make_server
-from mcp import Client
 from tests.mcp.clients import (
     DESTRUCTIVE,
     MEMORIES,
@@ -24,7 +24,7 @@ from tests.mcp.clients import (
     TOOLS,
     Agent,
     bytes_of,
-    desk_of,
+    served_store,
     talk,
 )
 
@@ -201,7 +201,7 @@ def test_a_plan_is_taken_alone_and_by_the_tool_that_made_it(notes: Path) -> None
 
 def test_plans_are_forgotten_after_a_while_and_beyond_a_number() -> None:
     now = 0.0
-    plans = Plans(kept=2, minutes=30, clock=lambda: now)
+    plans = Plans(capacity=2, minutes=30, clock=lambda: now)
     for name in ("a", "b", "c"):
         plans.keep(name, "tool", name)
     with pytest.raises(UsageError, match="no plan 'a'"):
@@ -219,11 +219,11 @@ def test_previews_without_end_do_not_fill_the_memory_of_a_server(notes: Path) ->
     plans = Plans()
 
     async def story(agent: Agent) -> None:
-        for _ in range(KEPT + 3):
+        for _ in range(CAPACITY + 3):
             await agent.call("memory_merge", keep="m-5", remove="m-6")
 
     talk(notes, story, plans=plans)
-    assert len(plans) == KEPT
+    assert len(plans) == CAPACITY
 
 
 # ------------------------------------------------------------------ merging and going back
@@ -428,7 +428,7 @@ def test_a_store_that_is_gone_is_said_by_tools_and_by_the_report(notes: Path) ->
 
 def test_the_report_and_the_instructions_are_those_of_the_store(notes: Path) -> None:
     async def story() -> None:
-        async with Client(make_server(desk_of(notes, read_only=True))) as client:
+        async with Client(make_server(served_store(notes, read_only=True))) as client:
             assert "only reads" in str(client.instructions)
             listed = (await client.list_resources()).resources
             assert {str(each.uri): each.mime_type for each in listed} == {

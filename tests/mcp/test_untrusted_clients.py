@@ -17,6 +17,7 @@ import httpx2
 import pytest
 
 from echoless import open_store
+from echoless.core import plugins
 from echoless.core.settings import Choices
 from echoless.core.trust import trust
 from echoless.mcp.address import Address
@@ -28,10 +29,10 @@ from tests.mcp.clients import (
     Agent,
     Opened,
     command,
-    desk_of,
     environment,
     on_http,
     on_stdio,
+    served_store,
     serving,
     talk,
 )
@@ -53,9 +54,9 @@ HELLO = {
 @contextmanager
 def bounded(store: Path, bounds: Bounds, token: str | None = None) -> Iterator[str]:
     """A server over HTTP in a thread of this process, with bounds a test can reach."""
-    with socket.create_server(("127.0.0.1", 0)) as listening, desk_of(store) as desk:
+    with socket.create_server(("127.0.0.1", 0)) as listening, served_store(store) as served:
         bound = Address("127.0.0.1", listening.getsockname()[1])
-        server = http_server(desk, bound, token=token, bounds=bounds)
+        server = http_server(served, bound, token=token, bounds=bounds)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
@@ -308,6 +309,34 @@ def test_a_server_on_this_machine_alone_names_no_destination(notes: Path) -> Non
         assert "go to" not in (agent.client.instructions or "")
 
     talk(notes, story)
+
+
+@pytest.mark.parametrize(
+    ("declared", "local"),
+    [("sends_texts = False", True), ("sends_texts = True", False), ("", False)],
+)
+def test_a_verifier_says_itself_whether_texts_leave_this_machine(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: str, local: bool
+) -> None:
+    """No name is taken for a local one: here a package calls its verifier as a local encoder."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "judges.py").write_text(f"class Judge:\n    name = 'judge'\n    {declared}\n")
+    info = package / "judges-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: judges\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[echoless.verifiers]\nmodel2vec = judges:Judge\n")
+    monkeypatch.syspath_prepend(package)
+    monkeypatch.delitem(sys.modules, "judges", raising=False)
+    monkeypatch.setattr(plugins, "_group", plugins._group.__wrapped__)
+
+    async def story(agent: Agent) -> None:
+        tools = {tool.name: tool for tool in (await agent.client.list_tools()).tools}
+        assert tools["memory_audit"].annotations.open_world_hint is not local  # type: ignore[union-attr]
+        told = "verifier 'model2vec' of another package" in (agent.client.instructions or "")
+        assert told is not local
+
+    talk(notes, story, choices=Choices(encoder="none", verifier="model2vec"))
 
 
 def test_the_destination_is_said_when_the_server_starts(notes: Path) -> None:

@@ -1,12 +1,14 @@
 """A cache of the pairs that each detector proposed in each partition, valid while nothing changes.
 
-A look is what one detector proposed in one partition. Its name is a digest of everything it depends
-on: texts and stored vectors in their order, the detector and its options, models, thresholds, and
-the source code involved. A change to a single memory gives another name, because a proposal depends
-on all memories (weights of words, order of survivors). So in a store of many namespaces only the
-changed ones are searched again, and a plan after an audit searches none.
+An entry is what one detector proposed in one partition. Its name is a digest of everything it
+depends on: texts and stored vectors in their order, the detector and its options, models,
+thresholds, and the edition of the stage (`core/versions.py`). A change to a single memory gives
+another name, because a proposal depends on all memories (weights of words, order of survivors). So
+in a store of many namespaces only the changed ones are searched again, and a plan after an audit
+searches none.
 
-One file in the user's cache folder holds the looks: numbers, digests, and sentences for the report.
+One file in the user's cache folder holds the entries: numbers, digests, and sentences for the
+report.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from echoless.core.own_folders import cache_folder
 from echoless.core.profiles import DetectorUse, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import compiled
-from echoless.core.source_digest import digest_of
+from echoless.core.versions import edition
 from echoless.models.encoders.base import Vectoriser
 from echoless.models.encoders.calibration import operating_point
 
@@ -41,7 +43,7 @@ MOST_BYTES: Final = 512 * 2**20
 """Bytes of the file beyond which entries are dropped: some fifty million pairs."""
 
 KEPT_FROM: Final = 2_000
-"""Memories of a run from which looks are cached: fewer are searched within a second."""
+"""Memories of a run from which proposals are cached: fewer are searched within a second."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS looks (
@@ -52,18 +54,13 @@ CREATE TABLE IF NOT EXISTS looks (
 """
 
 _LARGEST: Final = 64 * 2**20
-"""Bytes of one look beyond which it is not cached."""
-
-_MADE_WITH: Final = (
-    *("blocking", "models/encoders"),
-    *("core/text.py", "core/model.py", "core/runtime.py"),
-)
+"""Bytes of one entry beyond which it is not cached."""
 
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Proposals:
     """Pairs that one detector proposed in one partition.
 
     Attributes:
@@ -82,36 +79,37 @@ class Look:
     tally: Tally = field(default_factory=Tally)
 
 
-class KeptLooks:
+class ProposalCache:
     """Looks of earlier runs by name; it also stores those of this run."""
 
     def __init__(
-        self, profile: Profile, vectoriser: Vectoriser | None, looks: LookFile, tally: Tally
+        self, profile: Profile, vectoriser: Vectoriser | None, file: ProposalFile, tally: Tally
     ) -> None:
         """Prepares the cache; nothing is read yet.
 
         Args:
             profile: Says how partners are chosen.
             vectoriser: Of the run.
-            looks: The file that holds them.
+            file: The file that holds them.
             tally: Takes a note if they cannot be read or written.
         """
-        self._rules = (edition(), profile.grouping, profile.pairs, compiled())
+        maker = f"{edition('blocking')}, numpy {np.__version__}"
+        self._rules = (maker, profile.grouping, profile.pairs, compiled())
         self._models = None if vectoriser is None else vectoriser.basis
-        self._file = looks
+        self._file = file
         self._tally = tally
         self._digests: dict[str, bytes] = {}
 
     def named(
         self, use: DetectorUse, detector: object, partition: Sequence[Memory], order: Ints | None
     ) -> bytes:
-        """Returns the name of a look.
+        """Returns the name of an entry.
 
         Args:
             use: How the detector was made.
             detector: The detector.
             partition: By id.
-            order: Positions, best survivor first, where the look depends on it.
+            order: Positions, best survivor first, where the entry depends on it.
         """
         maker = _source(type(detector).__module__), type(detector).__qualname__
         options = use.name, use.threshold, use.inclusive, canonical(use.settings), self._models
@@ -122,37 +120,37 @@ class KeptLooks:
 
     def recall(
         self, names: Sequence[bytes], partitions: Sequence[Sequence[Memory]]
-    ) -> list[Look | None]:
-        """Returns the look of each name, None where it is not in the cache.
+    ) -> list[Proposals | None]:
+        """Returns the entry of each name, None where it is not in the cache.
 
         Args:
-            names: Of looks.
+            names: Of entries.
             partitions: The partition of each, by id.
         """
         entries = self._file.get(names, self._tally)
-        looks = [
+        proposals = [
             unpacked(entries[name], partition) if name in entries else None
             for name, partition in zip(names, partitions, strict=True)
         ]
         known = sum(name in entries for name in names)
-        self._file.damaged(known - sum(look is not None for look in looks), self._tally)
-        return looks
+        self._file.damaged(known - sum(entry is not None for entry in proposals), self._tally)
+        return proposals
 
-    def keep(self, looks: Iterable[tuple[bytes, Look, Sequence[Memory]]]) -> None:
-        """Writes looks to the file; they are on the disk when it returns.
+    def keep(self, proposals: Iterable[tuple[bytes, Proposals, Sequence[Memory]]]) -> None:
+        """Writes proposals to the file; they are on the disk when it returns.
 
         Args:
-            looks: Name, look, and the partition by id.
+            proposals: Name, entry, and the partition by id.
         """
         entries: dict[bytes, bytes] = {}
-        for name, look, partition in looks:
-            data = packed(look, partition)
+        for name, entry, partition in proposals:
+            data = packed(entry, partition)
             if data is not None:
                 entries[name] = data
                 continue
             self._tally.note(
-                f"{len(look.keys):,} pairs proposed among {len(partition):,} memories are too many "
-                "to keep; the next run will look again.",
+                f"{len(entry.keys):,} pairs proposed among {len(partition):,} memories are too "
+                "many to keep; the next run will look again.",
                 passing=True,
             )
         self._file.put(entries, self._tally)
@@ -176,40 +174,40 @@ class KeptLooks:
 
 @cache
 def _source(module: str) -> tuple[str, str]:
-    """Returns a detector's module and a digest of its file, which may be in another package."""
+    """Returns the name of a detector's module, and a digest of its file for want of a version.
+
+    The edition of the stage covers echoless's own detectors, so theirs is empty.
+    """
     path = getattr(sys.modules.get(module), "__file__", None)
-    return module, sha256(Path(path).read_bytes() if path else b"").hexdigest()
-
-
-def edition() -> str:
-    """Returns a digest of the source of all detectors and of what they are made with."""
-    return f"{digest_of(*_MADE_WITH)} {np.__version__}"
+    if not path or module.startswith("echoless."):
+        return module, ""
+    return module, sha256(Path(path).read_bytes()).hexdigest()
 
 
 # ------------------------------------------------------------------ as bytes
 
 
-def packed(look: Look, partition: Sequence[Memory]) -> bytes | None:
-    """Returns a look as bytes; None if it is too large or names memories outside the partition."""
+def packed(entry: Proposals, partition: Sequence[Memory]) -> bytes | None:
+    """Returns proposals as bytes; None if too large, or if they name memories of elsewhere."""
     positions = {memory.id: position for position, memory in enumerate(partition)}
-    skipped = look.tally.skipped
+    skipped = entry.tally.skipped
     if any(id_ not in positions for ids in skipped.values() for id_ in ids):
         return None
     head: dict[str, Json] = {
-        "pairs": len(look.keys),
-        "left_out": look.left_out,
-        "crowds": look.crowds is not None,
+        "pairs": len(entry.keys),
+        "left_out": entry.left_out,
+        "crowds": entry.crowds is not None,
         "skipped": {reason: [positions[id_] for id_ in ids] for reason, ids in skipped.items()},
-        "notes": list(look.tally.lasting),
+        "notes": list(entry.tally.lasting),
     }
-    parts = [look.keys.astype("<i8").tobytes(), look.similarity.astype("<f8").tobytes()]
-    parts += [np.packbits(flags).tobytes() for flags in look.crowds or ()]
+    parts = [entry.keys.astype("<i8").tobytes(), entry.similarity.astype("<f8").tobytes()]
+    parts += [np.packbits(flags).tobytes() for flags in entry.crowds or ()]
     body = canonical(head).encode("ascii") + b"\n" + b"".join(parts)
     return None if len(body) > _LARGEST else zlib.compress(body, 1)
 
 
-def unpacked(data: bytes, partition: Sequence[Memory]) -> Look | None:
-    """Returns the look that bytes stand for; None if it does not fit this partition."""
+def unpacked(data: bytes, partition: Sequence[Memory]) -> Proposals | None:
+    """Returns the proposals that bytes stand for; None if it does not fit this partition."""
     size = len(partition)
     try:
         head, _, body = zlib.decompress(data).partition(b"\n")
@@ -222,38 +220,38 @@ def unpacked(data: bytes, partition: Sequence[Memory]) -> Look | None:
             bits = np.frombuffer(body[16 * pairs :], np.uint8, 2 * width).reshape(2, width)
             near, cut = np.unpackbits(bits, axis=1, count=size).astype(np.bool_)
             crowds = near, cut
-        look = Look(keys, similarity, facts["left_out"], crowds)
+        entry = Proposals(keys, similarity, facts["left_out"], crowds)
         for sentence in facts["notes"]:
-            look.tally.note(sentence)
+            entry.tally.note(sentence)
         for reason, positions in facts["skipped"].items():
-            look.tally.skip(reason, *(partition[position].id for position in positions))
+            entry.tally.skip(reason, *(partition[position].id for position in positions))
     except (zlib.error, ValueError, TypeError, KeyError, IndexError):
         return None
     low, high = keys // max(1, size), keys % max(1, size)
     possible = bool(((low >= 0) & (low < high)).all())
     possible = possible and bool(((similarity >= 0.0) & (similarity <= 1.0)).all())
-    return look if possible else None
+    return entry if possible else None
 
 
 # ------------------------------------------------------------------ the file
 
 
-class LookFile(BytesFile):
-    """A file of looks by name."""
+class ProposalFile(BytesFile):
+    """A file of proposals by name."""
 
     schema = (_SCHEMA,)
     name = "cache of proposals"
     instead = "detectors looked at everything anew"
     table = "looks"
-    things = "looks"
+    things = "proposals"
     most = MOST_BYTES
     column = "data"
 
 
 def open_looks(
     profile: Profile, vectoriser: Vectoriser | None, memories: int, tally: Tally
-) -> KeptLooks | None:
-    """Returns the looks of this user's earlier runs; None where caching is not worth it.
+) -> ProposalCache | None:
+    """Returns the proposals of this user's earlier runs; None where caching is not worth it.
 
     Args:
         profile: Of the run.
@@ -263,4 +261,4 @@ def open_looks(
     """
     if memories < KEPT_FROM:
         return None
-    return KeptLooks(profile, vectoriser, LookFile(cache_folder() / FILE_NAME), tally)
+    return ProposalCache(profile, vectoriser, ProposalFile(cache_folder() / FILE_NAME), tally)

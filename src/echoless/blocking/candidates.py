@@ -10,19 +10,25 @@ from echoless.blocking.detector import no_pulse
 from echoless.blocking.detectors import DetectorOptions, open_detector
 from echoless.blocking.equal_values import fold
 from echoless.core.model import Memory
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import SAFE, DetectorUse, Profile
-from echoless.core.progress import Progress
-from echoless.core.run_notes import Tally
+from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.text import is_blank, loose, unreadable, utf16_length
 from echoless.core.timestamps import instant, now
 from echoless.models.encoders.base import Vectoriser
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what brings in numpy or an encoder
+    from echoless.blocking import candidate_cache, pair_budget
     from echoless.blocking.pair_budget import Order
     from echoless.blocking.pair_scores import PairSignals
+    from echoless.models.encoders import registry
     from echoless.models.encoders.memory_mapped import Spill
     from echoless.models.encoders.vectorizer import MemoryVectoriser
+else:
+    candidate_cache = lazy_module("echoless.blocking.candidate_cache")
+    pair_budget = lazy_module("echoless.blocking.pair_budget")
+    registry = lazy_module("echoless.models.encoders.registry")
 
 
 MAX_LENGTH: Final = 1_000_000
@@ -35,6 +41,22 @@ TOO_SHORT: Final = "too short"
 EXPIRED: Final = "expired"
 NOT_LOOKED_AT: Final = "not looked at by the profile"
 """Reasons in the tally that other packages look up."""
+
+
+class Preference(NamedTuple):
+    """Which pairs count, and which are preferred.
+
+    Attributes:
+        touching: Pairs count only if one of the two is among these ids; all by default.
+        order: Puts memories best survivor first, for the choice where there are more partners than
+            are wanted; by id by default.
+    """
+
+    touching: AbstractSet[str] | None = None
+    order: Order | None = None
+
+
+NO_PREFERENCE: Final = Preference()
 
 
 class Found(NamedTuple):
@@ -116,8 +138,7 @@ def candidates(
     tally: Tally,
     tell: Progress,
     vectoriser: Vectoriser | None = None,
-    touching: AbstractSet[str] | None = None,
-    order: Order | None = None,
+    preference: Preference = NO_PREFERENCE,
 ) -> Found:
     """Returns the pairs that the detectors of the profile propose.
 
@@ -128,15 +149,11 @@ def candidates(
         tally: Takes what detectors skip.
         tell: Takes the progress.
         vectoriser: Gives vectors to detectors that want them, see `open_vectors`.
-        touching: Pairs count only if one of the two is among these ids; all by default.
-        order: Puts memories best survivor first, for the choice where there are more partners than
-            are wanted; by id by default.
+        preference: Which pairs count, and which are preferred.
 
     Returns:
         The pairs with their similarities, and what was left out and taken over.
     """
-    from echoless.blocking import candidate_cache, pair_budget  # noqa: PLC0415 - bring in numpy
-
     profile = settings.profile
     scopes = fold((profile.scope_of(memories[id_]), memories[id_]) for id_ in sorted(copies))
     partitions = [scopes[key] for key in sorted(scopes, key=repr) if len(scopes[key]) > 1]
@@ -144,7 +161,7 @@ def candidates(
     cache = None
     if settings.cache:
         cache = candidate_cache.open_looks(profile, vectoriser, count, tally)
-    search = pair_budget.Search(profile, partitions, tally, touching, order, cache)
+    search = pair_budget.Search(profile, partitions, tally, *preference, cache)
     for use in profile.detectors:
         done = 0
 
@@ -173,9 +190,7 @@ def beside(
         settings: Profile, encoder, cache.
         vectoriser: As for `candidates`.
     """
-    from echoless.blocking.pair_budget import Beside  # noqa: PLC0415 - brings in numpy
-
-    search = Beside(memories, centres)
+    search = pair_budget.Beside(memories, centres)
     for use in settings.profile.detectors:
         search.look(use.name, open_detector(use.name, _options(use, vectoriser, no_pulse)))
     return search.signals()
@@ -215,9 +230,7 @@ def open_vectors(
     """
     if not any(use.name == "semantic" for use in settings.profile.detectors):
         return None
-    from echoless.models.encoders.opening import open_vectoriser  # noqa: PLC0415 - only where it is used
-
-    return open_vectoriser(
+    return registry.open_vectoriser(
         settings.encoder,
         cache=settings.cache,
         tally=tally,

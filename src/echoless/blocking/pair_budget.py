@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from echoless.blocking.candidate_cache import KeptLooks, Look
+from echoless.blocking.candidate_cache import ProposalCache, Proposals
 from echoless.blocking.detectors import BulkDetector, Detector, Proposed, Steady
 from echoless.blocking.pair_scores import (
     Closest,
-    Crowds,
+    DenseMemories,
     Floats,
     Ints,
     Measured,
@@ -87,7 +87,7 @@ class Search:
         tally: Tally,
         touching: AbstractSet[str] | None = None,
         order: Order | None = None,
-        kept: KeptLooks | None = None,
+        kept: ProposalCache | None = None,
     ) -> None:
         """Prepares an empty search.
 
@@ -111,7 +111,7 @@ class Search:
         self._stars = profile.grouping == "star" and profile.pairs is None
         self._blocks: dict[str, list[tuple[Ints, Floats]]] = {}
         self._ranked: dict[str, _Part] = {}
-        self._crowds: Crowds | None = None
+        self._crowds: DenseMemories | None = None
         self.left_out: Counter[str] = Counter()
         self.notes: dict[str, dict[str, None]] = {}
         self.taken_over = 0
@@ -140,13 +140,13 @@ class Search:
                 order = self._in_order(part).at if self._needs_order(part) else None
                 names.append(cache.named(use, detector, memories, order))
         known = cache.recall(names, partitions) if cache else [None] * len(parts)
-        fresh: list[tuple[bytes, Look, Sequence[Memory]]] = []
+        fresh: list[tuple[bytes, Proposals, Sequence[Memory]]] = []
         try:
-            for done, (part, look) in enumerate(zip(parts, known, strict=True)):
+            for done, (part, entry) in enumerate(zip(parts, known, strict=True)):
                 tell(done)
-                if look is not None:
+                if entry is not None:
                     self.taken_over += 1
-                    self._take(use.name, part, look)
+                    self._take(use.name, part, entry)
                     continue
                 if self._stars and isinstance(detector, BulkDetector):
                     new = self._closest_of_each(detector, part)
@@ -164,21 +164,21 @@ class Search:
         """Returns whether proposals depend on the order of survivors."""
         return self._stars and len(part.memories) > WHOLE_UP_TO
 
-    def _take(self, name: str, part: _Part, look: Look) -> None:
-        """Adds the pairs, notes and crowds of one look to those of the run."""
+    def _take(self, name: str, part: _Part, proposals: Proposals) -> None:
+        """Adds the pairs, notes and dense memories of one detector to those of the run."""
         size, total = len(part.memories), len(self._ids)
-        low, high = part.places[look.keys // size], part.places[look.keys % size]
-        self._blocks.setdefault(name, []).append((low * total + high, look.similarity))
+        low, high = part.places[proposals.keys // size], part.places[proposals.keys % size]
+        self._blocks.setdefault(name, []).append((low * total + high, proposals.similarity))
         namespace = part.memories[0].namespace
-        self.left_out[namespace] += look.left_out
-        self.notes.setdefault(namespace, {}).update(dict.fromkeys(look.tally.lasting))
-        self._tally.join(look.tally)
-        if look.crowds is None:
+        self.left_out[namespace] += proposals.left_out
+        self.notes.setdefault(namespace, {}).update(dict.fromkeys(proposals.tally.lasting))
+        self._tally.join(proposals.tally)
+        if proposals.crowds is None:
             return
         if self._crowds is None:
             none = np.zeros(total, dtype=np.bool_)
-            self._crowds = Crowds(np.zeros(total, dtype=np.int64), none, none.copy())
-        crowded, cut = look.crowds
+            self._crowds = DenseMemories(np.zeros(total, dtype=np.int64), none, none.copy())
+        crowded, cut = proposals.crowds
         ranked = self._in_order(part)
         places = ranked.places[ranked.at]
         self._crowds.rank[places] = np.arange(len(places))
@@ -189,7 +189,7 @@ class Search:
         """Returns all measured pairs."""
         return gathered(self._ids, _measured(self._blocks), self._crowds)
 
-    def _closest_of_all(self, name: str, detector: Detector, part: _Part) -> Look:
+    def _closest_of_all(self, name: str, detector: Detector, part: _Part) -> Proposals:
         """Returns the closest pairs of a partition, as many as the budget allows."""
         size, tally = len(part.memories), Tally()
         closest = Closest((self._profile.pairs or PAIRS_PER_MEMORY) * size)
@@ -207,7 +207,7 @@ class Search:
                 f"{name}: of {closest.seen:,} pairs among {size:,} memories the {len(keys):,} "
                 f"closest (similarity {float(similarity.min()):.2f} and up) were judged."
             )
-        return Look(keys, similarity, dropped, tally=tally)
+        return Proposals(keys, similarity, dropped, tally=tally)
 
     def _keyed(self, block: Proposed, part: _Part) -> tuple[Ints, Floats]:
         """Returns pairs of positions as one number each, without pairs that do not touch."""
@@ -218,7 +218,7 @@ class Search:
         low, high = np.minimum(one, other), np.maximum(one, other)
         return low * len(part.memories) + high, similarity
 
-    def _closest_of_each(self, detector: BulkDetector, part: _Part) -> Look:
+    def _closest_of_each(self, detector: BulkDetector, part: _Part) -> Proposals:
         """Returns all pairs if they fit the budget, else the closest of each memory."""
         size, seen, tally = len(part.memories), 0, Tally()
         if size <= WHOLE_UP_TO:
@@ -226,7 +226,7 @@ class Search:
             for block in detector.propose(part.memories, tally):
                 closest.add(*self._keyed(block, part))
             if closest.seen <= closest.budget:
-                return Look(*closest.kept(), tally=tally)
+                return Proposals(*closest.kept(), tally=tally)
             seen = closest.seen
         ranked, tally = self._in_order(part), Tally()
         every, near = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -237,7 +237,7 @@ class Search:
             closest.add(*self._keyed(block, ranked))
         keys, similarity = closest.kept()
         crowds = near >= CROWD, every >= PAIRS_PER_MEMORY
-        return Look(keys, similarity, max(0, seen - len(keys)), crowds, tally)
+        return Proposals(keys, similarity, max(0, seen - len(keys)), crowds, tally)
 
     def _in_order(self, part: _Part) -> _Part:
         """Returns the partition, best survivor first; every detector sees the same order."""

@@ -63,7 +63,7 @@ class _Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowds:
+class DenseMemories:
     """Memories with many partners, and the order of survivors; all by place in the ids.
 
     Attributes:
@@ -85,7 +85,11 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
     """
 
     def __init__(
-        self, ids: Sequence[str], keys: Ints, columns: Sequence[_Column], crowds: Crowds | None
+        self,
+        ids: Sequence[str],
+        keys: Ints,
+        columns: Sequence[_Column],
+        crowds: DenseMemories | None,
     ) -> None:
         """Wraps arrays; use `gathered` instead."""
         self._ids = ids
@@ -188,7 +192,7 @@ class _Items(ItemsView[tuple[str, str], Mapping[str, float]]):
 
 
 def gathered(
-    ids: Sequence[str], found: Sequence[Measured], crowds: Crowds | None = None
+    ids: Sequence[str], found: Sequence[Measured], crowds: DenseMemories | None = None
 ) -> PairSignals:
     """Returns one mapping of the pairs of several detectors.
 

@@ -31,7 +31,7 @@ from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.registry import open_encoder
 from echoless.models.encoders.vector_cache import open_cache
 from echoless.stores import open_store
-from echoless.workflows.calibration.labels_file import Told, read_told
+from echoless.workflows.calibration.labels_file import Label, read_labels
 from echoless.workflows.calibration.session import QUESTIONS, Asked, Calibrated, Reply, calibrate
 
 QUESTION: Final = "Do they state the same, one perhaps more?  [y]es  [n]o  [s]kip  [q]uit: "
@@ -104,7 +104,7 @@ def calibrate_command(
             _encoder(settings.encoder),
             ask=ask,
             questions=questions,
-            told=given,
+            labels=given,
             namespace=settings.namespace,
             cache=open_cache(settings.cache),
             save=not dry_run,
@@ -117,7 +117,7 @@ def calibrate_command(
     render.show(skipped_blocks(tally))
 
 
-def _read_answers(path: Path) -> list[Told]:
+def _read_answers(path: Path) -> list[Label]:
     """Reads a file of answers.
 
     Raises:
@@ -125,7 +125,7 @@ def _read_answers(path: Path) -> list[Told]:
     """
     try:
         with path.open("rb") as lines:
-            return read_told(lines, str(path))
+            return read_labels(lines, str(path))
     except OSError as problem:
         raise InputError(
             f"{str(path)!r} cannot be read ({problem.strerror}). Check the path."

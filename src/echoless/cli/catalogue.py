@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from echoless.blocking.detectors import all_detectors
 from echoless.cli import render
 from echoless.cli.demo import demo
 from echoless.cli.document import Gap, Heading, Table, say
+from echoless.cli.main import main
 from echoless.cli.options import examples, json_option
 from echoless.core import plugins
 from echoless.core.errors import MissingExtra, UsageError
@@ -149,17 +149,10 @@ def demo_command(*, keep: Path | None, semantic: bool, as_json: bool) -> int:
     Each step is printed as it would be typed, then run by the same commands. Ends with an error
     unless the store is in the end exactly as it was in the beginning.
     """
-    result = demo(_main(), keep, semantic=semantic, quiet=as_json)
+    result = demo(keep, semantic=semantic, quiet=as_json)
     if as_json:
         render.show_json(result.to_json())
     return 0 if result.sound else 1
-
-
-def _main() -> click.Group:
-    """Returns the whole command, imported late because it imports this module."""
-    main = importlib.import_module("echoless.cli.main").main
-    assert isinstance(main, click.Group)
-    return main
 
 
 @click.command(
@@ -176,7 +169,7 @@ def completion_command(*, shell: str, as_json: bool) -> None:
     """Print the script that completes commands and options in a SHELL."""
     kind = get_completion_class(shell)
     assert kind is not None, "click knows the three shells"
-    script = kind(_main(), {}, "echoless", "_ECHOLESS_COMPLETE").source()
+    script = kind(main, {}, "echoless", "_ECHOLESS_COMPLETE").source()
     if as_json:
         render.show_json({"shell": shell, "script": script})
     else:

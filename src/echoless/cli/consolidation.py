@@ -26,6 +26,7 @@ from echoless.cli.options import (
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
 from echoless.cli.pair_review import PERSON, review_pairs
 from echoless.cli.progress import Bar
+from echoless.cli.review import Place
 from echoless.cli.suggestions import consolidation_blocks
 from echoless.core.errors import UsageError
 from echoless.core.model import Json
@@ -222,7 +223,8 @@ def consolidate_command(*, request: _Request) -> int:
                 progress=bar,
             )
         if request.interactive and render.is_interactive():
-            return review_pairs(opened, request.store, offered, request.action, request.plan_file)
+            place = Place(opened, request.store, request.plan_file)
+            return review_pairs(place, offered, request.action)
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         if request.now or request.plan_file:

@@ -19,6 +19,7 @@ from echoless.cli.options import (
     gathered,
     json_option,
     mapping_options,
+    setting_option,
     settings_for,
     store_argument,
     writing,
@@ -33,11 +34,11 @@ from echoless.cli.outcome import (
     undo_line,
 )
 from echoless.cli.progress import Bar
+from echoless.cli.review import Place
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
-from echoless.core.profiles import ACTIONS
 from echoless.core.secret_masking import learn
-from echoless.core.settings import Choices
+from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, write_plan
 from echoless.stores import open_store
@@ -86,14 +87,14 @@ class _Request:
                 f"{self.plan_file} exists. Give the plan another name, or remove it first."
             )
 
-    def check_delete(self, findings: Findings) -> None:
+    def check_delete(self, settings: Settings) -> None:
         """Checks that a person asked to delete, where a profile or a file proposes it.
 
         Raises:
             UsageError: Nobody asked.
         """
         writes = self.now or self.interactive or self.plan_file
-        if writes and findings.settings.profile.action == "delete" and self.action is None:
+        if writes and settings.profile.action == "delete" and self.action is None:
             raise UsageError(
                 "The settings propose to delete duplicates. Say so with --action delete, or hide "
                 "them with --action mark."
@@ -112,12 +113,7 @@ class _Request:
 @store_argument
 @mapping_options
 @finding_options
-@click.option(
-    "--action",
-    type=click.Choice(ACTIONS),
-    help="What happens to duplicates: mark hides them, merge also gives their metadata to the "
-    "survivor, delete also removes them. The profile's by default, and never delete unless asked.",
-)
+@setting_option("action")
 @click.option(
     "--plan",
     "plan_file",
@@ -151,11 +147,13 @@ def dedup_command(*, request: _Request) -> int:
     request.check()
     choices = replace(request.choices, action=request.action)
     with open_store(request.store) as opened:
+        settings = settings_for(opened, choices)
+        request.check_delete(settings)
         with Bar(quiet=request.as_json) as bar:
-            findings = find(opened, settings_for(opened, choices), progress=bar)
-        request.check_delete(findings)
+            findings = find(opened, settings, progress=bar)
         if request.interactive and render.is_interactive():
-            return review_findings(opened, request.store, findings, request.plan_file)
+            place = Place(opened, request.store, request.plan_file)
+            return review_findings(place, findings)
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         made, run = plan(findings), None

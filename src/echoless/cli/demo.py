@@ -7,7 +7,6 @@ process, so what it shows is what the commands do; at the end every record is co
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import shlex
 import shutil
@@ -17,8 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
+from echoless.cli.main import main, run
 from echoless.core.errors import INTERRUPTED, UsageError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, digest
@@ -26,13 +26,6 @@ from echoless.stores import open_store
 
 SAMPLE: Final = "sample.jsonl"
 STORE: Final = "agent.db"
-
-
-class CommandLine(Protocol):
-    """The command line, handed in because it imports this module."""
-
-    def main(self, args: list[str], prog_name: str) -> object:
-        """Runs one command; ends with `SystemExit`, as a process would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +68,10 @@ class DemoResult:
         }
 
 
-def demo(
-    cli: CommandLine, keep: Path | None = None, *, semantic: bool = False, quiet: bool = False
-) -> DemoResult:
+def demo(keep: Path | None = None, *, semantic: bool = False, quiet: bool = False) -> DemoResult:
     """Runs the demo.
 
     Args:
-        cli: The command line.
         keep: A new or empty folder to work in; a temporary one if None.
         semantic: Compare by meaning too.
         quiet: Print nothing.
@@ -93,10 +83,10 @@ def demo(
         sample = files("echoless") / "data" / SAMPLE
         Path(SAMPLE).write_bytes(sample.read_bytes())
         print(f"In {folder}: {SAMPLE}, 1,200 invented memories of an agent.")
-        steps = [_step(cli, ["import", SAMPLE, STORE])]
+        steps = [_step(["import", SAMPLE, STORE])]
         before = store_digest(STORE)
         print(f"\nDigest of all records, every field: {before}")
-        steps += [_step(cli, command) for command in _commands(semantic=semantic)]
+        steps += [_step(command) for command in _commands(semantic=semantic)]
         after = store_digest(STORE)
         print(f"\nDigest before: {before}\nDigest after:  {after}")
         result = DemoResult(tuple(steps), before, after, None if keep is None else str(folder))
@@ -126,12 +116,12 @@ def store_digest(url: str) -> str:
         return digest([memory_to_json(memory, with_native=True) for memory in store.scan()])
 
 
-def _step(cli: CommandLine, words: Sequence[str]) -> Step:
+def _step(words: Sequence[str]) -> Step:
     """Prints a command and runs it."""
     command = shlex.join(["echoless", *words])
     print(f"\n$ {command}", flush=True)
     try:
-        cli.main(args=list(words), prog_name="echoless")
+        main(args=list(words), prog_name="echoless")
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         if code == INTERRUPTED:
@@ -170,4 +160,4 @@ def _output(*, quiet: bool) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    importlib.import_module("echoless.cli.main").run(["demo", *sys.argv[1:]])
+    run(["demo", *sys.argv[1:]])

@@ -14,7 +14,6 @@ from echoless.core.model import Memory, Subsumes, Update, merges, verdict_name
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
-from echoless.matching.explanation import Reading
 from echoless.stores import open_store
 from echoless.workflows.pairs.explain import Explanation, explain_memories, explanation_json
 
@@ -89,7 +88,14 @@ def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[B
             yield say(quoted(f"{rule} ({difference.kind.value}): {left} | {right}"), level=1)
         yield Gap()
     if explanation.reading is not None:
-        yield from _model(explanation.reading)
+        reading = explanation.reading
+        yield Heading(f"Same {reading.same:.2f}, merged from {reading.merge:.2f}")
+        yield say(f"a says all of b {reading.a_holds_b:.2f}", level=1)
+        yield say(f"b says all of a {reading.b_holds_a:.2f}", level=1)
+        yield say(f"they conflict {reading.conflict:.2f}, told from {reading.alarm:.2f}", level=1)
+        for each in reading.words[:_MOST]:
+            yield say(quoted(f"without {each.word} in {each.side}: {each.same:.2f}"), level=1)
+        yield Gap()
     yield Heading("What would change it")
     for sentence in explanation.would_change:
         yield say(quoted(sentence), level=1)
@@ -97,17 +103,6 @@ def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[B
 
 def _joined(words: Iterable[str]) -> str:
     return " ".join(words) or "-"
-
-
-def _model(reading: Reading) -> Iterator[Block]:
-    """Yields what the pair model says, and the words that matter."""
-    yield Heading(f"Same {reading.same:.2f}, merged from {reading.merge:.2f}")
-    yield say(f"a says all of b {reading.a_holds_b:.2f}", level=1)
-    yield say(f"b says all of a {reading.b_holds_a:.2f}", level=1)
-    yield say(f"they conflict {reading.conflict:.2f}, told from {reading.alarm:.2f}", level=1)
-    for left in reading.words[:_MOST]:
-        yield say(quoted(f"without {left.word} in {left.side}: {left.same:.2f}"), level=1)
-    yield Gap()
 
 
 def _compared(explanation: Explanation) -> Iterator[Block]:

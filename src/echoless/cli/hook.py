@@ -16,12 +16,12 @@ from echoless.cli.options import (
     examples,
     gathered,
     no_cache_option,
+    setting_option,
     settings_for,
     store_argument,
     writing,
 )
 from echoless.core.errors import InputError
-from echoless.core.profiles import PROFILES
 from echoless.core.settings import Choices
 from echoless.ingest import Guard
 from echoless.ingest.request import ORIGINS, Details, Origin
@@ -138,20 +138,9 @@ class _Context:
 )
 @click.option("--create", is_flag=True, help="Make STORE if it does not exist.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
-@click.option(
-    "--profile",
-    type=click.Choice(tuple(PROFILES)),
-    help="Way of deduplicating; the store proposes one.",
-)
+@setting_option("profile", explained="Way of deduplicating; the store proposes one.")
 @encoder_option
-@click.option(
-    "--no-semantic",
-    "semantic",
-    flag_value=False,
-    default=None,
-    type=bool,
-    help="Compare by words only.",
-)
+@setting_option("semantic", explained="Compare by words only.")
 @no_cache_option
 @gathered("choices", Choices, "profile", "encoder", "semantic", "cache")
 @gathered("lines", _Lines, "form", "namespace", "origin", "review", "batch")

@@ -19,6 +19,7 @@ from echoless.cli.options import (
     gathered,
     json_option,
     no_cache_option,
+    setting_option,
     settings_for,
     store_argument,
     with_options,
@@ -27,7 +28,6 @@ from echoless.cli.options import (
 from echoless.cli.progress import Bar
 from echoless.core.errors import NEEDS_REVIEW, InputError, UsageError
 from echoless.core.masking import OUTPUT
-from echoless.core.profiles import PROFILES
 from echoless.core.settings import Choices
 from echoless.ingest import (
     Admitted,
@@ -109,11 +109,7 @@ _DETAILS: Final = (
     help="Text that was just handed to the agent. May be given several times.",
 )
 @click.option("--create", is_flag=True, help="Make STORE if it does not exist.")
-@click.option(
-    "--profile",
-    type=click.Choice(tuple(PROFILES)),
-    help="Way of deduplicating; the store proposes one.",
-)
+@setting_option("profile", explained="Way of deduplicating; the store proposes one.")
 @encoder_option
 @no_cache_option
 @json_option

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, NoReturn
 
 import click
 
-from echoless.cli.group import Families, LazyGroup, run_group
+from echoless.cli.command_group import Families, LazyGroup, run_group
 from echoless.cli.options import State
 
 FAMILIES: Final[Families] = {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import click
 
-from echoless.core.llm_limits import TIMEOUT, WORKERS
-from echoless.core.profiles import GROUPINGS, PROFILES
-from echoless.core.settings import LOCALES, ORDERS, QUESTIONS, Choices, Settings, layered, resolve
+from echoless.core.choices import SETTINGS, Choices
+from echoless.core.llm_limits import Limits
+from echoless.core.settings import Settings, layered, resolve
 from echoless.stores.base import Store
 from echoless.stores.field_map import FieldMap, read_file, read_pairs
 from echoless.stores.registry import mapped
@@ -28,8 +28,8 @@ class State:
 
     Attributes:
         debug: Whether to show the traceback.
-        writing: The store being written to, as it was typed (quoted for a shell).
-        wrote: The store all was written to, in the same way.
+        writing: The store being written to, as it was typed.
+        wrote: The store all was written to, as it was typed.
         encoded: How many texts of how many got their vectors; None before the first.
         keeps: Whether made vectors are kept in the cache.
     """
@@ -45,7 +45,7 @@ class State:
 def writing(store: str) -> Iterator[None]:
     """Notes, for the message after an interruption, that a store is being written to."""
     state = click.get_current_context().ensure_object(State)
-    state.writing = shlex.quote(store)
+    state.writing = store
     yield
     state.writing, state.wrote = None, state.writing
 
@@ -90,87 +90,31 @@ def count_option(
     )
 
 
-namespace_option = click.option(
-    "--namespace", metavar="NAME", help="Look at this namespace only (all by default)."
-)
+def setting_option(name: str, *, explained: str = "") -> Callable[[Function], Function]:
+    """Returns the option of a shared setting, made from its declaration.
 
-encoder_option = click.option(
-    "--encoder",
-    metavar="NAME[:ARG]",
-    help="Where vectors come from: auto, stored, none, or an encoder of `echoless encoders` with "
-    "its argument, such as model2vec:/models/potion.",
-)
+    Args:
+        name: A field of `Choices`.
+        explained: Its line in the help, where a command means it in a narrower sense.
+    """
+    declared = SETTINGS[name]
+    explained = explained or declared.help
+    if declared.kind is bool:
+        return click.option(
+            declared.flag, name, flag_value=False, default=None, type=bool, help=explained
+        )
+    return click.option(
+        declared.flag,
+        type=click.Choice(declared.words) if declared.words else declared.kind,
+        multiple=declared.several,
+        metavar=declared.metavar,
+        help=explained,
+    )
 
-no_cache_option = click.option(
-    "--no-cache",
-    "cache",
-    flag_value=False,
-    default=None,
-    type=bool,
-    help="Neither read nor write what is kept from run to run.",
-)
 
-verifier_option = click.option(
-    "--verifier",
-    metavar="NAME[:ARG]",
-    help="Ask this model about pairs the judge is unsure of and nothing stands against: "
-    "openai:MODEL, openai:MODEL@URL or anthropic:MODEL (texts go to that server), or "
-    "cross-encoder:MODEL. None by default.",
-)
-
-questions_option = click.option(
-    "--questions",
-    type=int,
-    metavar="N",
-    help=f"Ask the verifier about at most N pairs, the closest first ({QUESTIONS} by default).",
-)
-
-_ASKING: Final[Mapping[str, Callable[[Function], Function]]] = {
-    "locale": click.option(
-        "--locale",
-        type=click.Choice(LOCALES),
-        help=f"Language in which a language model is asked ({LOCALES[0]} by default).",
-    ),
-    "workers": click.option(
-        "--workers",
-        type=int,
-        metavar="N",
-        help=f"Questions to a language model on their way at a time ({WORKERS} by default).",
-    ),
-    "requests_a_minute": click.option(
-        "--requests-a-minute", type=int, metavar="N", help="Send a language model no more requests."
-    ),
-    "tokens_a_minute": click.option(
-        "--tokens-a-minute",
-        type=int,
-        metavar="N",
-        help="Send a language model, and have it write, no more tokens.",
-    ),
-    "most_cost": click.option(
-        "--most-cost",
-        type=float,
-        metavar="X",
-        help="Ask a language model nothing that could cost more in all; needs both prices.",
-    ),
-    "price_in": click.option(
-        "--price-in",
-        type=float,
-        metavar="X",
-        help="Price of a million tokens sent to the language model, for the running total.",
-    ),
-    "price_out": click.option(
-        "--price-out",
-        type=float,
-        metavar="X",
-        help="Price of a million tokens it writes.",
-    ),
-    "timeout": click.option(
-        "--timeout",
-        type=float,
-        metavar="SECONDS",
-        help=f"Time a language model has for one answer ({TIMEOUT:g} by default).",
-    ),
-}
+namespace_option = setting_option("namespace")
+encoder_option = setting_option("encoder")
+no_cache_option = setting_option("cache")
 
 limit_option = click.option(
     "--limit",
@@ -181,63 +125,12 @@ limit_option = click.option(
     help="Show at most N memories; places freed by hidden duplicates are filled up.",
 )
 
-_FINDING: Final[Mapping[str, Callable[[Function], Function]]] = {
-    "profile": click.option(
-        "--profile",
-        type=click.Choice(tuple(PROFILES)),
-        help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
-    ),
-    "threshold": click.option(
-        "--threshold",
-        multiple=True,
-        metavar="[DETECTOR=]T",
-        help="Similarity from which a pair is looked at, above 0 and up to 1: 0.9 for every "
-        "detector, semantic=0.9 for one. May be given several times.",
-    ),
-    "detector": click.option(
-        "--detector",
-        multiple=True,
-        metavar="NAME",
-        help="Look with this detector too, a plug-in or one the profile leaves out. May be given "
-        "several times; `echoless detectors` lists them.",
-    ),
-    "semantic": click.option(
-        "--no-semantic",
-        "semantic",
-        flag_value=False,
-        default=None,
-        type=bool,
-        help="Compare by words only: quicker, and blind to paraphrases.",
-    ),
-    "encoder": encoder_option,
-    "survivor": click.option(
-        "--survivor",
-        type=click.Choice(ORDERS),
-        help="Order by which the memory that stays visible is chosen.",
-    ),
-    "grouping": click.option(
-        "--grouping",
-        type=click.Choice(GROUPINGS),
-        help="How pairs become groups: each with the survivor, each with each, by "
-        "chains, or the closest pair first.",
-    ),
-    "namespace": namespace_option,
-    "since": click.option(
-        "--since",
-        metavar="TIME",
-        help="Look at memories created from this time on, such as 2026-01-31.",
-    ),
-    "limit": click.option(
-        "--limit",
-        type=int,
-        metavar="N",
-        help="Look at the N most recently created memories.",
-    ),
-    "cache": no_cache_option,
-    "verifier": verifier_option,
-    "questions": questions_option,
-    **_ASKING,
-}
+_FINDING: Final = tuple(name for name in SETTINGS if name != "action")
+"""Settings of every command that looks for duplicates. What happens to those is for commands that
+act: `dedup` takes the action of the settings, `consolidate` one of its own."""
+
+_ASKING: Final = ("locale", *(each.name for each in fields(Limits) if each.name in SETTINGS))
+"""Settings of every command that puts questions to a language model."""
 
 
 _MAPPING: Final = (
@@ -287,24 +180,32 @@ def with_options(command: Function, options: Iterable[Callable[[Function], Funct
     return command
 
 
-def finding_options(command: Function) -> Function:
-    """Adds the flags of `audit` and `dedup`, handed over as one argument `choices`."""
-    return with_options(gathered("choices", _choices, *_FINDING)(command), _FINDING.values())
+def choosing_options(argument: str, *names: str) -> Callable[[Function], Function]:
+    """Returns a decorator that adds the options of settings, handed over as one `Choices`.
+
+    Args:
+        argument: Name of the argument that takes them.
+        names: The settings, in the order of the help.
+    """
+
+    def made(**values: Any) -> Choices:
+        lists = {name: value or None for name, value in values.items() if SETTINGS[name].several}
+        return Choices(**{**values, **lists})
+
+    def decorated(command: Function) -> Function:
+        return with_options(gathered(argument, made, *names)(command), map(setting_option, names))
+
+    return decorated
 
 
-def pair_finding_options(command: Function) -> Function:
-    """Adds the same flags without `--limit`, which says there how many pairs are shown."""
-    options = {name: option for name, option in _FINDING.items() if name != "limit"}
-    return with_options(gathered("choices", _choices, *options)(command), options.values())
+finding_options = choosing_options("choices", *_FINDING)
+"""Adds the flags of `audit` and `dedup`, handed over as one argument `choices`."""
 
+pair_finding_options = choosing_options("choices", *(name for name in _FINDING if name != "limit"))
+"""Adds the same flags without `--limit`, which says there how many pairs are shown."""
 
-def _choices(threshold: tuple[str, ...], detector: tuple[str, ...], **others: Any) -> Choices:
-    return Choices(threshold=threshold or None, detector=detector or None, **others)
-
-
-def asking_options(command: Function) -> Function:
-    """Adds how a language model is asked, handed over as one argument `asking`, a `Choices`."""
-    return with_options(gathered("asking", Choices, *_ASKING)(command), _ASKING.values())
+asking_options = choosing_options("asking", *_ASKING)
+"""Adds how a language model is asked, handed over as one argument `asking`, a `Choices`."""
 
 
 def mapping_options(command: Function) -> Function:

@@ -20,12 +20,10 @@ from echoless.cli.options import (
     examples,
     gathered,
     no_cache_option,
-    questions_option,
-    verifier_option,
+    setting_option,
 )
 from echoless.core.errors import InputError
 from echoless.core.model import verdict_name
-from echoless.core.profiles import PROFILES
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
@@ -47,15 +45,14 @@ _TEXT: Final = 200
     ),
 )
 @click.argument("pairs", metavar="PAIRS.jsonl")
-@click.option(
-    "--profile",
-    type=click.Choice(tuple(PROFILES)),
-    help="Way of deduplicating, safe by default. `echoless profiles` explains them.",
+@setting_option(
+    "profile",
+    explained="Way of deduplicating, safe by default. `echoless profiles` explains them.",
 )
 @encoder_option
 @no_cache_option
-@verifier_option
-@questions_option
+@setting_option("verifier")
+@setting_option("questions")
 @asking_options
 @count_option(
     "--batch",

@@ -14,9 +14,14 @@ from typing import TYPE_CHECKING, Final, Self
 import click
 
 from echoless.cli.options import State
+from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+    from echoless.cli import terminal
+else:
+    terminal = lazy_module("echoless.cli.terminal")  # rich is slow to load
 
 DELAY: Final = 0.5
 """Seconds before the bar appears: what ends sooner needs none, and rich is not even imported."""
@@ -78,9 +83,7 @@ class Bar:
 
     def _show(self, stage: str, done: int, whole: int) -> None:
         if self._progress is None:
-            from echoless.cli.terminal import start_progress  # noqa: PLC0415 - rich is slow to load
-
-            self._progress = start_progress(pace)
+            self._progress = terminal.start_progress(pace)
         if self._task is None or stage != self._stage:
             if self._task is not None:
                 self._progress.remove_task(self._task)

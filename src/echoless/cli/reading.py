@@ -42,7 +42,7 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import Extent, audit_blocks, second_look_blocks
+from echoless.cli.report import Extent, audit_blocks, comparison_blocks
 from echoless.core.errors import TOO_MUCH_REPETITION, InputError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.json_codec import memory_to_json
@@ -53,8 +53,8 @@ from echoless.stores.ledger import Event, Mark
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import audit, report_json, share_limit
 from echoless.workflows.dedupe.pipeline import find
-from echoless.workflows.dedupe.secret_masking import learn_told
-from echoless.workflows.pairs.threshold_comparison import SecondLook, look_again
+from echoless.workflows.dedupe.secret_masking import learn_answer
+from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
 from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, similar
 
 # ------------------------------------------------------------------ audit
@@ -106,22 +106,22 @@ def audit_command(
     limit = None if fail_over is None else share_limit(fail_over)
     with open_store(store) as opened:
         settings = settings_for(opened, choices)
-        second: SecondLook | None = None
+        second: ThresholdComparison | None = None
         with Bar(quiet=as_json) as bar:
             if settings.profile.judge == "full":
                 report = audit_store(opened, settings, progress=bar)
             else:
                 findings = find(opened, settings, progress=bar)
                 report = audit(findings)
-                second = look_again(findings, encoder=choices.encoder or "auto")
+                second = compare_with_judge(findings, encoder=choices.encoder or "auto")
         data = report_json(report) if as_json else {}
-        learn_told(opened, data)
+        learn_answer(opened, data)
         blocks = [] if as_json else audit_blocks(opened, report, extent)
     over = limit is not None and report.ratio > limit
     if as_json:
         render.show_json({**data, "second_look": second.to_json() if second else None})
         return TOO_MUCH_REPETITION if over else 0
-    blocks.extend(second_look_blocks(second))
+    blocks.extend(comparison_blocks(second))
     if markdown:
         render.print_lines(render.markdown(blocks))
     else:

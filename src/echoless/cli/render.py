@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import click
 
@@ -25,7 +25,13 @@ from echoless.cli.document import (
 )
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
+from echoless.core.optional import lazy_module
 from echoless.core.visible import escaped_markdown, on_one_line, visible
+
+if TYPE_CHECKING:
+    from echoless.cli import terminal
+else:
+    terminal = lazy_module("echoless.cli.terminal")  # rich is slow to load
 
 INDENT: Final = 3
 """Spaces for each level of a paragraph."""
@@ -37,9 +43,7 @@ _MARKS: Final[dict[Style, str]] = {"old": "[-{}-]", "new": "{{+{}+}}"}
 def show(blocks: Iterable[Block]) -> None:
     """Prints blocks to standard output: in colour on a terminal, as plain text elsewhere."""
     if is_terminal():
-        from echoless.cli.terminal import show_rich  # noqa: PLC0415 - rich is slow to load
-
-        show_rich(blocks)
+        terminal.show_rich(blocks)
         return
     print_lines(plain(blocks))
 

@@ -36,7 +36,7 @@ from echoless.execution.plan import gains
 from echoless.stores.base import Store, Unites
 from echoless.workflows.audit.namespace_report import Share
 from echoless.workflows.audit.report import Report
-from echoless.workflows.pairs.threshold_comparison import SecondLook
+from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
 
 HELD: Final[Mapping[str, tuple[str, str]]] = {
     "contradiction": ("Contradictions", "both cannot be true, and nothing says which is newer"),
@@ -90,13 +90,13 @@ def audit_blocks(store: Store, report: Report, extent: Extent) -> list[Block]:
     ]
 
 
-def second_look_blocks(second: SecondLook | None) -> Iterator[Block]:
+def comparison_blocks(second: ThresholdComparison | None) -> Iterator[Block]:
     """Yields what the full judge would hold back; nothing where it judged in the first place."""
     if second is None or not second.merges:
         return
     yield Heading("Second look")
-    for line in second.lines():
-        yield say(line.removeprefix("Second look: "))
+    for line in (second.summary, *second.example_lines()):
+        yield say(line)
     yield Gap()
 
 

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from echoless.cli import render
-from echoless.cli.options import encoder_option, examples, gathered, no_cache_option, store_argument
+from echoless.cli.options import (
+    encoder_option,
+    examples,
+    gathered,
+    no_cache_option,
+    setting_option,
+    store_argument,
+)
 from echoless.cli.report import Extent, audit_blocks
 from echoless.core.destination import announce
-from echoless.core.optional import require_module
-from echoless.core.profiles import PROFILES
+from echoless.core.optional import lazy_module, require_module
 from echoless.core.settings import Choices, layered, resolve
 from echoless.ingest.recalled_text import read_boot_files
 from echoless.mcp.address import read_address, read_token
-from echoless.mcp.session import Desk
+from echoless.mcp.served_store import ServedStore
 from echoless.models.encoders.registry import open_encoder
 from echoless.stores import Store, open_store
 from echoless.workflows.audit.report import Report
+
+if TYPE_CHECKING:
+    from echoless.mcp import server
+else:
+    server = lazy_module("echoless.mcp.server")  # needs the extra "mcp"
 
 _SHOWN: Final = Extent(top=20, members=10, pairs=10, options=False)
 """How much of an audit an agent reads."""
@@ -61,11 +72,7 @@ _SHOWN: Final = Extent(top=20, members=10, pairs=10, options=False)
     help="A file the agent reads at its start: what it says is known and not stored again. May be "
     "given several times.",
 )
-@click.option(
-    "--profile",
-    type=click.Choice(tuple(PROFILES)),
-    help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
-)
+@setting_option("profile")
 @encoder_option
 @no_cache_option
 @gathered("choices", Choices, "profile", "encoder", "cache")
@@ -92,19 +99,20 @@ def mcp_command(
         settings = resolve(layered(choices), proposed=opened.profile)
     open_encoder(settings.encoder)
     read_boot_files(boot)
-    from echoless.mcp.server import serve_http, serve_stdio  # noqa: PLC0415 - an extra
 
-    desk = Desk(store, _markdown_report, choices=choices, boot=boot, read_only=read_only)
-    for sentence in desk.destinations:
+    served = ServedStore(store, _markdown_report, choices=choices, boot=boot, read_only=read_only)
+    for sentence in served.destinations:
         announce(sentence)
     if where is None:
         if sys.stdin.isatty():
             render.note(
                 f"Serving {store} on standard input, for a client to start. Ctrl-C ends it."
             )
-        serve_stdio(desk)
+        server.serve_stdio(served)
         return
-    serve_http(desk, where, token=token, told=lambda url: render.note(f"Serving {store} at {url}"))
+    server.serve_http(
+        served, where, token=token, announce=lambda url: render.note(f"Serving {store} at {url}")
+    )
 
 
 def _markdown_report(store: Store, report: Report) -> str:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core.model import Memory
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
-from echoless.core.source_digest import digest_of
 from echoless.core.text import loose
 from echoless.core.text_facts_cache import Readings
 from echoless.core.timestamps import instant
+from echoless.core.versions import edition
+
+if TYPE_CHECKING:
+    from echoless.matching import facts
+else:
+    facts = lazy_module("echoless.matching.facts")  # it brings in the lexicons
 
 READ_FOR_DAYS: Final = 2_000
 """Characters up to which identical texts are read for days told from the day of writing."""
@@ -59,8 +65,6 @@ def _split_by_day(
     classes: Classes, readings: Readings
 ) -> dict[tuple[object, ...], list[list[str]]]:
     """Returns ids by day of writing, for classes whose text names a day relative to it."""
-    from echoless.matching.facts import facts_of  # noqa: PLC0415 - brings in the lexicons
-
     by_day: dict[tuple[object, ...], list[list[str]]] = {}
     for key, same in classes.items():
         if len(same) == 1 or len(same[0].content) > READ_FOR_DAYS:
@@ -72,9 +76,9 @@ def _split_by_day(
         if len(days) > 1:
             by_day[key] = list(days.values())
     relative = readings.of(
-        f"days {digest_of('matching', 'core/text.py')}",
+        f"days {edition('matching')}",
         (classes[key][0].content for key in by_day),
-        lambda text: facts_of(text).relative,
+        lambda text: facts.facts_of(text).relative,
     )
     return {key: days for key, days in by_day.items() if relative[classes[key][0].content]}
 

@@ -92,7 +92,7 @@ _DENSE: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _TRAIT: Final = re.compile(r"""["']?([\w-]{1,40})["']?\s*[:=]\s*[^,;:=\n]{1,120}""")
 
 
-class Peel(NamedTuple):
+class NoisePattern(NamedTuple):
     """A pattern of junk at one end of a text.
 
     Attributes:
@@ -127,12 +127,12 @@ def _at(
     last: str = "",
     holds: tuple[str, ...] = (),
     plain: bool = True,
-) -> Peel:
+) -> NoisePattern:
     """Returns the pattern for an expression."""
-    return Peel(kind, re.compile(expression, flags), last, holds, plain)
+    return NoisePattern(kind, re.compile(expression, flags), last, holds, plain)
 
 
-_HEADS: Final[tuple[Peel, ...]] = (
+_HEADS: Final[tuple[NoisePattern, ...]] = (
     _at(
         Junk.LOG_PREFIX,
         rf"^(?:{_OPEN}?{_MOMENT}{_CLOSE}?\s*[|:-]?\s*)?\[?{_LEVEL}\]?"
@@ -166,7 +166,7 @@ _HEADS: Final[tuple[Peel, ...]] = (
     _at(Junk.EMOJI, rf"^(?:{EMOJI}\ufe0f?\s*){{2,}}", plain=False),
 )
 
-TAILS: Final[tuple[Peel, ...]] = (
+TAILS: Final[tuple[NoisePattern, ...]] = (
     # Damage at the end comes off, too: it must not hide the junk before it.
     _at(
         Junk.CUT_OFF,
@@ -206,7 +206,7 @@ TAILS: Final[tuple[Peel, ...]] = (
     _at(Junk.EMOJI, rf"(?:\s*{EMOJI}\ufe0f?){{2,}}$", plain=False),
 )
 
-_WRAPS: Final[tuple[Peel, ...]] = (
+_WRAPS: Final[tuple[NoisePattern, ...]] = (
     _at(Junk.MARKDOWN, r"^```[\w+-]*\s*\n(?P<in>[\s\S]+?)\n?\s*```$"),
     _at(Junk.MARKDOWN, r"^(\*{1,3}|`)(?=\S)(?P<in>[^*`\n]+)\1$"),
     _at(Junk.MARKDOWN, r"^(_{1,3})(?=\S)(?P<in>[^_\n]+\s[^_\n]+)\1$"),
@@ -293,9 +293,9 @@ def _worth(rest: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _own(policy: JunkPolicy) -> tuple[Peel, ...]:
+def _own(policy: JunkPolicy) -> tuple[NoisePattern, ...]:
     """Returns the patterns made of a policy's own words."""
-    peels: list[Peel] = []
+    peels: list[NoisePattern] = []
     if policy.counted:
         word = "|".join(sorted(map(re.escape, policy.counted), key=lambda w: (-len(w), w)))
         some = rf"(?:{word})\s*[#№]?\s*\d+(?:/\d+)?"

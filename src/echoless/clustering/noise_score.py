@@ -12,14 +12,25 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from echoless.clustering.noise_patterns import EMOJI, count, folded, peeled, sentences
 from echoless.core.model import Duplicate, Json, Judged, Memory, Subsumes, merges
 from echoless.core.noise_policy import EMPTY, Junk, JunkPolicy
-from echoless.core.source_digest import digest_of
+from echoless.core.optional import lazy_module
 from echoless.core.text import normalise, undress
 from echoless.core.text_facts_cache import Readings
+from echoless.core.versions import edition
+
+if TYPE_CHECKING:  # they bring in the lexicons
+    from echoless.matching import facts, languages
+    from echoless.matching.facts import note_wrappers
+    from echoless.matching.values import tokens
+else:
+    facts = lazy_module("echoless.matching.facts")
+    languages = lazy_module("echoless.matching.languages")
+    note_wrappers = lazy_module("echoless.matching.facts.note_wrappers")
+    tokens = lazy_module("echoless.matching.values.tokens")
 
 MAX_LENGTH: Final = 20_000
 """Characters looked at, as many as the judge reads."""
@@ -131,8 +142,7 @@ def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dic
         junk = cleanliness(text, policy).carried
         return [int(junk.grade), list(junk.found), junk.length]
 
-    edition = digest_of("clustering", "core/noise_policy.py", "matching", "core/text.py")
-    read_texts = readings.of(f"carried {edition} {policy!r}", texts, read)
+    read_texts = readings.of(f"carried {edition('noise')} {policy!r}", texts, read)
     return {
         text: _from_json(entry) or cleanliness(text, policy).carried
         for text, entry in read_texts.items()
@@ -160,15 +170,12 @@ def _body(text: str, policy: JunkPolicy, wanted: AbstractSet[Junk]) -> tuple[str
     body, found = peeled(text, policy, wanted)
     if Junk.FRAME not in wanted:
         return body, found
-    from echoless.matching import languages, note_wrappers  # noqa: PLC0415 - brings in lexicons
-    from echoless.matching.values.tokens import LINE  # noqa: PLC0415
-
-    flat = normalise(undress(body).replace("\n", f" {LINE} "))
+    flat = normalise(undress(body).replace("\n", f" {tokens.LINE} "))
     words = languages.lexicon(languages.language_of(body))
     inner = note_wrappers.unframe(flat, words)[0]
     if inner == flat or count(inner) >= count(flat):
         return body, found
-    return inner.replace(LINE, "\n").strip(), found | {Junk.FRAME}
+    return inner.replace(tokens.LINE, "\n").strip(), found | {Junk.FRAME}
 
 
 def _distinct(body: str, policy: JunkPolicy) -> str:
@@ -226,14 +233,12 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
         less: The other.
         policy: What counts as junk.
     """
-    from echoless.matching.facts import facts_of  # noqa: PLC0415 - brings in lexicons
-
     if len(more) > MAX_LENGTH or len(less) > MAX_LENGTH:
         return ()
     empty = EMPTY & set(policy.kinds)
     (long, kinds), (short, _) = peeled(more, policy, empty), peeled(less, policy, empty)
-    one, other = facts_of(long), facts_of(short)
-    same = [t.key for t in one.tokens] == [t.key for t in other.tokens]
+    one, other = facts.facts_of(long), facts.facts_of(short)
+    same = [t.value for t in one.tokens] == [t.value for t in other.tokens]
     if not same or not one.tokens or one.stamps != other.stamps:
         return ()
     return tuple(kind for kind in Junk if kind in kinds)

@@ -32,7 +32,6 @@ from echoless.core.run_notes import Tally
 _APPLICATION: Final = 0x65636873
 """`PRAGMA application_id` of a cache file: the letters echs. Only such a file is ever deleted."""
 
-_VERSION: Final = 2
 _LAST_VERSION: Final = 999
 """No edition of echoless comes so far; a higher number is damage."""
 
@@ -98,11 +97,13 @@ class CacheFile:
     failure that a new file does not mend, the object no longer uses the cache.
 
     Attributes:
+        version: Number of its format; a file of an earlier one is begun anew.
         schema: Statements that make its tables.
         name: What it is called in a report.
         instead: What was done without it.
     """
 
+    version: ClassVar[int] = 2
     schema: ClassVar[tuple[str, ...]]
     name: ClassVar[str]
     instead: ClassVar[str]
@@ -192,7 +193,7 @@ class CacheFile:
             for statement in self.schema:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
+            connection.execute(f"PRAGMA user_version = {self.version}")
 
     def _is_prepared(self, connection: sqlite3.Connection) -> bool:
         """Returns whether the file has the tables of the cache; False for an empty file.
@@ -204,9 +205,9 @@ class CacheFile:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application == _APPLICATION:
-            if _VERSION < version <= _LAST_VERSION:
+            if self.version < version <= _LAST_VERSION:
                 raise _LaterVersion(f"it was written by another version ({version})")
-            if version != _VERSION:
+            if version != self.version:
                 raise _Damaged(f"it is of version {version}")
             return True
         (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()

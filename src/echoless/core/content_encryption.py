@@ -3,17 +3,29 @@
 Verdicts and reports quote words of the texts, and a cache must hold no words. So its entries are
 encrypted with a key made of the texts: whoever asks has the texts, and with them the key; the file
 alone reveals nothing. (Keys made of the content itself: Douceur and others, Reclaiming Space from
-Duplicate Files, 2002.) A checksum detects damaged entries.
+Duplicate Files, 2002.) The cipher is AES-SIV (RFC 5297): it needs no nonce, the same data under the
+same key become the same bytes, and what was changed or belongs to another entry does not open.
 """
 
 from __future__ import annotations
 
-from hashlib import blake2b, shake_128
-from typing import Final
-from zlib import crc32
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    from cryptography import exceptions
+    from cryptography.hazmat.primitives.ciphers import aead
+else:
+    aead = lazy_module("cryptography.hazmat.primitives.ciphers.aead")
+    exceptions = lazy_module("cryptography.exceptions")
 
 _HALF: Final = 32
-_CHECK: Final = 4
+_KEY: Final = 32
+"""Bytes of a key: AES-SIV takes half to authenticate and half to encrypt, with AES-128 each."""
+
+_PURPOSE: Final = b"echoless cache"
 
 
 def text_print(text: str) -> bytes:
@@ -32,25 +44,24 @@ def pair_key(a: bytes, b: bytes, *others: str) -> bytes:
 
 
 def sealed(data: bytes, key: bytes, *prints: bytes) -> bytes:
-    """Returns data encrypted so that only prints of the texts decrypt it.
+    """Returns data encrypted so that only prints of the texts decrypt it, and 16 bytes longer.
 
     Args:
         data: Anything.
-        key: Any bytes that never seal anything else: two things sealed alike betray each other.
+        key: Names the entry; what is sealed under one does not open under another.
         prints: Of the texts it is about, 64 bytes each.
     """
-    return _mixed(crc32(data).to_bytes(_CHECK, "little") + data, key, prints)
+    return _cipher(key, prints).encrypt(data, [key])
 
 
 def opened(data: bytes, key: bytes, *prints: bytes) -> bytes | None:
     """Returns what was encrypted; None if it is damaged or belongs to other texts."""
-    plain = _mixed(data, key, prints)
-    body = plain[_CHECK:]
-    return body if crc32(body).to_bytes(_CHECK, "little") == plain[:_CHECK] else None
+    try:
+        return _cipher(key, prints).decrypt(data, [key])
+    except exceptions.InvalidTag:
+        return None
 
 
-def _mixed(data: bytes, key: bytes, prints: tuple[bytes, ...]) -> bytes:
-    size = len(data)
-    stream = shake_128(b"".join(each[_HALF:] for each in prints) + key).digest(size)
-    whole = int.from_bytes(data, "little") ^ int.from_bytes(stream, "little")
-    return whole.to_bytes(size, "little")
+def _cipher(key: bytes, prints: tuple[bytes, ...]) -> aead.AESSIV:
+    secret = b"".join(each[_HALF:] for each in prints) + key
+    return aead.AESSIV(blake2b(secret, digest_size=_KEY, person=_PURPOSE).digest())

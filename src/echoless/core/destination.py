@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,7 +45,7 @@ class Provider:
 
     def owns(self, url: str) -> bool:
         """Returns whether an address is the provider's own: HTTPS and exactly its host."""
-        if not _is_address(url):
+        if not is_address(url):
             return False
         parts, own = urlsplit(url), urlsplit(self.official)
         return parts.scheme == "https" and parts.netloc.lower().removesuffix(":443") == own.netloc
@@ -57,12 +56,6 @@ ANTHROPIC: Final = Provider(
     "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"
 )
 PROVIDERS: Final[Mapping[str, Provider]] = {each.name: each for each in (OPENAI, ANTHROPIC)}
-
-LOCAL: Final = frozenset(
-    {"auto", "stored", "none", "use", "model2vec", "sentence-transformers", "cross-encoder"}
-)
-"""Encoders and verifiers that compute on this machine. Of any other name nothing is known, so it
-counts as one that sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +132,7 @@ def read_server(url: str, *, what: str, example: str) -> ServerAddress:
     """
     plain, _, mark = url.strip().partition("#")
     plain = plain.rstrip("/")
-    if not _is_address(plain):
+    if not is_address(plain):
         raise UsageError(
             f"{what} was given a base URL that is none. It must begin with http:// or https:// and "
             f"name a host, as in {example}."
@@ -152,7 +145,7 @@ def read_server(url: str, *, what: str, example: str) -> ServerAddress:
     return ServerAddress(plain, mark)
 
 
-def _is_address(url: str) -> bool:
+def is_address(url: str) -> bool:
     """Returns whether a text is a usable HTTP address."""
     if _PRINTABLE.fullmatch(url) is None or "\\" in url:
         return False  # two readers of such an address may see two hosts
@@ -192,36 +185,6 @@ def from_file(spec: str) -> str:
     if not url or "#" in url or PROVIDERS[name].owns(url):
         return spec
     return f"{spec.strip()}#{NO_KEY}"
-
-
-def sends(spec: str) -> bool:
-    """Returns whether an encoder or verifier may send texts to a server."""
-    return split_spec(spec)[0] not in LOCAL | {""}
-
-
-def told(spec: str, role: str, environment: Mapping[str, str] | None = None) -> str | None:
-    """Returns one sentence on where texts are sent; None where they stay on this machine.
-
-    Args:
-        spec: `name` or `name:argument`.
-        role: `encoder`, `verifier` or `model`.
-        environment: The process environment by default.
-    """
-    if not sends(spec):
-        return None
-    name, model, url = split_spec(spec)
-    provider = PROVIDERS.get(name)
-    if provider is None:
-        return (
-            f"Texts of memories are handed to the {role} {name!r} of another package, which may "
-            "send them elsewhere."
-        )
-    variables = os.environ if environment is None else environment
-    url = url or variables.get(provider.base_url, "").strip() or provider.official
-    url = url.partition("#")[0].rstrip("/")
-    if not _is_address(url):
-        return f"Texts of memories go to an address that is none ({role} {name!r})."
-    return sentence(ServerAddress(url), role, f"{name}:{model}")
 
 
 def sentence(address: ServerAddress, role: str, who: str) -> str:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Final
 
+from echoless.core.choices import SETTINGS, TIMEOUT, WORKERS, Setting
 from echoless.core.errors import UsageError
 
-WORKERS: Final = 4
-"""Questions on their way at a time; small servers answer about as many."""
-
-TIMEOUT: Final = 60.0
-"""Seconds; the SDKs' own 600 is no answer for someone who waits."""
-
-_MOST_WORKERS: Final = 64
-_MONEY: Final = frozenset({"price_in", "price_out", "most_cost"})
+_UNDECLARED: Final = Setting(name="most_questions", kind=int, help="Questions in all.", least=1)
+"""The one limit that only Python code sets; the flag `--questions` counts pairs of one run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +43,8 @@ class Limits:
         Raises:
             UsageError: A number is out of range, or a cost is limited whose price is unknown.
         """
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is None:
-                continue
-            flag = f"--{field.name.replace('_', '-')}"
-            if field.name in _MONEY:
-                if not (math.isfinite(value) and value >= 0):
-                    raise UsageError(f"{flag} must be a number from 0, not {value}.")
-            elif field.name == "timeout":
-                if not (math.isfinite(value) and value > 0):
-                    raise UsageError(f"{flag} must be a number of seconds above 0, not {value}.")
-            elif value < 1:
-                raise UsageError(f"{flag} must be a whole number from 1, not {value}.")
-            elif field.name == "workers" and value > _MOST_WORKERS:
-                raise UsageError(f"{flag} must be at most {_MOST_WORKERS}, not {value}.")
+        for each in fields(self):
+            SETTINGS.get(each.name, _UNDECLARED).check(getattr(self, each.name))
         if self.most_cost is not None and not self.priced:
             raise UsageError(
                 "--most-cost needs the prices of a million tokens: --price-in and --price-out."

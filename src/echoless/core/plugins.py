@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from echoless.core.destination import without_userinfo
+from echoless.core.destination import (
+    PROVIDERS,
+    ServerAddress,
+    is_address,
+    sentence,
+    split_spec,
+    without_userinfo,
+)
 from echoless.core.errors import UsageError
+from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib import metadata
+else:
+    metadata = lazy_module("importlib.metadata")  # a sixth of the start-up time
+
+
+_NO_PLUGIN: Final = frozenset({"", "auto", "none", "stored"})
+"""Names of no plug-in; `auto` opens the built-in encoder, which computes on this machine."""
 
 
 @lru_cache(maxsize=8)
-def _group(kind: str) -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points  # noqa: PLC0415 - a sixth of the start-up time
-
-    return {entry.name: entry for entry in sorted(entry_points(group=f"echoless.{kind}"))}
+def _group(kind: str) -> dict[str, metadata.EntryPoint]:
+    return {entry.name: entry for entry in sorted(metadata.entry_points(group=f"echoless.{kind}"))}
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -41,6 +54,58 @@ def load(kind: str, name: str) -> object:
         raise UsageError(f"Unknown {kind[:-1]} {name!r}. Known {kind}: {known}.")
     loaded: object = entry.load()
     return loaded
+
+
+def sends_texts(kind: str, name: str, *, foreign: bool = True) -> bool:
+    """Returns whether a plug-in may hand texts to a server.
+
+    One that computes on this machine says so by the attribute `sends_texts = False` of what its
+    entry point names. Of any other nothing is known, so it counts as one that sends.
+
+    Args:
+        kind: `encoders`, `models` or `verifiers`.
+        name: Of the plug-in.
+        foreign: False loads no code of other packages, whose plug-ins then count as sending.
+    """
+    entry = _group(kind).get(name)
+    if entry is None or not (foreign or entry.value.startswith("echoless.")):
+        return True
+    try:
+        return getattr(entry.load(), "sends_texts", True) is not False
+    except (ImportError, AttributeError):  # it says itself what is missing when it is used
+        return True
+
+
+def text_destination(
+    spec: str,
+    role: str,
+    environment: Mapping[str, str] | None = None,
+    *,
+    foreign: bool = True,
+) -> str | None:
+    """Returns one sentence on where a plug-in sends texts; None where they stay on this machine.
+
+    Args:
+        spec: `name` or `name:argument`.
+        role: `encoder`, `verifier` or `model`.
+        environment: The process environment by default.
+        foreign: As for `sends_texts`.
+    """
+    name, model, url = split_spec(spec)
+    if name in _NO_PLUGIN or not sends_texts(f"{role}s", name, foreign=foreign):
+        return None
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        return (
+            f"Texts of memories are handed to the {role} {name!r} of another package, which may "
+            "send them elsewhere."
+        )
+    variables = os.environ if environment is None else environment
+    url = url or variables.get(provider.base_url, "").strip() or provider.official
+    url = url.partition("#")[0].rstrip("/")
+    if not is_address(url):
+        return f"Texts of memories go to an address that is none ({role} {name!r})."
+    return sentence(ServerAddress(url), role, f"{name}:{model}")
 
 
 def made(

@@ -1,8 +1,12 @@
-"""Notes of a run: what was skipped, limited or replaced, and why (law 9: no silence)."""
+"""What a run tells: its progress, and what was skipped, limited or replaced (law 9: no silence)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with the stage, what is done and what there is in all, which is 0 where not known."""
 
 
 class Tally:

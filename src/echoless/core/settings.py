@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from echoless.core import plugins
+from echoless.core.choices import (
+    LOCALES,
+    LONGEST_NUMBER,
+    OFF,
+    ORDERS,
+    QUESTIONS,
+    SETTINGS,
+    Choices,
+    declared_values,
+)
 from echoless.core.errors import InputError, UsageError
-from echoless.core.llm_limits import TIMEOUT, WORKERS, Limits
+from echoless.core.llm_limits import Limits
 from echoless.core.model import Json, digest
 from echoless.core.profiles import (
     ACTIONS,
@@ -24,28 +34,18 @@ from echoless.core.settings_file import CONFIG_FILE, read_settings_file, shown_v
 from echoless.core.text import TEXT_VERSION
 from echoless.core.timestamps import instant
 
-ORDERS: Final = (
-    "safe",
-    "composite",
-    "provenance",
-    "newest",
-    "oldest",
-    "most_accessed",
-    "most_important",
-    "recall",
-)
+__all__ = [
+    "NO_CONFIG",
+    "Choices",
+    "Settings",
+    "choices_of",
+    "layered",
+    "read_threshold",
+    "resolve",
+]
+
 NO_CONFIG: Final = "ECHOLESS_NO_CONFIG"
 """The variable with which a person has no `echoless.toml` read at all."""
-
-_OFF: Final = frozenset({"0", "no", "off", "false"})
-_LONGEST_NUMBER: Final = 15
-"""Digits of a number in the environment; anything longer is a mistake, or meant to do harm."""
-
-LOCALES: Final = ("en", "de", "ja")
-"""Languages of the prompts, the default first."""
-
-QUESTIONS: Final = 200
-"""Pairs put to a verifier in one run: each costs a call of a model, often money."""
 
 _WHERE_IT_FITS: Final = "?"
 """Before a threshold from the file or the environment: it is left out where the profile that was
@@ -53,86 +53,7 @@ chosen has no such detector. On the command line that is an error."""
 
 _UNTHRESHOLDED: Final = frozenset({"exact", "normalised"})
 
-_KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
-    "threshold": (list, str, int, float),
-    "detector": (list, str),
-    "limit": int,
-    "questions": int,
-    "workers": int,
-    "requests_a_minute": int,
-    "tokens_a_minute": int,
-    "most_cost": (int, float),
-    "price_in": (int, float),
-    "price_out": (int, float),
-    "timeout": (int, float),
-    "semantic": bool,
-    "cache": bool,
-}
-"""Types of values by key; a key that is not here takes a text."""
-
 _Word = TypeVar("_Word", bound=str)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """Settings from one place; None where nothing was chosen.
-
-    Attributes:
-        profile: Name of a profile.
-        threshold: `0.9` for every similarity detector, or `semantic=0.9` for one; several allowed.
-        detector: More detectors by name, plug-ins included, beside those of the profile.
-        semantic: False leaves the semantic detector out.
-        encoder: `auto`, `stored`, `none`, or `name:argument`.
-        survivor: Order of survivors.
-        grouping: `star`, `clique`, `transitive` or `closest`.
-        action: `mark`, `merge` or `delete`.
-        namespace: Only this one.
-        since: Only memories created from this time on.
-        limit: Only the most recently created.
-        cache: False neither reads nor writes what is kept from run to run.
-        verifier: `none`, or `name:argument` of a verifier asked about unsure pairs.
-        questions: At most so many pairs are put to it in a run.
-        locale: Language in which a model is asked: `de`, `en` or `ja`.
-        workers: Questions to a model on their way at the same time.
-        requests_a_minute: As in `Limits`, like the next four.
-        tokens_a_minute: Tokens in and out.
-        most_cost: Never exceeded.
-        price_in: Of a million tokens sent.
-        price_out: Of a million tokens written.
-        timeout: Seconds for one answer.
-    """
-
-    profile: str | None = None
-    threshold: tuple[str, ...] | None = None
-    detector: tuple[str, ...] | None = None
-    semantic: bool | None = None
-    encoder: str | None = None
-    survivor: str | None = None
-    grouping: str | None = None
-    action: str | None = None
-    namespace: str | None = None
-    since: str | None = None
-    limit: int | None = None
-    cache: bool | None = None
-    verifier: str | None = None
-    questions: int | None = None
-    locale: str | None = None
-    workers: int | None = None
-    requests_a_minute: int | None = None
-    tokens_a_minute: int | None = None
-    most_cost: float | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-    timeout: float | None = None
-
-    def over(self, lower: Choices) -> Choices:
-        """Returns these choices, with gaps filled from a weaker layer."""
-        return Choices(
-            **{
-                f.name: getattr(lower if getattr(self, f.name) is None else self, f.name)
-                for f in fields(self)
-            }
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,35 +94,15 @@ def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
         UsageError: A name is unknown or a number out of range.
     """
     profile = _chosen_profile(choices, proposed)
-    if choices.limit is not None and choices.limit < 1:
-        raise UsageError(f"--limit must be a whole number from 1, not {choices.limit}.")
-    if choices.questions is not None and choices.questions < 1:
-        raise UsageError(
-            f"--questions must be a whole number from 1, not {choices.questions}. "
-            "--verifier none asks nothing."
-        )
+    values = declared_values(choices, Settings)
+    del values["profile"]
+    for name, value in values.items():
+        SETTINGS[name].check(value)
     if choices.since is not None and instant(choices.since) is None:
         raise UsageError(f"--since {choices.since!r} is not a time. Write it like 2026-01-31.")
-    return Settings(
-        profile=profile,
-        encoder=choices.encoder or profile.encoder,
-        namespace=choices.namespace,
-        since=choices.since,
-        limit=choices.limit,
-        cache=choices.cache is not False,
-        verifier=choices.verifier or "none",
-        questions=choices.questions or QUESTIONS,
-        locale=_known("locale", choices.locale or LOCALES[0], LOCALES),
-        limits=Limits(
-            workers=WORKERS if choices.workers is None else choices.workers,
-            requests_a_minute=choices.requests_a_minute,
-            tokens_a_minute=choices.tokens_a_minute,
-            most_cost=choices.most_cost,
-            price_in=choices.price_in,
-            price_out=choices.price_out,
-            timeout=TIMEOUT if choices.timeout is None else choices.timeout,
-        ),
-    )
+    values["encoder"] = choices.encoder or profile.encoder
+    limits = Limits(**declared_values(choices, Limits))
+    return Settings(profile=profile, limits=limits, **values)
 
 
 def _chosen_profile(choices: Choices, proposed: str) -> Profile:
@@ -224,14 +125,14 @@ def _chosen_profile(choices: Choices, proposed: str) -> Profile:
         profile = _with_threshold(profile, written)
     return replace(
         profile,
-        survivor=_known("survivor order", choices.survivor or profile.survivor, ORDERS),
+        survivor=_known("survivor", choices.survivor or profile.survivor, ORDERS),
         grouping=_known("grouping", choices.grouping or profile.grouping, GROUPINGS),
         action=_known("action", choices.action or profile.action, ACTIONS),
     )
 
 
-def _known(what: str, name: str, known: tuple[_Word, ...]) -> _Word:
-    """Returns the known word that a name is.
+def _known(setting: str, name: str, known: tuple[_Word, ...]) -> _Word:
+    """Returns the word of a setting that a name is.
 
     Raises:
         UsageError: The name is none of them; the message lists them.
@@ -239,7 +140,7 @@ def _known(what: str, name: str, known: tuple[_Word, ...]) -> _Word:
     for word in known:
         if word == name:
             return word
-    raise UsageError(f"Unknown {what} {name!r}. Known: {', '.join(known)}.")
+    raise SETTINGS[setting].unknown(name)
 
 
 def _with_threshold(profile: Profile, written: str) -> Profile:
@@ -302,42 +203,19 @@ def layered(
     """
     variables = os.environ if environment is None else environment
     values: dict[str, Json] = {}
-    for each in fields(Choices):
-        value = variables.get(f"ECHOLESS_{each.name.upper()}")
+    for name, setting in SETTINGS.items():
+        value = variables.get(setting.variable)
         if value is not None:
-            values[each.name] = _typed(each.name, value)
+            values[name] = setting.from_environment(value)
     chosen = flags.over(choices_of(values, "the environment"))
-    if variables.get(NO_CONFIG, "0").lower() not in _OFF:
+    if variables.get(NO_CONFIG, "0").lower() not in OFF:
         return chosen
     file = read_settings_file((folder or Path()) / CONFIG_FILE)
     if file is None:
         return chosen
     choices_of(file.data, str(file.path))  # what is no setting is said first, trusted or not
-    named = {f.name for f in fields(Choices) if getattr(chosen, f.name) is not None}
+    named = {name for name in SETTINGS if getattr(chosen, name) is not None}
     return chosen.over(choices_of(file.obeyed(beside=named), str(file.path)))
-
-
-def _typed(name: str, value: str) -> Json:
-    """Returns a value of the environment in the type of its setting."""
-    match name:
-        case "threshold" | "detector":
-            return value.split(",")
-        case "limit" | "questions" | "workers" | "requests_a_minute" | "tokens_a_minute":
-            if not value.isdecimal() or len(value) > _LONGEST_NUMBER:
-                value = value if len(value) <= 40 else f"{value[:39]}…"
-                raise UsageError(f"ECHOLESS_{name.upper()} must be a whole number, not {value!r}.")
-            return int(value)
-        case "most_cost" | "price_in" | "price_out" | "timeout":
-            try:
-                return float(value)
-            except ValueError:
-                raise UsageError(
-                    f"ECHOLESS_{name.upper()} must be a number, not {value!r}."
-                ) from None
-        case "semantic" | "cache":
-            return value.lower() not in _OFF
-        case _:
-            return value
 
 
 def choices_of(data: Mapping[str, Json], source: str) -> Choices:
@@ -350,29 +228,20 @@ def choices_of(data: Mapping[str, Json], source: str) -> Choices:
     Raises:
         InputError: A key is unknown, or its value of a wrong kind or size.
     """
-    known = {f.name for f in fields(Choices)}
-    chosen: dict[str, Json] = {}
+    chosen: dict[str, Any] = {}
     for key, value in data.items():
-        if key not in known:
-            shown = shown_value(key)
-            raise InputError(
-                f"{source} has the unknown key {shown}. Known: {', '.join(sorted(known))}."
-            )
-        kind = _KINDS.get(key, str)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        if key not in SETTINGS:
+            shown, known = shown_value(key), ", ".join(sorted(SETTINGS))
+            raise InputError(f"{source} has the unknown key {shown}. Known: {known}.")
+        setting = SETTINGS[key]
+        if not setting.fits(value):
             raise InputError(f"{source}: {key!r} has the wrong kind of value {shown_value(value)}.")
-        for each in value if isinstance(value, list) else [value]:
-            large = isinstance(each, int) and abs(each) >= 10**_LONGEST_NUMBER
+        several = value if isinstance(value, list) else [value]
+        for each in several:
+            large = isinstance(each, int) and abs(each) >= 10**LONGEST_NUMBER
             if large or isinstance(each, list | dict):
                 raise InputError(f"{source}: {key!r} holds a number that is too large, or a list.")
-        chosen[key] = value
-    detectors = tuple(_listed(chosen.pop("detector", None))) or None
-    written = _listed(chosen.pop("threshold", None))
-    thresholds = tuple(f"{_WHERE_IT_FITS}{each}" for each in written) or None
-    return Choices(threshold=thresholds, detector=detectors, **chosen)  # type: ignore[arg-type]
-
-
-def _listed(value: Json) -> list[str]:
-    if value is None:
-        return []
-    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+        chosen[key] = tuple(map(str, several)) or None if setting.several else value
+    if chosen.get("threshold"):
+        chosen["threshold"] = tuple(f"{_WHERE_IT_FITS}{each}" for each in chosen["threshold"])
+    return Choices(**chosen)

@@ -2,12 +2,11 @@
 
 A stranger may have written the file, and a coding client starts servers in any folder. So a key
 that could send texts, load a model or code, or spend money is taken only from a file that the
-person trusted with `echoless trust`.
+person trusted with `echoless trust`. Which keys those are stands with each setting in `choices`.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
 import tomllib
 from collections.abc import Collection, Mapping
@@ -15,18 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from echoless.core.choices import SETTINGS
 from echoless.core.destination import (
     NO_KEY,
     PROVIDERS,
     from_file,
     split_spec,
-    told,
     without_userinfo,
 )
 from echoless.core.errors import InputError
 from echoless.core.model import Json
 from echoless.core.model_files import folder_digest
 from echoless.core.own_folders import expanded
+from echoless.core.plugins import text_destination
 from echoless.core.trust import is_trusted, was_trusted
 
 CONFIG_FILE: Final = "echoless.toml"
@@ -34,34 +34,8 @@ CONFIG_FILE: Final = "echoless.toml"
 LARGEST: Final = 65_536
 """Bytes; all keys there are take less than two thousand."""
 
-HARMLESS: Final = frozenset(
-    {
-        "profile",
-        "threshold",
-        "semantic",
-        "survivor",
-        "grouping",
-        "action",
-        "namespace",
-        "since",
-        "limit",
-        "cache",
-        "locale",
-    }
-)
-"""Keys obeyed from any file. They choose among what is built in and what lies in the store: every
-preview and report shows what they do, undo takes it back (`delete` needs the command line too), and
-none can open a connection, load a file or cost money. Any other key, one added later included,
-needs trust. Limits and prices of models are among those: a price of 0 from a stranger would make a
-limit on cost worthless, and 64 workers empty a quota."""
-
-_BUILT_IN: Final[Mapping[str, frozenset[str]]] = {
-    "encoder": frozenset({"auto", "stored", "none", "use"}),
-    "verifier": frozenset({"none"}),
-    "detector": frozenset({"exact", "normalised", "sequence", "lexical", "minhash", "semantic"}),
-}
-"""Values obeyed from any file: they are part of echoless, take no argument and stay on this
-machine. Another name is a plug-in, a folder of model files or a server."""
+_MODELS: Final = tuple(name for name, each in SETTINGS.items() if each.loads == "model")
+"""Keys that name a model: a folder on this machine, or a server that texts are sent to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +55,11 @@ class SettingsFile:
     @property
     def needing_trust(self) -> tuple[str, ...]:
         """Returns the keys that count only if the file is trusted, in their order."""
-        return tuple(key for key, value in self.data.items() if not _harmless(key, value))
+        return tuple(
+            key
+            for key, value in self.data.items()
+            if key not in SETTINGS or not SETTINGS[key].is_obeyed(value)
+        )
 
     @property
     def trusted_as(self) -> bytes:
@@ -91,7 +69,7 @@ class SettingsFile:
             InputError: A model's file cannot be read.
         """
         parts = [self.content]
-        for key in ("encoder", "verifier"):
+        for key in _MODELS:
             name, model, _ = split_spec(str(self.data.get(key, "")))
             folder = expanded(model)
             try:
@@ -113,24 +91,20 @@ class SettingsFile:
         counts = {key: value for key, value in self.data.items() if key not in beside}
         doubtful = [key for key in self.needing_trust if key in counts]
         if doubtful and not is_trusted(self.path, self.trusted_as):
-            raise InputError(self._refusal(doubtful[0]))
-        for key in ("encoder", "verifier"):
+            key, path = doubtful[0], self.path.absolute()
+            declared = SETTINGS[key]
+            switch = f"{declared.flag} {declared.default}" if key in _MODELS else declared.flag
+            since = " since it was edited, or a model it names was," if was_trusted(path) else ""
+            raise InputError(
+                f"{path} is not trusted{since}, and its key {key!r} counts only if it is: "
+                f"{effect(key, self.data[key])} Nothing was sent or changed. If the file is yours, "
+                f"look at it and run: echoless trust {shlex.quote(str(path))} - or choose yourself "
+                f"with {switch}, or set ECHOLESS_NO_CONFIG=1 to read no such file."
+            )
+        for key in _MODELS:
             if isinstance(value := counts.get(key), str):
                 counts[key] = from_file(value)
         return counts
-
-    def _refusal(self, key: str) -> str:
-        path = self.path.absolute()
-        switch = {"encoder": "--encoder auto", "verifier": "--verifier none"}.get(
-            key, f"--{key.replace('_', '-')}"
-        )
-        since = " since it was edited, or a model it names was," if was_trusted(path) else ""
-        return (
-            f"{path} is not trusted{since}, and its key {key!r} counts only if it is: "
-            f"{effect(key, self.data[key])} Nothing was sent or changed. If the file is yours, "
-            f"look at it and run: echoless trust {shlex.quote(str(path))} - or choose yourself "
-            f"with {switch}, or set ECHOLESS_NO_CONFIG=1 to read no such file."
-        )
 
 
 def read_settings_file(path: Path) -> SettingsFile | None:
@@ -170,11 +144,12 @@ def effect(key: str, value: Json, environment: Mapping[str, str] | None = None) 
         value: Its value.
         environment: The process environment by default.
     """
-    if key in {"encoder", "verifier"}:
+    declared = SETTINGS[key]
+    if declared.loads == "model":
         spec = str(value)
         name, model, _ = split_spec(spec)
         provider = PROVIDERS.get(name)
-        sent = told(spec, key, os.environ if environment is None else environment)
+        sent = text_destination(spec, key, environment, foreign=False)
         if provider is None:
             return sent or (
                 f"A model is loaded from {model!r} (a folder on this machine, trusted as it is "
@@ -183,20 +158,11 @@ def effect(key: str, value: Json, environment: Mapping[str, str] | None = None) 
         mark = split_spec(from_file(spec))[2].partition("#")[2]
         way = "stays here" if mark == NO_KEY else "goes there too"
         return f"{sent} The key in {provider.key} {way}."
-    if key == "detector":
+    if declared.loads == "code":
         names = value if isinstance(value, list) else [value]
-        more = ", ".join(repr(n) for n in map(str, names) if n not in _BUILT_IN["detector"])
+        more = ", ".join(repr(n) for n in map(str, names) if n not in declared.built_in)
         return f"Code of other packages looks for duplicates and reads all texts: {more}."
     return "It sets how much a language model may be asked, how fast, and what it is said to cost."
-
-
-def _harmless(key: str, value: Json) -> bool:
-    """Returns whether a key with this value counts from any file, trusted or not."""
-    if key in HARMLESS:
-        return True
-    known = _BUILT_IN.get(key, frozenset())
-    values = value if isinstance(value, list) else [value]
-    return bool(known) and all(isinstance(each, str) and each in known for each in values)
 
 
 def shown_value(value: Json) -> str:

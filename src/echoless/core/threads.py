@@ -1,16 +1,21 @@
-"""Tasks on several threads, with their results in order."""
+"""Work on several threads: tasks with their results in order, and how many threads are fastest."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import chain, islice
-from typing import TypeVar
+from time import perf_counter
+from typing import Final, TypeVar
 
 from echoless.core.runtime import workers
 
 Result = TypeVar("Result")
+
+AGAIN: Final = 32
+"""Pieces of work after which the counts are tried anew."""
 
 
 def in_order(tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
@@ -38,3 +43,39 @@ def in_order(tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
             yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Pace:
+    """The choice of a number of threads by measurement, piece of work by piece of work.
+
+    Other programs may use the cores: on busy ones two threads can be slower than one, and the load
+    of a machine describes the last minute and includes our own work. So each count is tried on a
+    piece of the work, and the fastest one is used until the next trial. The results do not depend
+    on it.
+    """
+
+    def __init__(self) -> None:
+        """Starts without any measurement."""
+        self._rates: dict[int, float] = {}
+        self._pieces = 0
+
+    @contextmanager
+    def measured(self, size: int) -> Iterator[int]:
+        """Runs a piece of work in a block and measures it.
+
+        Args:
+            size: Of the piece, in any unit that is the same for all pieces.
+
+        Yields:
+            Threads to use: 1 to `workers()`.
+        """
+        most = workers()
+        counts = sorted({1, (most + 1) // 2, most})
+        untried = [count for count in counts if count not in self._rates]
+        threads = untried[-1] if untried else max(counts, key=self._rates.__getitem__)
+        start = perf_counter()
+        yield threads
+        self._rates[threads] = size / max(perf_counter() - start, 1e-9)
+        self._pieces += 1
+        if self._pieces % AGAIN == 0:
+            self._rates.clear()

@@ -24,6 +24,7 @@ class Member:
         similarity: Their similarity, 0 to 1; None where nothing measured it.
         evidence: Why, in one line.
         preview: The beginning of its text, for the reader of the file.
+        note: The note of the evidence by itself; not in the file.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Member:
     similarity: float | None
     evidence: str
     preview: str = ""
+    note: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,11 @@ def action_from_json(data: Json) -> Action:
     kind = _readable(data, "action")
     if kind not in KINDS:
         raise BadRecord(f"there is no action {kind!r}")
+    rewrite = None
+    if data.get("rewrite") is not None:
+        new = _object(data["rewrite"], "a rewrite")
+        vectors = codec.read_vectors(new.get("vectors"))
+        rewrite = Rewrite(_readable(new, "content"), vectors, _readable(new, "by"))
     return KINDS[kind](
         _readable(data, "survivor"),
         _readable(data, "fingerprint"),
@@ -171,7 +178,7 @@ def action_from_json(data: Json) -> Action:
         _readable(data, "why"),
         _readable(data, "preview"),
         codec.read_object(data.get("gains"), "gains"),
-        _rewrite(data.get("rewrite")),
+        rewrite,
         tuple(str(each) for each in _list(data, "untouched")),
         marked=data.get("marked") is True,
     )
@@ -187,14 +194,6 @@ def _member(data: Json) -> Member:
         _readable(data, "evidence"),
         _readable(data, "preview"),
     )
-
-
-def _rewrite(data: Json) -> Rewrite | None:
-    if data is None:
-        return None
-    data = _object(data, "a rewrite")
-    vectors = codec.read_vectors(data.get("vectors"))
-    return Rewrite(_readable(data, "content"), vectors, _readable(data, "by"))
 
 
 def _object(data: Json, what: str) -> JsonObject:

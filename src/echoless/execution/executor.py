@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 
 from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.execution.actions import Action
-from echoless.execution.backlinks import Backlinks
 from echoless.execution.journal import (
     ROLLED_BACK,
     announce,
@@ -29,6 +28,7 @@ from echoless.execution.preflight import prepare, release_stale
 from echoless.execution.recovery import recover, settle
 from echoless.execution.run_account import Account, Refusal
 from echoless.stores.base import Store, Transaction, together, together_with_ledger
+from echoless.stores.link_index import Backlinks
 
 __all__ = ["Progress", "Refusal", "Run", "apply"]
 

@@ -17,15 +17,22 @@ class Conflict:
 
     Attributes:
         id: The duplicate.
-        key: Field, or `metadata.KEY`, `extra.KEY` or `links.KIND.TARGET`.
+        field: The field of both.
+        part: Key within `metadata` or `extra`, or `KIND.TARGET` of a link; empty for a whole field.
         kept: The survivor's value.
         lost: The duplicate's value, kept in the ledger.
     """
 
     id: str
-    key: str
+    field: str
+    part: str
     kept: Json
     lost: Json
+
+    @property
+    def key(self) -> str:
+        """Returns field and part as the ledger writes them, such as `metadata.KEY`."""
+        return f"{self.field}.{self.part}" if self.part else self.field
 
 
 def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[Conflict, ...]]:
@@ -51,7 +58,7 @@ def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[C
         for name in ("type", "provenance"):
             kept, lost = field_to_json(survivor, name), field_to_json(member, name)
             if kept != lost:
-                conflicts.append(Conflict(member.id, name, kept, lost))
+                conflicts.append(Conflict(member.id, name, "", kept, lost))
     links = _links((link for m in everyone for link in m.links), group)
     conflicts += _lost_links(everyone, links, group)
     tags = {tag for m in members for tag in m.tags} - set(survivor.tags)
@@ -104,10 +111,10 @@ def merged(
 
 def _is_settled(conflict: Conflict, new: Memory) -> bool:
     """Returns whether the store's rules made one list of two, so that nothing was lost."""
-    field, _, key = conflict.key.partition(".")
-    if field != "extra":
+    if conflict.field != "extra":
         return False
-    items, kept, lost = _items(new.extra.get(key)), _items(conflict.kept), _items(conflict.lost)
+    items = _items(new.extra.get(conflict.part))
+    kept, lost = _items(conflict.kept), _items(conflict.lost)
     return items is not None and kept is not None and lost is not None and {*kept, *lost} <= items
 
 
@@ -122,7 +129,7 @@ def _fill(into: dict[str, Json], source: JsonObject, id_: str, where: str) -> li
         if key not in into:
             into[key] = value
         elif canonical(into[key]) != canonical(value):
-            conflicts.append(Conflict(id_, f"{where}.{key}", into[key], value))
+            conflicts.append(Conflict(id_, where, key, into[key], value))
     return conflicts
 
 
@@ -158,8 +165,8 @@ def _lost_links(
         for link in memory.links:
             same = staying.get((link.target, link.kind), [])
             if link.target not in group and link not in same:
-                key = f"links.{link.kind}.{link.target}"
-                yield Conflict(memory.id, key, same[0].data, link.data)
+                part = f"{link.kind}.{link.target}"
+                yield Conflict(memory.id, "links", part, same[0].data, link.data)
 
 
 def _extreme(times: Sequence[str | None], *, latest: bool) -> str | None:

@@ -13,7 +13,6 @@ from typing import TypeAlias, assert_never
 from echoless.core.errors import EcholessError, PlanRefused
 from echoless.core.model import Json, Memory
 from echoless.execution.actions import Delete
-from echoless.execution.backlinks import Backlinks
 from echoless.execution.executor import set_aside, take
 from echoless.execution.journal import (
     TAKEN_BACK,
@@ -28,6 +27,7 @@ from echoless.execution.journal import (
 from echoless.execution.recovery import ADD, settle
 from echoless.execution.run_account import Account, Refusal
 from echoless.stores.base import Store, together
+from echoless.stores.link_index import Backlinks
 
 __all__ = ["Change", "FollowUp", "addition", "follow"]
 

@@ -11,7 +11,14 @@ from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDama
 from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of
 from echoless.execution.recovery import ADD, outdated, recover, release
-from echoless.stores.base import LeavesDrafts, Remembers, Store, Unfinished, together_with_ledger
+from echoless.stores.base import (
+    ChecksFiles,
+    LeavesDrafts,
+    Remembers,
+    Store,
+    Unfinished,
+    together_with_ledger,
+)
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_survey import survey
 
@@ -140,6 +147,7 @@ def _damage(store: Store) -> list[Problem]:
 
 
 def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
+    """Ends interrupted runs, or only names them."""
     waiting = store.ledger.open_runs()
     if not waiting:
         return
@@ -169,6 +177,7 @@ def _drafts(store: Store, *, mend: bool) -> list[Problem]:
 
 
 def _draft_problem(drafts: Sequence[Path], *, mended: bool) -> Problem:
+    """Returns what is reported of drafts beside a store."""
     names = tuple(draft.name for draft in drafts)
     says = f"A stopped writer left {', '.join(names)} beside the store"
     return Problem("draft", names, says + ("; removed." if mended else "."), mended=mended)
@@ -303,11 +312,11 @@ def _exchange(expected: dict[str, str], gone: Iterable[Mark], made: Iterable[Mar
 
 def _file(store: Store) -> list[Problem]:
     """Finds what is wrong with the files of the store, where it can check them itself."""
-    integrity = getattr(store, "integrity", None)
-    if integrity is None:
+    if not isinstance(store, ChecksFiles):
         return []
+    faults: Sequence[str]
     try:
-        faults = integrity()
+        faults = store.integrity()
     except _DAMAGE as problem:
         faults = [str(problem)]
     return [Problem("file", (), says, mended=False) for says in faults]

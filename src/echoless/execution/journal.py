@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def images(self) -> Iterator[Image]:
-        """The records before and then after, as the ledger keeps them."""
+        """Returns the records before and then after, as the ledger keeps them."""
         number = self.event["action"]
         assert isinstance(number, int)
         for id_, memory in self.before.items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, PlanUnreadable, UsageError
@@ -78,7 +78,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Digest of what the plan does: equal for equal records and settings (law 10)."""
+        """Returns a digest of what the plan does: equal for equal records and settings (law 10)."""
         return digest(
             [self.store, self.profile, self.settings, [action_to_json(a) for a in self.actions]]
         )
@@ -99,39 +99,54 @@ class Plan:
         }
 
 
+Measure: TypeAlias = Callable[[str, str], float | None]
+"""Similarity of two memories by their ids; None where they cannot be compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanBasis:
+    """The store and settings a plan is made for, and the rules that follow from them.
+
+    Attributes:
+        store: Identity of the store.
+        url: Its URL.
+        profile: Name of the profile.
+        settings: Digest of the settings.
+        measure: Similarity for members of transitive groups without a verdict.
+        rules: The store's own rules of merging, where it has some.
+        retained: Why a memory may be hidden but not removed, by id. Where others are deleted it is
+            marked, in an action before theirs; a group whose survivor is rewritten is merged.
+    """
+
+    store: str
+    url: str
+    profile: str
+    settings: str
+    measure: Measure | None = None
+    rules: Unites | None = None
+    retained: Mapping[str, str] = field(default_factory=dict)
+
+
 def make_plan(
     groups: Sequence[Group],
     memory: Callable[[str], Memory],
+    basis: PlanBasis,
     *,
     action: ActionKind,
     reasons: Mapping[str, str],
-    store: str,
-    url: str,
-    profile: str,
-    settings: str,
-    measure: Callable[[str, str], float | None] | None = None,
     rewrites: Mapping[str, Rewrite] | None = None,
-    rules: Unites | None = None,
     untouched: Sequence[str] = (),
-    retained: Mapping[str, str] | None = None,
 ) -> Plan:
     """Returns a plan for groups; reads nothing, writes nothing.
 
     Args:
         groups: In the order they should be acted on.
         memory: Memory by id, as it was when the groups were found.
+        basis: What it is made for.
         action: `mark`, `merge` or `delete`.
         reasons: Why each survivor survives, by id.
-        store: Identity of the store.
-        url: Its URL.
-        profile: Name of the profile.
-        settings: Digest of the settings.
-        measure: Similarity of two ids for members of transitive groups without a verdict.
         rewrites: New texts of survivors, by id; for `merge` and `delete` only.
-        rules: The store's own rules of merging, where it has some.
         untouched: Fields of the survivors that stay as they are: `tags`, `metadata`.
-        retained: Why a memory may be hidden but not removed, by id. Where others are deleted it is
-            marked, in an action before theirs; a group whose survivor is rewritten is merged.
 
     Raises:
         UsageError: Unknown action, a field that cannot stay, or a rewrite for a mark.
@@ -147,28 +162,29 @@ def make_plan(
     for group in groups:
         survivor = memory(group.survivor)
         rewrite = (rewrites or {}).get(survivor.id)
-        for kind, part in _parts(group, action, retained or {}, rewrite):
+        for kind, part in _parts(group, action, basis.retained, rewrite):
             duplicates = [memory(m.id) for m in part]
             actions.append(
                 KINDS[kind](
                     survivor.id,
                     fingerprint(survivor),
                     tuple(
-                        _judged_member(memory(m.id), survivor.id, m.judged, measure) for m in part
+                        _judged_member(memory(m.id), survivor.id, m.judged, basis.measure)
+                        for m in part
                     ),
                     reasons[survivor.id],
                     _preview(survivor.content),
-                    gains(survivor, duplicates, kind, rules, untouched),
+                    gains(survivor, duplicates, kind, basis.rules, untouched),
                     rewrite,
                     tuple(untouched),
                 )
             )
     return Plan(
         id=f"plan-{uuid.uuid4()}",
-        store=store,
-        url=url,
-        profile=profile,
-        settings=settings,
+        store=basis.store,
+        url=basis.url,
+        profile=basis.profile,
+        settings=basis.settings,
         created_at=now(),
         actions=tuple(actions),
     )
@@ -225,13 +241,15 @@ def _judged_member(
     memory: Memory,
     survivor: str,
     judged: Judged | None,
-    measure: Callable[[str, str], float | None] | None,
+    measure: Measure | None,
 ) -> Member:
+    """Returns a member of a group with the evidence it has; None stands for none of its own."""
     if judged is None:
         similarity = measure(memory.id, survivor) if measure else None
         return _member(memory, None, similarity, BY_CHAIN)
     evidence = judged.verdict.evidence
-    return _member(memory, verdict_name(judged.verdict), evidence.similarity, evidence.line())
+    member = _member(memory, verdict_name(judged.verdict), evidence.similarity, evidence.line())
+    return replace(member, note=evidence.note)
 
 
 def _member(memory: Memory, verdict: str | None, similarity: float | None, evidence: str) -> Member:

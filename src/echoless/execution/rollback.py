@@ -102,7 +102,7 @@ class PastRun:
 
     @property
     def only_adds(self) -> bool:
-        """Whether it added memories and touched nothing that was there."""
+        """Returns whether it added memories and touched nothing that was there."""
         return self.added > 0 and not (self.marked or self.merged or self.deleted)
 
 
@@ -153,8 +153,24 @@ def would_undo(store: Store, run: str) -> Undone:
 
 
 def _resolve(store: Store, run: str) -> str:
+    """Returns the id of a run that can be undone.
+
+    Args:
+        store: The store of the run.
+        run: Its id, or `last` for the latest one that stands and did more than add memories.
+    """
     if run == "last":
-        return _last(store)
+        standing = [past for past in history(store.ledger) if past.status in STANDING]
+        for each in reversed(standing):
+            if not each.only_adds:
+                return each.id
+        if standing:
+            raise InputError(
+                "There is no run to undo but such as only added memories, and `last` passes over "
+                f"these. The latest added {standing[-1].added}: take it back with `echoless undo "
+                f"{store.url} {standing[-1].id}`."
+            )
+        raise InputError("There is no run to undo. `echoless history` lists all runs.")
     past = next(iter(history(store.ledger, run)), None)
     if past is None:
         raise InputError(f"There is no run {run!r} in this store. `echoless history` lists them.")
@@ -165,21 +181,6 @@ def _resolve(store: Store, run: str) -> str:
     if past.status == "purged":
         raise UndoConflict(f"Run {run} was purged: its images are destroyed, it cannot be undone.")
     return run
-
-
-def _last(store: Store) -> str:
-    """Returns the latest run that stands and did more than add memories."""
-    done = [past for past in history(store.ledger) if past.status in STANDING]
-    standing = [past.id for past in done if not past.only_adds]
-    if standing:
-        return standing[-1]
-    if done:
-        raise InputError(
-            "There is no run to undo but such as only added memories, and `last` passes over "
-            f"these. The latest added {done[-1].added}: take it back with `echoless undo "
-            f"{store.url} {done[-1].id}`."
-        )
-    raise InputError("There is no run to undo. `echoless history` lists all runs.")
 
 
 def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
@@ -230,10 +231,16 @@ def _with_recalls(old: Memory, after: Memory | None, current: Memory | None) -> 
 def _carry_out(
     store: Store, run: str, old: list[Memory], added: Sequence[str], *, keep_both: bool | None
 ) -> Undone:
+    """Puts records back, removes what was added, and remembers pairs as different where asked."""
     ledger = store.ledger
     shown = tuple(ledger.marks(run))
     pairs, narrowed = _pairs_apart(ledger, run, keep_both=keep_both)
-    kept = _kept_pairs(store, run, pairs, without=added)
+    kept: list[Kept] = []
+    if pairs:  # by their texts as they will be; none of a memory that goes
+        current = dict(store.get({i for pair in pairs for i in pair}))
+        current |= {i: m for i, m in first_images(ledger.images(run)).items() if m}
+        staying = current.keys() - set(added)
+        kept = [kept_pair(current[a], current[b]) for a, b in pairs if {a, b} <= staying]
     with ledger.transaction():
         ledger.record("undo_started", run)
         ledger.keep(kept)  # already here: an undo that is cut off is finished by `check`
@@ -269,21 +276,6 @@ def _pairs_apart(
             combinations(ids, 2) if whole and not wide else [(ids[0], other) for other in ids[1:]]
         )
     return pairs, narrowed
-
-
-def _kept_pairs(
-    store: Store, run: str, pairs: Sequence[tuple[str, str]], *, without: Sequence[str]
-) -> list[Kept]:
-    """Returns the records of pairs, by their texts as they will be; none of a memory that goes."""
-    if not pairs:
-        return []
-    before = first_images(store.ledger.images(run))
-    current = {
-        **store.get({i for pair in pairs for i in pair}),
-        **{i: m for i, m in before.items() if m},
-    }
-    staying = current.keys() - set(without)
-    return [kept_pair(current[a], current[b]) for a, b in pairs if a in staying and b in staying]
 
 
 def kept_pair(one: Memory, other: Memory) -> Kept:

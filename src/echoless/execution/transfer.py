@@ -24,7 +24,7 @@ from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.execution.journal import shares_transaction
 from echoless.stores.base import Exclusive, Store, together, together_with_ledger
 from echoless.stores.files import speaking_of, write_new
-from echoless.stores.registry import locate, open_store
+from echoless.stores.registry import is_one_file, locate, open_store
 
 FORMATS: Final = ("jsonl", "markdown", "sqlite")
 
@@ -38,10 +38,6 @@ _SUFFIXES: Final[Mapping[str, str]] = {
     ".sqlite3": "sqlite",
 }
 """Format of an exported file, by its suffix."""
-
-_ONE_FILE: Final = frozenset({"jsonl", "sqlite"})
-"""Kinds of store that are one file, with at most a sidecar: they can be drafted and published."""
-
 
 _PAUSE: Final = 0.02
 """Seconds before a store that was written to meanwhile is copied again."""
@@ -113,7 +109,7 @@ def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -
     if source.url == f"{scheme}:///{location}":
         raise UsageError(f"{source.url} cannot be imported into itself. Name another store.")
     path = Path(location)
-    if scheme not in _ONE_FILE or path.exists() or not path.name.isprintable():
+    if not is_one_file(scheme) or path.exists() or not path.name.isprintable():
         _valid(source.scan(), skip_invalid=skip_invalid)  # refuse before anything is made
         with open_store(url, create=True) as target:
             return transfer(source, target, skip_invalid=skip_invalid)

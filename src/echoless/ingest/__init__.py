@@ -2,8 +2,8 @@
 
 `guard.py` decides, `outcomes.py` holds its answers. `index.py` finds what a text may repeat
 (`ngram_index.py` by its wording, `vector_index.py` by its vector) and is kept between processes by
-`index_cache.py`; `recalled_text.py` holds what came out of memory itself; `policy.py` turns
-verdicts into an answer.
+`index_cache.py`; `matcher.py` chooses what is judged; `policy.py` turns verdicts into an answer;
+`writer.py` writes; `recalled_text.py` holds what came out of memory itself.
 """
 
 from __future__ import annotations

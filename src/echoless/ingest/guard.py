@@ -21,9 +21,8 @@ from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text import content_key
 from echoless.ingest import index_cache as keeping
 from echoless.ingest import writer as writing
-from echoless.ingest.candidates import vectors_of
 from echoless.ingest.index import MemoryIndex, Progress
-from echoless.ingest.matcher import Comparing
+from echoless.ingest.matcher import Comparing, vectors_of
 from echoless.ingest.outcomes import (
     Admitted,
     AlreadyKnown,
@@ -35,11 +34,11 @@ from echoless.ingest.outcomes import (
     answer_to_keep,
 )
 from echoless.ingest.policy import Compared, Ruling, rule
-from echoless.ingest.recalled_text import Handed, read_boot_files
+from echoless.ingest.recalled_text import RecalledTexts, read_boot_files
 from echoless.ingest.request import Details, Request
-from echoless.ingest.stored_record import as_stored, vectors_for
+from echoless.ingest.writer import as_stored, vectors_for
 from echoless.matching.runner import open_judge
-from echoless.models.encoders.vectorizer import NO_VECTOR
+from echoless.models.encoders.base import NO_VECTOR
 from echoless.stores.base import Store, writing_within
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Guard:
         self._lines = {line.id: line for line in read_boot_files(boot)}
         self._comparing = Comparing(store, profile, self._judge, self._lines)
         self._boot: MemoryIndex | None = None
-        self._handed = Handed()
+        self._handed = RecalledTexts()
         self._handed.note(recalled)
 
     # ------------------------------------------------------------------ remember

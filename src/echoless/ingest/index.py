@@ -14,9 +14,8 @@ from echoless.core.model import Memory, canonical
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import loose, normalise
-from echoless.ingest.growing_array import Rows
 from echoless.ingest.ngram_index import WordingIndex
-from echoless.ingest.vector_index import VectorIndex
+from echoless.ingest.vector_index import Rows, VectorIndex
 from echoless.stores.base import Changes, Store
 
 if TYPE_CHECKING:

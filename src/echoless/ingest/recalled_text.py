@@ -24,7 +24,7 @@ _SHORTEST: Final = 12
 """Characters below which a line of a boot file is a heading or a mark, not a statement."""
 
 
-class Handed:
+class RecalledTexts:
     """Texts that were handed to the agent lately, by their normal form."""
 
     def __init__(self) -> None:

@@ -12,13 +12,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.vector_join.exact_join import DECIMALS
-from echoless.ingest.growing_array import Rows
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_LEAST = 256
+
+
+class Rows(Generic[Scalar]):
+    """Rows of one width and type; room doubles when it is used up."""
+
+    def __init__(self, first: NDArray[Scalar]) -> None:
+        """Begins with some rows, or none: shape (n,) or (n, width). They are not copied."""
+        self._room = first
+        self._used = len(first)
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def all(self) -> NDArray[Scalar]:
+        """Returns the rows, a view: shape (n,) or (n, width)."""
+        return self._room[: self._used]
+
+    def append(self, rows: NDArray[Scalar]) -> None:
+        """Adds rows at the end."""
+        wanted = self._used + len(rows)
+        if wanted > len(self._room) or not self._room.flags.writeable:
+            size = max(_LEAST, 2 * wanted)
+            room = np.zeros((size, *self._room.shape[1:]), dtype=self._room.dtype)
+            room[: self._used] = self.all
+            self._room = room
+        self._room[self._used : wanted] = rows
+        self._used = wanted
+
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from echoless.core.model import Difference, DifferenceKind, Evidence, Pair, Verdict, merges
@@ -131,10 +132,10 @@ def explain(judge: Judge, pair: Pair) -> Explanation:
         if not merges(rules) and _forbids(rules.evidence, each, plain["letters"], judge)
     )
     reading = _read(judge, pair, plain) if isinstance(judge, LearnedJudge) else None
-    left = {id(token) for token in found.only_a}
+    left = {token.index for token in found.only_a}
     return Explanation(
         verdict=verdict,
-        shared=tuple(token.text for token in found.a.tokens if id(token) not in left),
+        shared=tuple(token.text for token in found.a.tokens if token.index not in left),
         only_a=tuple(token.text for token in found.only_a),
         only_b=tuple(token.text for token in found.only_b),
         values=tuple(_values(found)),
@@ -196,14 +197,10 @@ def _without_words(pair: Pair) -> Iterator[tuple[str, str, str, str]]:
     """Yields side, word, and both texts without that word."""
     a, b = pair.a.content, pair.b.content
     for side, text in (("a", a), ("b", b)):
-        for found in _words(text):
+        for found in islice(_WORD.finditer(text), MOST_WORDS // 2):
             rest = text[: found.start()] + text[found.end() :]
             if rest.strip():
                 yield side, found.group(), *((rest, b) if side == "a" else (a, rest))
-
-
-def _words(text: str) -> Sequence[re.Match[str]]:
-    return list(_WORD.finditer(text))[: MOST_WORDS // 2]
 
 
 def _would_change(

@@ -1,7 +1,10 @@
-"""The judge that trusts a similarity, but for three checks.
+"""The judges that profiles name: by rules, or by a similarity with guards before the merge.
 
-For profiles that take over an existing system with its own threshold: similar texts are merged
-unless their numbers or their negations differ, or the rules call them two values or two things.
+The latter are for profiles that take over an existing system with its own threshold. `GuardJudge`
+merges similar texts unless their numbers or their negations differ, or the rules call them two
+values or two things. `ContainmentJudge` also holds a pair of which one text contains the other
+whole: a copy with a tail of junk, and a copy with a fact more, look the same to a vector. Where
+length decides who survives, the junk would win; so such a pair goes to a person.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from echoless.core.errors import UsageError
 from echoless.core.model import (
     Contradiction,
     Difference,
@@ -21,9 +25,13 @@ from echoless.core.model import (
     Evidence,
     Pair,
     Sibling,
+    Unsure,
     Update,
     Verdict,
+    merges,
 )
+from echoless.core.text import loose
+from echoless.matching.base import Judge
 from echoless.matching.rule_judge import RuleJudge
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -78,12 +86,12 @@ def numbers(text: str) -> tuple[str, ...]:
 def negations(text: str) -> tuple[str, ...]:
     """Negation words, lower-cased, apostrophes dropped, in order."""
     flat = unicodedata.normalize("NFKC", text).lower().replace("’", "'").replace("‘", "'")
-    return tuple(word for word in _WORD.findall(flat) if _negates(word))
-
-
-def _negates(word: str) -> bool:
     # Every contraction counts, also the rare ones (`needn't`) that have no entry of their own.
-    return word.endswith("n't") or word.replace("'", "") in _NEGATIONS
+    return tuple(
+        word
+        for word in _WORD.findall(flat)
+        if word.endswith("n't") or word.replace("'", "") in _NEGATIONS
+    )
 
 
 class GuardJudge:
@@ -137,3 +145,71 @@ def _held(pair: Pair, how: str, similarity: float) -> Verdict | None:
 
 def _spread(counts: Counter[str]) -> tuple[str, ...]:
     return tuple(counts.elements())
+
+
+class ContainmentJudge:
+    """Another judge, but a pair it would merge is held if one text holds the other and more."""
+
+    def __init__(self, inner: Judge) -> None:
+        """Put the hold before a judge.
+
+        Args:
+            inner: Decides first; only what it would merge is looked at.
+        """
+        self._inner = inner
+
+    def judge(self, pair: Pair) -> Verdict:
+        """Give the verdict with its evidence."""
+        verdict = self._inner.judge(pair)
+        added = _containment(pair) if merges(verdict) else None
+        if added is None:
+            return verdict
+        how, similarity = pair.best
+        return Unsure(Evidence("containment", how, similarity, (added,)))
+
+    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """The verdicts on many pairs, in their order."""
+        return [self.judge(pair) for pair in pairs]
+
+
+def _containment(pair: Pair) -> Difference | None:
+    """What the longer text has around the shorter one; None where neither holds the other."""
+    a, b = loose(pair.a.content), loose(pair.b.content)
+    if a == b:
+        return None
+    if a in b:
+        return Difference(DifferenceKind.DETAIL, (), _around(a, b))
+    if b in a:
+        return Difference(DifferenceKind.DETAIL, _around(b, a), ())
+    return None
+
+
+def _around(short: str, long: str) -> tuple[str, ...]:
+    before, _, after = long.partition(short)
+    return tuple(part.strip() for part in (before, after) if part.strip())
+
+
+def judge_named(name: str) -> Judge:
+    """Returns the judge that a profile names, without the pair model.
+
+    Args:
+        name: `full` (compares what the texts say), `guards` (trusts the similarity but for the
+            number and the negation guard), `guards+containment` (also holds a pair of which one
+            text contains the other whole) or `bare` (trusts the similarity).
+
+    Raises:
+        UsageError: There is no such judge.
+    """
+    match name:
+        case "full":
+            return RuleJudge()
+        case "guards":
+            return GuardJudge()
+        case "guards+containment":
+            return ContainmentJudge(GuardJudge())
+        case "bare":
+            return GuardJudge(guards=False)
+        case _:
+            raise UsageError(
+                f"there is no judge {name!r}; choose full, guards, guards+containment or bare"
+            )

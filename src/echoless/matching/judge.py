@@ -38,11 +38,17 @@ from echoless.core.model import (
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import workers
 from echoless.matching import LEFT_OUT
+from echoless.matching.base import Judge
 from echoless.matching.decision import Decision, features, rule_features, shipped_decision
-from echoless.matching.pair_model.scoring import PairScorer, Scores
+from echoless.matching.pair_model.network import available, open_network
+from echoless.matching.pair_model.scoring import PairScorer, Scores, open_scores
 from echoless.matching.rule_judge import SETTLED, TOPIC, RuleJudge, in_one_slot, with_status
 from echoless.matching.rules import forbidden
 
+WITHOUT: Final = (
+    "The pair model was not asked, as onnxruntime is not installed: memories were compared by "
+    "values and wording. pip install 'echoless[use]' brings it."
+)
 NO_SCORE: Final = "decided by rules: too long for the pair model, or it gave no number"
 
 _SIDES_APART: Final = 1.0
@@ -246,3 +252,22 @@ def _conflict(verdict: Verdict, evidence: Evidence) -> Verdict:
         return replace(verdict, evidence=evidence)
     told = evidence if evidence.veto else replace(evidence, rule="cannot-both-hold")
     return Contradiction(replace(told, veto=True))
+
+
+def open_learned(
+    tally: Tally, *, cache: bool = True, most: int | None = None, shift: float = 0.0
+) -> Judge:
+    """Returns the judge with the pair model, or the rules alone where it cannot run.
+
+    Args:
+        tally: Told if the model's libraries are missing.
+        cache: Whether scores are remembered between runs.
+        most: Pairs the model may be asked about in all; None for any number.
+        shift: Log odds added to every probability of the same, as a user's answers say.
+    """
+    if not available():
+        tally.note(WITHOUT)
+        return RuleJudge()
+    scorer = PairScorer(open_network, open_scores() if cache else None)
+    decision = shipped_decision().shifted(shift)
+    return LearnedJudge(RuleJudge(), scorer, tally, decision, most=most)

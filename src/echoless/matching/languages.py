@@ -254,14 +254,9 @@ def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
 
 @cache
 def units() -> Mapping[str, Unit]:
-    """Unit by spelling, lower case."""
+    """Returns the unit of each spelling, folded by case; `tools/units.py` makes the file."""
     raw = shipped_json("matching/lexicon/units.json")
-    return {
-        word.casefold(): Unit(base, Fraction(factor))
-        for base, factors in raw.items()
-        for factor, words in factors.items()
-        for word in words
-    }
+    return {word: Unit(base, Fraction(factor)) for word, (base, factor) in raw.items()}
 
 
 def language_of(text: str) -> str:

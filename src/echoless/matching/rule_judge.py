@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Final
 
 import rapidfuzz
@@ -42,8 +41,8 @@ from echoless.core.model import (
     flipped,
     merges,
 )
-from echoless.core.source_digest import digest_of
 from echoless.core.timestamps import instant
+from echoless.core.versions import edition
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
@@ -82,23 +81,17 @@ _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 """Kinds that need no more of a subject than what the texts share anyway."""
 
 
-@cache
-def edition() -> str:
-    """Returns a digest of source, lexicons and the library that compares letters.
-
-    Another edition may give another verdict, so none is taken over from it.
-    """
-    ours = digest_of("matching", "core/text.py", "core/timestamps.py", "core/model.py")
-    return f"{ours} {rapidfuzz.__version__}"
-
-
 class RuleJudge:
     """Decides by equality, values and wording. It merges only what leaves nothing unexplained."""
 
     @property
     def basis(self) -> str:
-        """Names all that a verdict hangs on but the pair, see `Repeatable`."""
-        return f"rules {edition()}"
+        """Names all that a verdict depends on but the pair, see `Repeatable`.
+
+        It has the edition of the stage and the library that compares letters; the rules ask no
+        weights.
+        """
+        return f"rules {edition('matching')}, rapidfuzz {rapidfuzz.__version__}"
 
     def judge(self, pair: Pair) -> Verdict:
         """Returns the verdict with its evidence."""

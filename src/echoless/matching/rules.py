@@ -1,7 +1,9 @@
 """The rules: what two texts may differ in, in one table.
 
 A rule looks at one comparison and returns a difference or None. Its force says what the difference
-forbids. To add a rule: write a function, add a row to `RULES`, add a test.
+forbids. To add a rule: write a function, add a row to `RULES`, add an example to
+`tests/matching/test_rules.py`; `docs/generate_rules.py` writes the table of
+`docs/reference/rules.md`.
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from echoless.core.model import Difference, DifferenceKind, Evidence
-from echoless.matching.comparison import Comparison, past, small_words
-from echoless.matching.surface import capitals, has_case, signs, words
-from echoless.matching.values.tokens import Kind, Token
+from echoless.matching.comparison import Comparison
+from echoless.matching.facts.surface import capitals, has_case, past, signs, small_words, words
+from echoless.matching.values.tokens import Kind, Number, Token
 
 
 class Force(IntEnum):
@@ -41,6 +43,7 @@ class Rule(NamedTuple):
         force: What the difference forbids.
         find: Returns the difference, or None where there is none.
         between: Whether it looks between the words: only where neither text has a word of its own.
+        languages: Those it reads, of which one of the texts has to be; empty for all.
     """
 
     name: str
@@ -48,6 +51,15 @@ class Rule(NamedTuple):
     force: Force
     find: Callable[[Comparison], Difference | None]
     between: bool = False
+    languages: frozenset[str] = frozenset()
+
+    def reads(self, found: Comparison) -> bool:
+        """Checks whether the rule has anything to say of two texts, by place and language."""
+        if self.between != (not found.only_a and not found.only_b):
+            return False
+        return not self.languages or not self.languages.isdisjoint(
+            (found.a.language, found.b.language)
+        )
 
 
 class Finding(NamedTuple):
@@ -87,7 +99,7 @@ def kind_of(token: Token) -> DifferenceKind:
 
     `1.29` is a version rather than an amount, and `77120` in `Order 77120` its name.
     """
-    if token.key[:2] != "n:":
+    if not isinstance(token.value, Number):
         return KINDS[token.kind]
     if _NAMED_BY_NUMBER.fullmatch(token.text):
         return DifferenceKind.IDENTIFIER
@@ -132,11 +144,8 @@ def _small_words(found: Comparison) -> Difference | None:
     if a == b:
         return None
     one, other = (Counter(word for some in said for word in some) for said in (a, b))
-    return Difference(DifferenceKind.DETAIL, _each(one - other), _each(other - one))
-
-
-def _each(words: Counter[str]) -> tuple[str, ...]:
-    return tuple(sorted(words.elements()))
+    left, right = (tuple(sorted(rest.elements())) for rest in (one - other, other - one))
+    return Difference(DifferenceKind.DETAIL, left, right)
 
 
 def _signs(found: Comparison) -> Difference | None:
@@ -202,9 +211,13 @@ def _small(kind: DifferenceKind) -> Rule:
 
 
 def _between(
-    name: str, kind: DifferenceKind, force: Force, find: Callable[[Comparison], Difference | None]
+    name: str,
+    kind: DifferenceKind,
+    force: Force,
+    find: Callable[[Comparison], Difference | None],
+    *languages: str,
 ) -> Rule:
-    return Rule(name, kind, force, find, between=True)
+    return Rule(name, kind, force, find, between=True, languages=frozenset(languages))
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -223,7 +236,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("words-differ", DifferenceKind.DETAIL, Force.NAMES, _left_over(DifferenceKind.DETAIL)),
     _between("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),
     _between("order-differs", DifferenceKind.ORDER, Force.IN_ONE_WORDING, _order),
-    _between("tense-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _tense),
+    _between("tense-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _tense, "en"),
     _between("small-words-differ", DifferenceKind.DETAIL, Force.IN_ONE_WORDING, _small_words),
     _between("signs-differ", DifferenceKind.DETAIL, Force.HOLDS, _signs),
     # No model sees these two, so none overrules them.
@@ -253,17 +266,18 @@ wording, inclusive."""
 
 def findings(found: Comparison) -> list[Finding]:
     """Returns all differences of two texts: those that stand on both sides first."""
-    between = not found.only_a and not found.only_b
-    rules = (rule for rule in RULES if rule.between == between)
+    rules = (rule for rule in RULES if rule.reads(found))
     made = [Finding(rule, told) for rule in rules if (told := rule.find(found)) is not None]
-    made.sort(key=lambda each: not _two_sided(each.difference))
+    # A denial on one side is told as if both sides had one.
+    made.sort(
+        key=lambda each: (
+            not (
+                (each.difference.a and each.difference.b)
+                or each.rule.kind is DifferenceKind.NEGATION
+            )
+        )
+    )
     return made
-
-
-def _two_sided(difference: Difference) -> bool:
-    """Whether each side has its own; a denial on one side is told as if both had one."""
-    both = bool(difference.a) and bool(difference.b)
-    return both or difference.kind is DifferenceKind.NEGATION
 
 
 def forbidden(evidence: Evidence, letters: float) -> bool:
@@ -276,12 +290,9 @@ def forbidden(evidence: Evidence, letters: float) -> bool:
     near = letters >= ONE_WORDING
     if evidence.rule in FIRM or (near and evidence.rule in FIRM_IN_ONE_WORDING):
         return True
+    # A denial or a duty on one side tells two texts apart; a value or a name has to stand on both.
     return any(
-        (d.kind in VALUES and d.a and d.b) or (d.kind in WORDED and near and _tells(d))
+        (d.kind in VALUES and d.a and d.b)
+        or (d.kind in WORDED and near and ((d.a and d.b) or d.kind is not DifferenceKind.NAME))
         for d in evidence.differences
     )
-
-
-def _tells(difference: Difference) -> bool:
-    """Whether a difference of small words tells two texts apart; a name has to stand on both."""
-    return difference.kind is not DifferenceKind.NAME or bool(difference.a and difference.b)

@@ -1,4 +1,4 @@
-"""Ask the judge, and where there is one the verifier, about every candidate pair."""
+"""Asks the judge, and where there is one the verifier, about every candidate pair."""
 
 from __future__ import annotations
 
@@ -9,18 +9,31 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.model import Judged, Memory, Pair, Verdict
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import Profile
-from echoless.core.progress import Progress
-from echoless.core.run_notes import Tally
+from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.text import content_key
+from echoless.matching.base import Judge, Repeatable
 from echoless.stores.ledger import Ledger
 
 if TYPE_CHECKING:
-    from echoless.matching.base import Judge
-    from echoless.matching.batch.verdict_cache import KeptVerdicts
+    from echoless.matching import guards
+    from echoless.matching import judge as road
+    from echoless.matching.batch import batches, verdict_cache
+    from echoless.matching.batch.verdict_cache import CachedVerdicts
+    from echoless.matching.verifiers import consultation, registry
     from echoless.matching.verifiers.consultation import Consultation
+    from echoless.models.encoders import calibration
     from echoless.models.encoders.vectorizer import MemoryVectoriser
+else:  # they bring in lexicons, weights and numpy, which a command that judges nothing leaves alone
+    guards = lazy_module("echoless.matching.guards")
+    road = lazy_module("echoless.matching.judge")
+    batches = lazy_module("echoless.matching.batch.batches")
+    verdict_cache = lazy_module("echoless.matching.batch.verdict_cache")
+    registry = lazy_module("echoless.matching.verifiers.registry")
+    consultation = lazy_module("echoless.matching.verifiers.consultation")
+    calibration = lazy_module("echoless.models.encoders.calibration")
 
 JUDGED_AT_ONCE: Final = 2_000
 """Pairs judged between two signs of progress."""
@@ -49,20 +62,13 @@ def open_judge(
         DamagedPackage: The weights of the pair model are not as they were shipped.
         InputError: The user's calibration of the encoder cannot be read.
     """
-    from echoless.matching.opening import (  # noqa: PLC0415 - brings in lexicons
-        judge_named,
-        open_learned,
-    )
-
     if profile.judge != "full" or vectors is None or vectors.encoder is None:
-        return judge_named(profile.judge)
-    from echoless.models.encoders.calibration import decision_shift  # noqa: PLC0415 - as above
-
-    shift = decision_shift(vectors.encoder.model)
-    return open_learned(tally, cache=vectors.cache is not None, most=most, shift=shift)
+        return guards.judge_named(profile.judge)
+    shift = calibration.decision_shift(vectors.encoder.model)
+    return road.open_learned(tally, cache=vectors.cache is not None, most=most, shift=shift)
 
 
-def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | None:
+def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> CachedVerdicts | None:
     """Verdicts of earlier runs, for a judge that costs more than looking them up.
 
     Args:
@@ -70,19 +76,11 @@ def open_kept(judge: Judge, tally: Tally, *, enabled: bool) -> KeptVerdicts | No
         tally: Told if they cannot be read or kept.
         enabled: Whether caches are to be used.
     """
-    from echoless.matching.base import Repeatable  # noqa: PLC0415 - as in `open_judge`
-    from echoless.matching.judge import LearnedJudge  # noqa: PLC0415
-
-    judge = judge.rules if isinstance(judge, LearnedJudge) else judge
-    if not enabled or not isinstance(judge, Repeatable):
+    judge = judge.rules if isinstance(judge, road.LearnedJudge) else judge
+    cache = verdict_cache.open_verdicts(enabled)
+    if cache is None or not isinstance(judge, Repeatable):
         return None
-    from echoless.matching.batch.verdict_cache import (  # noqa: PLC0415
-        KeptVerdicts,
-        open_verdicts,
-    )
-
-    cache = open_verdicts()
-    return None if cache is None else KeptVerdicts(judge, cache, tally)
+    return verdict_cache.CachedVerdicts(judge, cache, tally)
 
 
 def judge_all(
@@ -92,7 +90,7 @@ def judge_all(
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
     tally: Tally,
-    kept: KeptVerdicts | None = None,
+    kept: CachedVerdicts | None = None,
 ) -> list[Judged]:
     """The verdict on every pair but those kept apart, by ids.
 
@@ -110,10 +108,7 @@ def judge_all(
     )
     wanted = [pair for pair, _ in found]
     kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
-
-    from echoless.matching.judge import LearnedJudge  # noqa: PLC0415 - as in `open_judge`
-
-    learned = judge if isinstance(judge, LearnedJudge) else None
+    learned = judge if isinstance(judge, road.LearnedJudge) else None
     rules = judge if learned is None else learned.rules
 
     def pairs_at(places: Sequence[int]) -> list[Pair]:
@@ -126,10 +121,8 @@ def judge_all(
             told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
     left = _together(wanted, [at for at, verdict in enumerate(told) if verdict is None])
     done = len(wanted) - len(left)
-    from echoless.matching.batch.batches import rulings  # noqa: PLC0415 - as in `open_judge`
-
     waiting = map(pairs_at, _batches(left))
-    ruling = rulings(rules, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
+    ruling = batches.rulings(rules, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
     with closing(ruling):
         tell("judging", done, len(wanted))
         for places, ruled in zip(_batches(left), ruling, strict=True):
@@ -186,13 +179,10 @@ def open_consultation(settings: Settings, tell: Progress) -> Consultation | None
     """The verifier of the run, made first: a wrong name is told before the long work."""
     if settings.verifier == "none":
         return None
-    from echoless.matching.verifiers.consultation import Consultation  # noqa: PLC0415 - seldom asked for
-    from echoless.matching.verifiers.registry import open_verifier  # noqa: PLC0415
-
-    verifier = open_verifier(settings.verifier, settings.limits, locale=settings.locale)
+    verifier = registry.open_verifier(settings.verifier, settings.limits, locale=settings.locale)
     if verifier is None:
         return None
-    return Consultation(
+    return consultation.Consultation(
         verifier,
         limit=settings.questions,
         progress=lambda done, whole: tell("asking the verifier", done, whole),
@@ -200,18 +190,18 @@ def open_consultation(settings: Settings, tell: Progress) -> Consultation | None
 
 
 def consult(
-    consultation: Consultation | None,
+    asked: Consultation | None,
     memories: Mapping[str, Memory],
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     judged: list[Judged],
     tally: Tally,
 ) -> tuple[list[Judged], dict[tuple[str, str], Verdict]]:
     """Verdicts with a verifier's word, and those it changed."""
-    if consultation is None:
+    if asked is None:
         return judged, {}
     pairs = [Pair(memories[j.a], memories[j.b], signals[j.a, j.b]) for j in judged]
-    verdicts = consultation.settle(pairs, [j.verdict for j in judged], tally)
-    consultation.report(tally)
+    verdicts = asked.settle(pairs, [j.verdict for j in judged], tally)
+    asked.report(tally)
     made = [Judged(j.a, j.b, new) for j, new in zip(judged, verdicts, strict=True)]
     changed = {
         (new.a, new.b): new.verdict

@@ -22,7 +22,7 @@ _LOCAL_HOST: Final = re.compile(
 _SESSION: Final = "mcp-session-id"
 
 
-class OneToken(TokenVerifier):
+class SingleTokenVerifier(TokenVerifier):
     """Verifies one token."""
 
     def __init__(self, token: str) -> None:

@@ -11,11 +11,11 @@ from anyio import from_thread, to_thread
 
 T = TypeVar("T")
 
-EVERY: Final = 0.1
+INTERVAL: Final = 0.1
 """Seconds between two messages of one stage; a new stage is told at once."""
 
 
-class Reports(Protocol):
+class ProgressSink(Protocol):
     """Progress messages to a client; they do nothing where the client did not ask."""
 
     def report_progress(
@@ -25,18 +25,18 @@ class Reports(Protocol):
         ...
 
 
-class Teller:
+class ProgressReporter:
     """Receives the library's signs of progress, in the thread that works.
 
     Each is a place where a cancelled call ends: the exception it raises goes through the engine
     like any failure, so that transactions roll back and what was begun is brought to an end.
     """
 
-    def __init__(self, reports: Reports | None) -> None:
+    def __init__(self, reports: ProgressSink | None) -> None:
         self._reports = reports
         self._stage = ""
-        self._past = 0
-        self._told = -1.0
+        self._earlier = 0
+        self._highest = -1.0
         self._at = 0.0
 
     def __call__(self, stage: str, done: int, whole: int) -> None:
@@ -46,13 +46,13 @@ class Teller:
             return
         fresh = stage != self._stage
         if fresh:
-            self._past += bool(self._stage)
+            self._earlier += bool(self._stage)
             self._stage = stage
-        elif monotonic() - self._at < EVERY:
+        elif monotonic() - self._at < INTERVAL:
             return
-        value = self._past + (min(done / whole, 0.999) if whole else 0.0)
-        if value > self._told:
-            self._told, self._at = value, monotonic()
+        value = self._earlier + (min(done / whole, 0.999) if whole else 0.0)
+        if value > self._highest:
+            self._highest, self._at = value, monotonic()
             message = f"{stage}: {done:,}" + (f" of {whole:,}" if whole else "")
             from_thread.run(partial(self._reports.report_progress, value, None, message))
 
@@ -61,14 +61,16 @@ class Teller:
         self("writing", done, whole)
 
 
-async def in_thread(work: Callable[[Teller], T], reports: Reports | None = None) -> T:
+async def in_thread(
+    work: Callable[[ProgressReporter], T], reports: ProgressSink | None = None
+) -> T:
     """Runs some work in a thread without holding up other calls.
 
     A cancelled call waits until the work has come to its next sign of progress, so that nothing
     goes on writing behind its back.
 
     Args:
-        work: Given the teller to hand to the library.
+        work: Given the reporter to hand to the library.
         reports: Where progress goes.
     """
-    return await to_thread.run_sync(work, Teller(reports))
+    return await to_thread.run_sync(work, ProgressReporter(reports))

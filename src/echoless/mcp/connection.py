@@ -9,7 +9,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-class PatientProtocol(H11Protocol):
+class TimedProtocol(H11Protocol):
     """Closes a connection whose request is not whole after some seconds.
 
     uvicorn bounds the time between requests, not that within one, so a client that sends a header
@@ -54,10 +54,10 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
 
-def patient(seconds: float) -> type[PatientProtocol]:
+def timed_protocol(seconds: float) -> type[TimedProtocol]:
     """Returns the protocol with another time limit.
 
     Args:
         seconds: What a request may take to come in.
     """
-    return type("PatientProtocol", (PatientProtocol,), {"seconds": seconds})
+    return type("TimedProtocol", (TimedProtocol,), {"seconds": seconds})

@@ -21,7 +21,7 @@ _WAITING: Final = 1_000
 """Texts noted before the guard is opened; the guard has a bound of its own."""
 
 
-class Door:
+class GuardThread:
     """Stores texts for any thread, one at a time. Opened by the first text."""
 
     def __init__(self, opened: Callable[[], Store], guarded: Callable[[Store], Guard]) -> None:
@@ -31,7 +31,7 @@ class Door:
             opened: Opens the store.
             guarded: Makes the guard of it.
         """
-        self._opened, self._guarded = opened, guarded
+        self._opened, self._new_guard = opened, guarded
         self._thread: ThreadPoolExecutor | None = None
         self._store: Store | None = None
         self._guard: Guard | None = None
@@ -73,7 +73,7 @@ class Door:
         if self._guard is None:
             store = self._opened()
             try:
-                self._guard = self._guarded(store)
+                self._guard = self._new_guard(store)
             except BaseException:
                 store.close()
                 raise

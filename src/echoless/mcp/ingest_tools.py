@@ -7,28 +7,28 @@ from typing import Annotated, Literal, cast
 from pydantic import Field
 
 from echoless.core.model import JsonObject
-from echoless.mcp.background import Teller, in_thread
-from echoless.mcp.session import Desk
-from echoless.mcp.tool import Context, MemoryTool, make_tool
+from echoless.mcp.background import ProgressReporter, in_thread
+from echoless.mcp.served_store import ServedStore
+from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
 from echoless.mcp.write_schemas import KeepBothAnswer, RememberAnswer
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import keep_both
 
 
-class Storing:
+class IngestTools:
     """Tools that add to the store; nothing that was there changes."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Adds to the store of this desk."""
-        self._desk = desk
+    def __init__(self, served: ServedStore) -> None:
+        """Adds to the store that is served."""
+        self._served = served
 
     def tools(self) -> list[MemoryTool]:
         """Returns the tools; none where the server only reads."""
-        if self._desk.read_only:
+        if self._served.read_only:
             return []
-        far = self._desk.open_world
+        open_world = self._served.open_world
         return [
-            make_tool(self.memory_remember, "Remember", reads=False, open_world=far),
+            make_tool(self.memory_remember, "Remember", reads=False, open_world=open_world),
             make_tool(self.memory_keep_both, "Keep two apart", reads=False, repeats=True),
         ]
 
@@ -70,10 +70,10 @@ class Storing:
         memory_supersede hides the older value. What you read from this memory is not news: set
         origin="recalled". After a timeout repeat the call with the same key.
         """
-        self._desk.must_write()
+        self._served.must_write()
 
-        def work(_tell: Teller) -> RememberAnswer:
-            answer = self._desk.door.remember(
+        def work(_progress: ProgressReporter) -> RememberAnswer:
+            answer = self._served.guard.remember(
                 text,
                 namespace=namespace,
                 type=type,
@@ -87,9 +87,9 @@ class Storing:
                 unsure=unsure,
                 dry_run=dry_run,
             )
-            return cast("RememberAnswer", answer.to_json())
+            return shaped(RememberAnswer, answer.to_json())
 
-        async with self._desk.writer:
+        async with self._served.writer:
             return await in_thread(work, ctx)
 
     async def memory_keep_both(
@@ -105,9 +105,9 @@ class Storing:
         changes.
         """
 
-        def work(store: Store, _tell: Teller) -> KeepBothAnswer:
+        def work(store: Store, _progress: ProgressReporter) -> KeepBothAnswer:
             keep_both(store, a, b)
             after = "Go on with the next pair of memory_consolidate."
             return {"a": a, "b": b, "kept_both": True, "next": after}
 
-        return await self._desk.write(work, ctx)
+        return await self._served.write(work, ctx)

@@ -13,12 +13,12 @@ from pydantic import Field
 
 from echoless.core.errors import EcholessError
 from echoless.core.masking import OUTPUT
-from echoless.mcp.background import Teller, in_thread
-from echoless.mcp.session import Desk
+from echoless.mcp.background import ProgressReporter, in_thread
+from echoless.mcp.served_store import ServedStore
 from echoless.stores import Store
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import Report, report_json
-from echoless.workflows.dedupe.secret_masking import learn_told
+from echoless.workflows.dedupe.secret_masking import learn_answer
 
 INSTRUCTIONS: Final = """\
 The long-term memory of an agent, kept free of repetition.
@@ -77,11 +77,11 @@ def review_memories(
     )
 
 
-def instructions(desk: Desk) -> str:
+def instructions(served: ServedStore) -> str:
     """Returns the instructions a client gives its agent about this server."""
-    where = "".join(f"{sentence}\n" for sentence in desk.destinations)
+    where = "".join(f"{sentence}\n" for sentence in served.destinations)
     masked = "" if OUTPUT.shown else MASKED
-    return INSTRUCTIONS + masked + where + (READ_ONLY if desk.read_only else "")
+    return INSTRUCTIONS + masked + where + (READ_ONLY if served.read_only else "")
 
 
 def prompts() -> list[Prompt]:
@@ -89,19 +89,19 @@ def prompts() -> list[Prompt]:
     return [Prompt.from_function(review_memories, title="Review the memory")]
 
 
-def resources(desk: Desk) -> list[Resource]:
+def resources(served: ServedStore) -> list[Resource]:
     """Returns the audit report of the whole store, which is made when it is read."""
 
     def complete(store: Store, report: Report) -> str:
         whole = report_json(report)
-        learn_told(store, whole)
+        learn_answer(store, whole)
         return json.dumps(OUTPUT.json(whole), indent=2, ensure_ascii=False)
 
     async def as_markdown() -> str:
-        return await _audit(desk, desk.report)
+        return await _audit(served, served.report)
 
     async def as_json() -> str:
-        return await _audit(desk, complete)
+        return await _audit(served, complete)
 
     return [
         FunctionResource.from_function(
@@ -123,12 +123,12 @@ def resources(desk: Desk) -> list[Resource]:
     ]
 
 
-async def _audit(desk: Desk, write: Callable[[Store, Report], str]) -> str:
+async def _audit(served: ServedStore, write: Callable[[Store, Report], str]) -> str:
     """Returns an audit of the store as text."""
 
-    def work(tell: Teller) -> str:
-        with desk.opened() as store:
-            return write(store, audit_store(store, desk.settings(store), progress=tell))
+    def work(progress: ProgressReporter) -> str:
+        with served.opened() as store:
+            return write(store, audit_store(store, served.settings(store), progress=progress))
 
     try:
         return await in_thread(work)

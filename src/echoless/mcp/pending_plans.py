@@ -11,12 +11,15 @@ from typing import Final, TypeVar
 
 from echoless.core.errors import UsageError
 
-KEPT: Final = 64
+CAPACITY: Final = 64
 """Plans kept at a time; a new one takes the place of the oldest."""
 
 MINUTES: Final = 30
 """How long a plan is kept: long enough to look at it, short enough that the store is still like
 it. Records that changed meanwhile are refused by the plan itself."""
+
+ALONE: Final = "Give plan_id alone to act, or leave it out to look. Nothing was written."
+"""Told where a plan id came with other arguments."""
 
 T = TypeVar("T")
 
@@ -37,18 +40,18 @@ class Plans:
     def __init__(
         self,
         *,
-        kept: int = KEPT,
+        capacity: int = CAPACITY,
         minutes: float = MINUTES,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Starts without plans.
 
         Args:
-            kept: At most so many, at least 1.
+            capacity: At most so many, at least 1.
             minutes: How long each is kept.
             clock: Seconds.
         """
-        self._most = kept
+        self._capacity = capacity
         self._seconds = minutes * 60
         self._clock = clock
         self._plans: OrderedDict[str, _Pending] = OrderedDict()
@@ -77,7 +80,7 @@ class Plans:
         with self._lock:
             self._forget_old()
             self._plans[plan_id] = _Pending(tool, client, self._clock() + self._seconds, content)
-            while len(self._plans) > self._most:
+            while len(self._plans) > self._capacity:
                 self._plans.popitem(last=False)
         return plan_id
 
@@ -99,7 +102,7 @@ class Plans:
             if plan is None or plan.client != client:
                 raise UsageError(
                     f"There is no plan {plan_id!r} here; nothing was written. A plan is used once "
-                    f"and kept for {self.minutes} minutes, the latest {self._most} of them, "
+                    f"and kept for {self.minutes} minutes, the latest {self._capacity} of them, "
                     f"for the client it was shown. Call "
                     f"{tool} without plan_id for a new preview."
                 )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from echoless.core.errors import InputError, UsageError
-from echoless.core.model import Json, Memory
+from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices
 from echoless.execution.rollback import history
-from echoless.mcp.background import Teller, in_thread
+from echoless.mcp.background import ProgressReporter, in_thread
 from echoless.mcp.read_schemas import (
     AuditAnswer,
     ConsolidateAnswer,
@@ -24,41 +24,54 @@ from echoless.mcp.read_schemas import (
     SearchAnswer,
     SimilarAnswer,
 )
-from echoless.mcp.session import Desk
-from echoless.mcp.tool import Context, MemoryTool, make_tool
+from echoless.mcp.served_store import ServedStore
+from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
 from echoless.stores import Store
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import report_json
 from echoless.workflows.consolidation.pairs import consolidate
 from echoless.workflows.consolidation.suggestions import ADVICE
-from echoless.workflows.dedupe.secret_masking import learn_run, learn_told
-from echoless.workflows.owner_tools import SHARED, owner_tools
+from echoless.workflows.dedupe.secret_masking import learn_answer, learn_run
+from echoless.workflows.owner_tools import SHARED, SimilarRequest, owner_tools
 from echoless.workflows.pairs.explain import explain_memories, explanation_json
-from echoless.workflows.retrieval.neighbours import ASKED, Neighbours, memory_of, neighbours
+from echoless.workflows.retrieval.neighbours import (
+    ASKED,
+    NeighbourQuery,
+    Neighbours,
+    memory_of,
+    neighbours,
+)
 from echoless.workflows.retrieval.search import Hit as Found
 from echoless.workflows.retrieval.search import search
+from echoless.workflows.tool_answers import similar_answer
 
 Namespace = Annotated[
     str | None, Field(description="Only this namespace; all of the store by default.")
 ]
 
 
-class Looking:
+class ReadTools:
     """Tools that read the store and change not one byte of it."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Reads the store of this desk."""
-        self._desk = desk
+    def __init__(self, served: ServedStore) -> None:
+        """Reads the store that is served."""
+        self._served = served
 
     def tools(self) -> list[MemoryTool]:
         """Returns all tools."""
-        far = self._desk.open_world
+        open_world = self._served.open_world
         return [
-            make_tool(self.memory_search, "Search memories", reads=True, open_world=far),
-            make_tool(self.memory_similar, "Similar memories", reads=True, open_world=far),
-            make_tool(self.memory_audit, "How much is repetition", reads=True, open_world=far),
-            make_tool(self.memory_consolidate, "Pairs to look at", reads=True, open_world=far),
-            make_tool(self.memory_explain, "Why two are the same", reads=True, open_world=far),
+            make_tool(self.memory_search, "Search memories", reads=True, open_world=open_world),
+            make_tool(self.memory_similar, "Similar memories", reads=True, open_world=open_world),
+            make_tool(
+                self.memory_audit, "How much is repetition", reads=True, open_world=open_world
+            ),
+            make_tool(
+                self.memory_consolidate, "Pairs to look at", reads=True, open_world=open_world
+            ),
+            make_tool(
+                self.memory_explain, "Why two are the same", reads=True, open_world=open_world
+            ),
             make_tool(self.memory_history, "What was done", reads=True),
         ]
 
@@ -83,9 +96,9 @@ class Looking:
         remembered for a while, so that storing it again with memory_remember is recognised.
         """
 
-        def work(tell: Teller) -> SearchAnswer:
-            with self._desk.opened() as store:
-                chosen = self._desk.settings(store, Choices(namespace=namespace))
+        def work(progress: ProgressReporter) -> SearchAnswer:
+            with self._served.opened() as store:
+                chosen = self._served.settings(store, Choices(namespace=namespace))
                 result = search(
                     store,
                     query,
@@ -95,9 +108,9 @@ class Looking:
                     include_duplicates=include_duplicates,
                     encoder=chosen.encoder,
                     cache=chosen.cache,
-                    progress=tell,
+                    progress=progress,
                 )
-            self._desk.recalled(hit.memory for hit in result.hits)
+            self._served.recalled(hit.memory for hit in result.hits)
             return {
                 "query": result.query,
                 "mode": result.mode,
@@ -140,38 +153,37 @@ class Looking:
         Ask before storing something new, or to see what a memory might be merged with. Give
         memory_id (or id), or text.
         """
-        if text is not None and (memory_id is not None or id is not None):
-            raise UsageError("text and memory_id ask about two things. Give one of them.")
 
-        def work(tell: Teller) -> SimilarAnswer:
-            with self._desk.opened() as store:
+        def work(progress: ProgressReporter) -> SimilarAnswer:
+            with self._served.opened() as store:
                 if text is None and (owner := owner_tools(store)):
-                    by_owner = owner.similar(
-                        store,
-                        memory_id,
+                    request = SimilarRequest(
+                        memory_id=memory_id,
+                        other_id=id,
                         namespace=namespace,
                         search_scope=search_scope,
                         top_k=top_k,
                         min_similarity=min_similarity,
                         exclude_linked=exclude_linked,
-                        other_id=id,
                     )
-                    answer = cast("SimilarAnswer", by_owner)
+                    answer = shaped(SimilarAnswer, owner.similar(store, request))
                     shown = store.get(each["id"] for each in answer["similar_memories"]).values()
-                    self._desk.recalled(shown)
+                    self._served.recalled(shown)
                     return answer
                 base = _base(store, memory_id, id, text)
                 result = neighbours(
                     store,
                     base,
-                    self._desk.settings(store),
-                    namespaces=_namespaces(store, base, namespace, search_scope),
-                    limit=top_k,
-                    least=min_similarity,
-                    exclude_linked=exclude_linked,
-                    progress=tell,
+                    self._served.settings(store),
+                    NeighbourQuery(
+                        namespaces=_namespaces(store, base, namespace, search_scope),
+                        limit=top_k,
+                        least=min_similarity,
+                        exclude_linked=exclude_linked,
+                    ),
+                    progress,
                 )
-            self._desk.recalled(each.memory for each in result.found)
+            self._served.recalled(each.memory for each in result.nearest)
             return _similar(result)
 
         return await in_thread(work, ctx)
@@ -190,18 +202,16 @@ class Looking:
         somebody should look at. May take a while on a large store; progress is reported.
         """
 
-        def work(tell: Teller) -> AuditAnswer:
-            with self._desk.opened() as store:
-                chosen = self._desk.settings(store, Choices(namespace=namespace))
-                report = report_json(audit_store(store, chosen, progress=tell))
-                groups, held, series = (
-                    cast("list[dict[str, Json]]", report[name])
-                    for name in ("groups", "held", "series")
-                )
-                held = sorted(held, key=lambda pair: -float(str(pair["similarity"])))[:pairs]
-                shown = {**report, "groups": groups[:top], "held": held, "series": series[:top]}
-                learn_told(store, shown)
-            return cast("AuditAnswer", {k: shown[k] for k in AuditAnswer.__annotations__})
+        def work(progress: ProgressReporter) -> AuditAnswer:
+            with self._served.opened() as store:
+                chosen = self._served.settings(store, Choices(namespace=namespace))
+                report = report_json(audit_store(store, chosen, progress=progress))
+                answer = shaped(AuditAnswer, {k: report[k] for k in AuditAnswer.__annotations__})
+                answer["groups"], answer["series"] = answer["groups"][:top], answer["series"][:top]
+                by_similarity = sorted(answer["held"], key=lambda pair: -pair["similarity"])
+                answer["held"] = by_similarity[:pairs]
+                learn_answer(store, {**report, **answer})
+            return answer
 
         return await in_thread(work, ctx)
 
@@ -227,18 +237,18 @@ class Looking:
         again. Changes nothing itself.
         """
 
-        def work(tell: Teller) -> ConsolidateAnswer:
-            with self._desk.opened() as store:
+        def work(progress: ProgressReporter) -> ConsolidateAnswer:
+            with self._served.opened() as store:
                 result = consolidate(
                     store,
-                    self._desk.settings(store, Choices(namespace=namespace)),
+                    self._served.settings(store, Choices(namespace=namespace)),
                     window=window,
                     limit=limit,
                     advice=advice or ADVICE,
-                    progress=tell,
+                    progress=progress,
                 )
-            self._desk.recalled(memory for pair in result.pairs for memory in (pair.a, pair.b))
-            return cast("ConsolidateAnswer", result.to_json())
+            self._served.recalled(memory for pair in result.pairs for memory in (pair.a, pair.b))
+            return shaped(ConsolidateAnswer, result.to_json())
 
         return await in_thread(work, ctx)
 
@@ -256,16 +266,16 @@ class Looking:
         and what would change the verdict.
         """
 
-        def work(_tell: Teller) -> ExplainAnswer:
-            with self._desk.opened() as store:
-                chosen = self._desk.settings(store)
+        def work(_progress: ProgressReporter) -> ExplainAnswer:
+            with self._served.opened() as store:
+                chosen = self._served.settings(store)
                 pair = [Memory(id=side, content=text) for side, text in (("a", a), ("b", b))]
                 if given == "ids":
                     pair = [memory_of(store, id_) for id_ in (a, b)]
             tally = Tally()
             learn(pair)
             answer = explanation_json(explain_memories(*pair, settings=chosen, tally=tally))
-            return cast("ExplainAnswer", {**answer, "notes": list(tally.notes)})
+            return shaped(ExplainAnswer, {**answer, "notes": list(tally.notes)})
 
         return await in_thread(work, ctx)
 
@@ -280,11 +290,11 @@ class Looking:
     ) -> HistoryAnswer:
         """List what was done to this memory, oldest first: each run can be undone by its id."""
 
-        def work(_tell: Teller) -> HistoryAnswer:
-            with self._desk.opened() as store:
+        def work(_progress: ProgressReporter) -> HistoryAnswer:
+            with self._served.opened() as store:
                 if run is None:
                     runs = history(store.ledger)
-                    shown = [cast("PastRun", asdict(each)) for each in runs[-limit:]]
+                    shown = [shaped(PastRun, asdict(each)) for each in runs[-limit:]]
                     return {"runs": shown, "left_out": len(runs) - len(shown)}
                 runs = history(store.ledger, run)
                 if not runs:
@@ -294,7 +304,7 @@ class Looking:
                 events = list(store.ledger.events(run))
                 learn_run(store, run, [e.data for e in events])
                 return {
-                    "runs": [cast("PastRun", asdict(each)) for each in runs],
+                    "runs": [shaped(PastRun, asdict(each)) for each in runs],
                     "left_out": 0,
                     "events": [{"at": e.at, "event": e.kind, **e.data} for e in events],
                 }
@@ -325,6 +335,8 @@ def _base(store: Store, memory_id: str | None, other_id: str | None, text: str |
     Raises:
         UsageError: Nothing, or more than one thing, was named.
     """
+    if text is not None and (memory_id is not None or other_id is not None):
+        raise UsageError("text and memory_id ask about two things. Give one of them.")
     if text is not None:
         return Memory(id=ASKED, content=text)
     if memory_id is not None and other_id is not None and memory_id != other_id:
@@ -349,26 +361,10 @@ def _namespaces(store: Store, base: Memory, given: str | None, scope: str) -> fr
 def _similar(result: Neighbours) -> SimilarAnswer:
     """Returns the answer with the neighbours of a memory or text."""
     base = None if result.base.id == ASKED else result.base.id
-    answer: SimilarAnswer = {
-        "memory_id": base,
-        "similar_count": len(result.found),
-        "similar_memories": [
-            {
-                "id": each.memory.id,
-                "content": each.memory.content,
-                "similarity": each.similarity,
-                "namespace": each.memory.namespace,
-                "is_linked": each.linked,
-            }
-            for each in result.found
-        ],
-        "base_memory_id": base,
-        "total_found": len(result.found),
-        "returned": len(result.found),
-        "notes": list(result.tally.notes),
-    }
+    notes = list(result.tally.notes)
+    answer = shaped(SimilarAnswer, {**similar_answer(base, result.nearest), "notes": notes})
     counts = result.tally.counts
     if skipped := sum(counts.values()):
         answer["skipped"] = skipped
-        answer["notes"] += [f"{count} left out: {why}." for why, count in counts.items()]
+        notes += [f"{count} left out: {why}." for why, count in counts.items()]
     return answer

@@ -19,20 +19,20 @@ from pydantic import AnyHttpUrl
 from starlette.types import ASGIApp
 
 from echoless.core.errors import UsageError
-from echoless.mcp.access import OneToken, OnlyLocal, security
+from echoless.mcp.access import OnlyLocal, SingleTokenVerifier, security
 from echoless.mcp.address import Address
-from echoless.mcp.connection import patient
-from echoless.mcp.ingest_tools import Storing
+from echoless.mcp.connection import timed_protocol
+from echoless.mcp.ingest_tools import IngestTools
 from echoless.mcp.instructions import instructions, prompts, resources
-from echoless.mcp.read_tools import Looking
-from echoless.mcp.session import Desk
-from echoless.mcp.shutdown import ending_input
-from echoless.mcp.supersession import Superseding
-from echoless.mcp.write_tools import Acting
+from echoless.mcp.read_tools import ReadTools
+from echoless.mcp.served_store import ServedStore
+from echoless.mcp.shutdown import interruptible_input
+from echoless.mcp.supersession import SupersedeTools
+from echoless.mcp.write_tools import WriteTools
 
 PATH = "/mcp"
 
-_PATIENCE = 3
+_SHUTDOWN_SECONDS = 3
 """Seconds for open connections to end when the server does."""
 
 
@@ -56,12 +56,12 @@ class Bounds:
 
 
 def make_server(
-    desk: Desk, *, token: str | None = None, issuer: str = "http://localhost"
+    served: ServedStore, *, token: str | None = None, issuer: str = "http://localhost"
 ) -> MCPServer:
-    """Makes the server with tools, resources and the prompt, over one desk.
+    """Makes the server with tools, resources and the prompt, over one store.
 
     Args:
-        desk: The store and settings to serve.
+        served: The store and settings to serve.
         token: The token clients over HTTP have to send; None asks for none.
         issuer: Its own address, told to clients that ask who gives out tokens.
     """
@@ -69,17 +69,17 @@ def make_server(
         name="echoless",
         title="echoless memory",
         description="The memory of an agent, kept free of repetition.",
-        instructions=instructions(desk),
+        instructions=instructions(served),
         version=version("echoless"),
         tools=[
-            *Storing(desk).tools(),
-            *Superseding(desk).tools(),
-            *Looking(desk).tools(),
-            *Acting(desk).tools(),
+            *IngestTools(served).tools(),
+            *SupersedeTools(served).tools(),
+            *ReadTools(served).tools(),
+            *WriteTools(served).tools(),
         ],
-        resources=resources(desk),
+        resources=resources(served),
         log_level="WARNING",
-        token_verifier=None if token is None else OneToken(token),
+        token_verifier=None if token is None else SingleTokenVerifier(token),
         auth=None
         if token is None
         else AuthSettings(issuer_url=AnyHttpUrl(issuer), resource_server_url=None),
@@ -89,22 +89,22 @@ def make_server(
     return server
 
 
-def serve_stdio(desk: Desk) -> None:
+def serve_stdio(served: ServedStore) -> None:
     """Serves one client on standard input and output, until it goes or a signal comes."""
-    with ending_input(), desk:
-        anyio.run(make_server(desk).run_stdio_async)
+    with interruptible_input(), served:
+        anyio.run(make_server(served).run_stdio_async)
 
 
 def serve_http(
-    desk: Desk, address: Address, *, token: str | None, told: Callable[[str], None]
+    served: ServedStore, address: Address, *, token: str | None, announce: Callable[[str], None]
 ) -> None:
     """Serves any number of clients over streamable HTTP, until a signal comes.
 
     Args:
-        desk: The store and settings to serve.
+        served: The store and settings to serve.
         address: Where to listen.
         token: The token clients have to send; needed where others than this machine can reach it.
-        told: Given the URL once it can be reached.
+        announce: Given the URL once it can be reached.
 
     Raises:
         UsageError: There is no token where there has to be one, or the port is taken.
@@ -120,37 +120,37 @@ def serve_http(
             "--http HOST:PORT; port 0 takes a free one."
         ) from problem
     bound = Address(address.host, listening.getsockname()[1])
-    server = http_server(desk, bound, token=token)
+    server = http_server(served, bound, token=token)
     for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(_is_news)
+        logging.getLogger(name).addFilter(_is_no_cancellation)
     # uvicorn raises the signal again once it has come to its end: that is the end we want
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: None)
-    with listening, desk:
-        told(f"http://{bound.shown}{PATH}")
+    with listening, served:
+        announce(f"http://{bound.shown}{PATH}")
         server.run(sockets=[listening])
 
 
-def _is_news(record: logging.LogRecord) -> bool:
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
     """Returns False for the traceback of a request that the end of the server cut off."""
     cancelled = (asyncio.CancelledError, concurrent.futures.CancelledError)  # one for each side
     return record.exc_info is None or not isinstance(record.exc_info[1], cancelled)
 
 
 def http_server(
-    desk: Desk, bound: Address, *, token: str | None, bounds: Bounds | None = None
+    served: ServedStore, bound: Address, *, token: str | None, bounds: Bounds | None = None
 ) -> uvicorn.Server:
     """Makes a server over HTTP that does not listen yet.
 
     Args:
-        desk: The store and settings to serve.
+        served: The store and settings to serve.
         bound: Where it will be reached, with its port.
         token: The token clients have to send; None asks for none.
         bounds: Limits for clients.
     """
     bounds = bounds or Bounds()
     app: ASGIApp = make_server(
-        desk, token=token, issuer=f"http://{bound.shown}"
+        served, token=token, issuer=f"http://{bound.shown}"
     ).streamable_http_app(
         streamable_http_path=PATH,
         transport_security=security(bound, token=token is not None),
@@ -163,10 +163,10 @@ def http_server(
         app = OnlyLocal(app, bound)
     config = uvicorn.Config(
         app,
-        http=patient(bounds.seconds),
+        http=timed_protocol(bounds.seconds),
         limit_concurrency=bounds.connections,
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=_PATIENCE,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     return uvicorn.Server(config)

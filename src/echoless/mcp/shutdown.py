@@ -20,7 +20,7 @@ _CHUNK: Final = 65_536
 
 
 @contextmanager
-def ending_input() -> Iterator[None]:
+def interruptible_input() -> Iterator[None]:
     """Lets SIGINT and SIGTERM end standard input within the block."""
     if sys.platform == "win32":  # no waiting on two pipes there; Ctrl-C interrupts
         yield

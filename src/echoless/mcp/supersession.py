@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, TypedDict, cast
+from typing import Annotated, Final, TypedDict
 from uuid import uuid4
 
 from pydantic import Field
 
 from echoless.core.errors import PlanRefused, UsageError
 from echoless.mcp.access import client_of
-from echoless.mcp.background import Teller, in_thread
-from echoless.mcp.session import Desk
-from echoless.mcp.tool import Context, MemoryTool, make_tool
+from echoless.mcp.background import ProgressReporter, in_thread
+from echoless.mcp.pending_plans import ALONE
+from echoless.mcp.served_store import ServedStore
+from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
 from echoless.mcp.write_schemas import RememberAnswer, SupersedeAnswer
 
 
@@ -40,12 +41,12 @@ class _Replacement:
     old_text: str
 
 
-class Superseding:
+class SupersedeTools:
     """The one tool by which an addition hides a memory; undoable."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Writes to the store of this desk."""
-        self._desk = desk
+    def __init__(self, served: ServedStore) -> None:
+        """Writes to the store that is served."""
+        self._served = served
 
     def tools(self) -> list[MemoryTool]:
         """Returns the tool; a server that only reads still shows its previews."""
@@ -53,9 +54,9 @@ class Superseding:
             make_tool(
                 self.memory_supersede,
                 "Store in place of an older memory",
-                reads=self._desk.read_only,
+                reads=self._served.read_only,
                 destroys=True,
-                open_world=self._desk.open_world,
+                open_world=self._served.open_world,
             )
         ]
 
@@ -82,20 +83,20 @@ class Superseding:
         """
         if plan_id is not None:
             if text is not None:
-                raise UsageError(f"plan_id says already what to store. {_CHOOSE}")
-            self._desk.must_write()
-            plan = self._desk.plans.take(plan_id, TOOL, _Replacement, client=client_of(ctx))
-            async with self._desk.writer:
-                return await in_thread(lambda _tell: self._done(plan), ctx)
+                raise UsageError(f"plan_id says already what to store. {ALONE}")
+            self._served.must_write()
+            plan = self._served.plans.take(plan_id, TOOL, _Replacement, client=client_of(ctx))
+            async with self._served.writer:
+                return await in_thread(lambda _progress: self._done(plan), ctx)
         if text is None:
             raise UsageError("Give the new text, or the plan_id of a preview.")
         details: _Details = {"namespace": namespace, "type": type, "tags": tuple(tags or ())}
         new = text
 
-        def look(_tell: Teller) -> SupersedeAnswer:
+        def make_preview(_progress: ProgressReporter) -> SupersedeAnswer:
             return self._preview(new, details, client_of(ctx))
 
-        return await in_thread(look, ctx)
+        return await in_thread(make_preview, ctx)
 
     def _preview(self, text: str, details: _Details, client: str) -> SupersedeAnswer:
         """Returns what would be hidden, and keeps the plan where there is something to hide."""
@@ -105,7 +106,7 @@ class Superseding:
             return {**answer, "dry_run": True, "plan_id": None, "next": after}
         old = answer["old"]
         plan = _Replacement(text, details, old, answer["matches"][0]["text"])
-        plan_id = self._desk.plans.keep(f"supersede-{uuid4()}", TOOL, plan, client=client)
+        plan_id = self._served.plans.keep(f"supersede-{uuid4()}", TOOL, plan, client=client)
         after = f"To hide {old!r} behind this text, call {TOOL} with plan_id={plan_id!r} alone."
         return {**answer, "dry_run": True, "plan_id": plan_id, "next": after}
 
@@ -125,8 +126,5 @@ class Superseding:
 
     def _answered(self, text: str, details: _Details, *, dry_run: bool) -> RememberAnswer:
         """Returns the answer of the guard."""
-        answer = self._desk.door.remember(text, supersede=True, dry_run=dry_run, **details)
-        return cast("RememberAnswer", answer.to_json())
-
-
-_CHOOSE = "Give plan_id alone to act, or leave it out to look. Nothing was written."
+        answer = self._served.guard.remember(text, supersede=True, dry_run=dry_run, **details)
+        return shaped(RememberAnswer, answer.to_json())

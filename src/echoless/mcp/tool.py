@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from mcp.server.context import LifespanContextT, RequestT
 from mcp.server.mcpserver import Context
@@ -17,7 +17,9 @@ from echoless.core.errors import EcholessError
 from echoless.core.masking import MARKED, OUTPUT
 from echoless.workflows.owner_tools import OwnerRefusal
 
-__all__ = ["Context", "MemoryTool", "make_tool"]
+__all__ = ["Context", "MemoryTool", "make_tool", "shaped"]
+
+T = TypeVar("T")
 
 
 _MASKED: Final = {
@@ -138,3 +140,15 @@ def make_tool(
     if tool.output_schema is not None:
         tool.output_schema.setdefault("properties", {})["masked"] = dict(_MASKED)
     return tool
+
+
+def shaped(shape: Callable[..., T], answer: Mapping[str, object]) -> T:
+    """Returns an answer of the library as the typed dictionary whose schema a tool publishes.
+
+    The SDK holds each answer to that schema before it is sent.
+
+    Args:
+        shape: The class of the typed dictionary.
+        answer: With its keys.
+    """
+    return shape(**answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, TypeVar
 from uuid import uuid4
 
@@ -14,9 +15,10 @@ from echoless.execution.executor import apply
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import Undone, undo, would_undo
 from echoless.mcp.access import client_of
-from echoless.mcp.background import Teller, in_thread
-from echoless.mcp.dedupe_tool import TOOL, Pending, Request, Strategy, carry_out, preview
-from echoless.mcp.session import Desk
+from echoless.mcp.background import ProgressReporter, in_thread
+from echoless.mcp.dedupe_tool import TOOL, Pending, Request, carry_out, preview
+from echoless.mcp.pending_plans import ALONE
+from echoless.mcp.served_store import ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.mcp.write_schemas import (
     Deduplication,
@@ -27,6 +29,7 @@ from echoless.mcp.write_schemas import (
 )
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on, plan_merge
+from echoless.workflows.owner_tools import DeduplicationRequest, Strategy
 
 PlanIdGiven = Annotated[
     str | None,
@@ -51,30 +54,30 @@ class _Undo:
     keep_both: bool
 
 
-class Acting:
+class WriteTools:
     """Tools that change what is there, all of it undoable."""
 
-    def __init__(self, desk: Desk) -> None:
-        """Writes to the store of this desk."""
-        self._desk = desk
+    def __init__(self, served: ServedStore) -> None:
+        """Writes to the store that is served."""
+        self._served = served
 
     def tools(self) -> list[MemoryTool]:
         """Returns all tools; a server that only reads still shows their previews."""
-        reads, far = self._desk.read_only, self._desk.open_world
+        reads, open_world = self._served.read_only, self._served.open_world
         return [
             make_tool(
                 self.memory_deduplicate,
                 "Hide or merge what is said twice",
                 reads=reads,
                 destroys=True,
-                open_world=far,
+                open_world=open_world,
             ),
             make_tool(
                 self.memory_merge,
                 "Make one memory of two",
                 reads=reads,
                 destroys=True,
-                open_world=far,
+                open_world=open_world,
             ),
             make_tool(self.memory_undo, "Take a run back", reads=reads, destroys=True),
         ]
@@ -126,12 +129,14 @@ class Acting:
         if plan_id is not None:
             given = (namespace, similarity_threshold, merge_strategy, limit, action)
             if dry_run or any(each is not None for each in given):
-                raise UsageError(f"plan_id says already what to do. {_CHOOSE}")
-            pending = self._taken(plan_id, TOOL, Pending, ctx)
-            return await self._desk.write(lambda store, tell: carry_out(store, pending, tell), ctx)
+                raise UsageError(f"plan_id says already what to do. {ALONE}")
+            pending = self._take_plan(plan_id, TOOL, Pending, ctx)
+            return await self._served.write(
+                lambda store, progress: carry_out(store, pending, progress), ctx
+            )
         if dry_run is False:
             raise UsageError(f"dry_run=false needs the plan_id of a preview. {_PREVIEW_FIRST}")
-        request = Request(
+        common = DeduplicationRequest(
             namespace=namespace,
             threshold=similarity_threshold,
             strategy=merge_strategy,
@@ -139,11 +144,9 @@ class Acting:
             use_lsh=use_lsh,
             merge_metadata=merge_metadata,
             guards=guards,
-            action=action,
-            top=top,
         )
-        client = client_of(ctx)
-        return await in_thread(lambda tell: preview(self._desk, request, client, tell), ctx)
+        request = Request(common=common, action=action, top=top)
+        return await in_thread(partial(preview, self._served, request, client_of(ctx)), ctx)
 
     async def memory_merge(
         self,
@@ -173,26 +176,28 @@ class Acting:
         """
         if plan_id is not None:
             if keep is not None or remove is not None or content is not None:
-                raise UsageError(f"plan_id says already what to merge. {_CHOOSE}")
-            merge = self._taken(plan_id, "memory_merge", _Merge, ctx)
-            return await self._desk.write(lambda store, tell: _merged(store, merge, tell), ctx)
+                raise UsageError(f"plan_id says already what to merge. {ALONE}")
+            merge = self._take_plan(plan_id, "memory_merge", _Merge, ctx)
+            return await self._served.write(
+                lambda store, progress: _merged(store, merge, progress), ctx
+            )
         if keep is None or remove is None:
             raise UsageError("Name two memories: keep, the one that stays, and remove.")
         one, other = keep, remove
 
-        def look(_tell: Teller) -> MergeAnswer:
-            with self._desk.opened() as store:
+        def make_preview(_progress: ProgressReporter) -> MergeAnswer:
+            with self._served.opened() as store:
                 answer, merge = self._merge_preview(store, one, other, content, action)
-            self._desk.plans.keep(merge.plan.id, "memory_merge", merge, client=client_of(ctx))
+            self._served.plans.keep(merge.plan.id, "memory_merge", merge, client=client_of(ctx))
             return answer
 
-        return await in_thread(look, ctx)
+        return await in_thread(make_preview, ctx)
 
     def _merge_preview(
         self, store: Store, keep: str, remove: str, content: str | None, action: ActionKind
     ) -> tuple[MergeAnswer, _Merge]:
         """Returns the answer of a preview, and the merge that waits."""
-        settings = self._desk.settings(store)
+        settings = self._served.settings(store)
         plan = plan_merge(
             store,
             keep,
@@ -212,7 +217,7 @@ class Acting:
             "run": None,
             "notes": list(notes_on(plan)),
             "next": f"If this is right, call memory_merge with plan_id={plan.id!r} alone within "
-            f"{self._desk.plans.minutes} minutes.",
+            f"{self._served.plans.minutes} minutes.",
         }
         return answer, _Merge(plan, answer)
 
@@ -239,40 +244,45 @@ class Acting:
         """
         if plan_id is not None:
             if run is not None:
-                raise UsageError(f"plan_id says already what to undo. {_CHOOSE}")
-            pending = self._taken(plan_id, "memory_undo", _Undo, ctx)
-            return await self._desk.write(lambda store, _tell: _undone(store, pending), ctx)
+                raise UsageError(f"plan_id says already what to undo. {ALONE}")
+            pending = self._take_plan(plan_id, "memory_undo", _Undo, ctx)
+
+            def take_back(store: Store, _progress: ProgressReporter) -> UndoAnswer:
+                done = undo(store, pending.run, keep_both=pending.keep_both or None)
+                answer = _undo_answer(done, None, "The records are as they were.")
+                return {**answer, "notes": left_behind(store)}
+
+            return await self._served.write(take_back, ctx)
         if run is None:
             raise UsageError("Name the run; memory_history lists all of them.")
         wanted = run
 
-        def look(_tell: Teller) -> UndoAnswer:
-            with self._desk.opened() as store:
+        def make_preview(_progress: ProgressReporter) -> UndoAnswer:
+            with self._served.opened() as store:
                 undone = would_undo(store, wanted)
             plan_id = f"undo-{uuid4()}"
             pending = _Undo(undone.run, keep_both)
-            self._desk.plans.keep(plan_id, "memory_undo", pending, client=client_of(ctx))
+            self._served.plans.keep(plan_id, "memory_undo", pending, client=client_of(ctx))
             after = f"If this is right, call memory_undo with plan_id={plan_id!r} alone."
             return _undo_answer(undone, plan_id, after)
 
-        return await in_thread(look, ctx)
+        return await in_thread(make_preview, ctx)
 
-    def _taken(self, plan_id: str, tool: str, kind: type[T], ctx: Context) -> T:
+    def _take_plan(self, plan_id: str, tool: str, kind: type[T], ctx: Context) -> T:
         """Returns the plan of a preview; where nothing may be written it stays where it is."""
-        self._desk.must_write()
-        return self._desk.plans.take(plan_id, tool, kind, client=client_of(ctx))
+        self._served.must_write()
+        return self._served.plans.take(plan_id, tool, kind, client=client_of(ctx))
 
 
-_CHOOSE = "Give plan_id alone to act, or leave it out to look. Nothing was written."
 _PREVIEW_FIRST = (
     f"Call {TOOL} without dry_run, look at the groups, then call it with the plan_id it returns. "
     "Nothing was written."
 )
 
 
-def _merged(store: Store, merge: _Merge, tell: Teller) -> MergeAnswer:
+def _merged(store: Store, merge: _Merge, progress: ProgressReporter) -> MergeAnswer:
     """Carries out a merge and returns the answer."""
-    done = apply(store, merge.plan, progress=tell.actions)
+    done = apply(store, merge.plan, progress=progress.actions)
     if done.refused:
         raise PlanRefused(
             f"Nothing was merged: {done.refused[0].reason}. Call memory_merge again for a new "
@@ -288,13 +298,6 @@ def _merged(store: Store, merge: _Merge, tell: Teller) -> MergeAnswer:
         "notes": [*answer["notes"], *left_behind(store, done)],
         "next": f"To take it back, call memory_undo with run={done.id!r}.",
     }
-
-
-def _undone(store: Store, pending: _Undo) -> UndoAnswer:
-    """Takes a run back and returns the answer."""
-    done = undo(store, pending.run, keep_both=pending.keep_both or None)
-    after = "The records are as they were."
-    return {**_undo_answer(done, None, after), "notes": left_behind(store)}
 
 
 def _undo_answer(undone: Undone, plan_id: str | None, after: str) -> UndoAnswer:

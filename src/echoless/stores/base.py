@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Protocol, Self, runtime_checkable
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Final, Protocol, Self, runtime_checkable
 from echoless.core.errors import StoreLocked, UsageError
 from echoless.core.model import Memory
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.prints import Printed, Prints
 from echoless.stores.scope import ALL, Head, Scope
 
 if TYPE_CHECKING:
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 __all__: Final = (
     "ALL",
     "Changes",
+    "ChecksFiles",
+    "Exclusive",
     "Head",
     "HidesMarked",
+    "LeavesDrafts",
     "LinkSearch",
+    "OneFile",
+    "Owned",
     "Printed",
     "Prints",
     "Protects",
@@ -168,6 +173,25 @@ class TakesMap(Protocol):
 
 
 @runtime_checkable
+class OneFile(Protocol):
+    """Kind of store that is one file, with at most a ledger beside it.
+
+    Such a store can be drafted under another name, and get its own when it is complete.
+    """
+
+    one_file: bool
+    """True; a kind that is no single file lacks the attribute."""
+
+
+@runtime_checkable
+class Owned(Protocol):
+    """Store of a program that has tools of its own for it."""
+
+    OWNER: str
+    """Name of these tools in the entry-point group `echoless.owners`."""
+
+
+@runtime_checkable
 class Transaction(Protocol):
     """Store that can change many records at once, all or nothing."""
 
@@ -260,6 +284,49 @@ class Changes(Protocol):
         Returns:
             The state, and the ids of memories that were added, changed or removed since; None where
             that is unknown, so that any of them may have been.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prints:
+    """Digests of what a store holds.
+
+    Attributes:
+        by_namespace: 64 bytes for each namespace with memories, over every field and vector of
+            every memory in it. Without these, nobody can guess them.
+        homes: Namespace by id, of the memories that were asked about and are there.
+        moment: State of the store when the digests were made, for `Printed.still`.
+    """
+
+    by_namespace: Mapping[str, bytes]
+    homes: Mapping[str, str]
+    moment: object = None
+
+
+@runtime_checkable
+class Printed(Protocol):
+    """Store that digests what it holds in far less time than it takes to read it."""
+
+    def prints(
+        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] = ()
+    ) -> Prints:
+        """Returns digests of what the store holds now.
+
+        Args:
+            namespaces: Only these; all by default.
+            homes_of: Ids whose namespace is wanted, as far as they are in those namespaces.
+        """
+        ...
+
+    def still(self, prints: Prints) -> bool:
+        """Returns whether the store knows, without reading, that nothing was written since.
+
+        Args:
+            prints: Made by this object.
+
+        Returns:
+            False where something was, or may have been.
         """
         ...
 
@@ -431,6 +498,15 @@ class Unfinished(Protocol):
         Raises:
             StoreError: A file is locked, or may not be written.
         """
+        ...
+
+
+@runtime_checkable
+class ChecksFiles(Protocol):
+    """Store that can check its files by itself."""
+
+    def integrity(self) -> Sequence[str]:
+        """Returns what is wrong with the files of the store, one sentence each."""
         ...
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from echoless.core import drafts
-from echoless.core.errors import EcholessError, StoreError, StoreLocked, StoreReadOnly, UsageError
+from echoless.core.errors import StoreError, StoreLocked, StoreReadOnly, UsageError
 from echoless.core.failures import of_system
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 
@@ -236,8 +236,3 @@ def exclusive(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def translated(problem: OSError, path: Path) -> EcholessError:
-    """Returns the error of echoless for an error of the operating system about a file."""
-    return of_system(problem, path)

@@ -33,6 +33,7 @@ class JsonlStore(BesideSidecar):
     """Memories in a JSON Lines file."""
 
     summary: ClassVar[str] = "one JSON object a line; replaced atomically, lineage in a sidecar"
+    one_file: ClassVar[bool] = True
     holds_ledger: Final = False
     profile: Final = "safe"
 

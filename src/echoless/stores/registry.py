@@ -7,7 +7,7 @@ from typing import cast
 
 from echoless.core import plugins
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
-from echoless.stores.base import Store, StoreKind, TakesMap
+from echoless.stores.base import OneFile, Store, StoreKind, TakesMap
 from echoless.stores.field_map import FieldMap
 
 _SUFFIXES = {
@@ -26,6 +26,11 @@ def kinds() -> dict[str, StoreKind]:
 
 def _kind(scheme: str) -> StoreKind:
     return cast("StoreKind", plugins.load("stores", scheme))
+
+
+def is_one_file(scheme: str) -> bool:
+    """Returns whether stores of a scheme are one file, with at most a ledger beside it."""
+    return scheme in plugins.names("stores") and isinstance(_kind(scheme), OneFile)
 
 
 def open_store(url: str | Path, *, create: bool = False) -> Store:

@@ -58,6 +58,7 @@ class SqliteStore:
     """Memories in an SQLite file of echoless."""
 
     summary: ClassVar[str] = "one SQLite file: memories, vectors, full text and lineage (default)"
+    one_file: ClassVar[bool] = True
     holds_ledger: Final = True
     profile: Final = "safe"
 

@@ -37,7 +37,7 @@ from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import apply
-from echoless.execution.plan import Plan, make_plan
+from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.rollback import undo
 from echoless.ingest import Admitted, AlreadyKnown, remember
 from echoless.ingest.request import Details
@@ -108,12 +108,9 @@ def plan_by_hand(
     return make_plan(
         chosen,
         memories.__getitem__,
+        PlanBasis(store=store.identity, url=store.url, profile="safe", settings="-"),
         action=action,
         reasons={g.survivor: "by hand" for g in chosen},
-        store=store.identity,
-        url=store.url,
-        profile="safe",
-        settings="-",
         rewrites=rewrites,
     )
 

@@ -7,15 +7,19 @@ entry-point group `echoless.owners`. Whoever serves a store asks `owner_tools` f
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from echoless.core import plugins
-from echoless.core.model import Json
-from echoless.core.progress import Progress
+from echoless.core.errors import UsageError
+from echoless.core.run_notes import Progress
 from echoless.execution.plan import Plan
 from echoless.stores.base import Store
+from echoless.workflows.tool_answers import Answer
 
-Answer: TypeAlias = dict[str, Json]
+Strategy: TypeAlias = Literal[
+    "keep_newest", "keep_oldest", "keep_most_accessed", "highest_importance"
+]
 
 SHARED: Final = "shared"
 """Namespace that every search may include."""
@@ -43,6 +47,52 @@ class OwnerRefusal(Exception):
         self.details = details
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarRequest:
+    """Arguments of `memory_similar`, unchecked.
+
+    Attributes:
+        memory_id: The memory to start from.
+        other_id: The same, given under the tool's other name.
+        namespace: That of the search; the owner's default if None.
+        search_scope: `current` (the namespace), `shared` (that and `SHARED`) or `all`.
+        top_k: At most so many.
+        min_similarity: Cosine, 0 to 1, inclusive.
+        exclude_linked: Leave out memories linked with it in either direction.
+    """
+
+    memory_id: object
+    other_id: object
+    namespace: object
+    search_scope: object
+    top_k: object
+    min_similarity: object
+    exclude_linked: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeduplicationRequest:
+    """Arguments of the preview of `memory_deduplicate`; None where the store's own way is wanted.
+
+    Attributes:
+        namespace: Exactly this one.
+        threshold: Similarity, 0 to 1, inclusive.
+        strategy: Which memory of a group stays.
+        limit: The most recent memories that take part.
+        use_lsh: Compare many memories by hashing.
+        merge_metadata: False leaves tags and metadata of the survivor as they are.
+        guards: False merges also texts that differ in a number or a negation.
+    """
+
+    namespace: str | None
+    threshold: float | None
+    strategy: Strategy | None
+    limit: int | None
+    use_lsh: bool
+    merge_metadata: bool
+    guards: bool
+
+
 class OwnerPreview(Protocol):
     """The preview of a deduplication by the owner's rules."""
 
@@ -57,21 +107,11 @@ class OwnerPreview(Protocol):
         ...
 
 
+@runtime_checkable
 class OwnerTools(Protocol):
     """The tools of one owner, which check arguments as the owner's program does."""
 
-    def similar(
-        self,
-        store: Store,
-        memory_id: object,
-        *,
-        namespace: object,
-        search_scope: object,
-        top_k: object,
-        min_similarity: object,
-        exclude_linked: object,
-        other_id: object,
-    ) -> Answer:
+    def similar(self, store: Store, request: SimilarRequest) -> Answer:
         """Returns the memories closest to one, closest first; reads only.
 
         Raises:
@@ -82,27 +122,15 @@ class OwnerTools(Protocol):
     def preview(
         self,
         store: Store,
+        request: DeduplicationRequest,
         *,
-        namespace: object,
-        threshold: object,
-        strategy: object,
-        limit: object,
-        use_lsh: object,
-        merge_metadata: object,
-        guards: object,
         progress: Progress | None,
     ) -> OwnerPreview:
         """Returns what would be merged; nothing is written.
 
         Args:
             store: Open.
-            namespace: Exactly this one; the owner's default if None.
-            threshold: Similarity, 0 to 1, inclusive; the owner's default if None.
-            strategy: Of `STRATEGIES`; the owner's default if None.
-            limit: The most recent memories that take part; the owner's default if None.
-            use_lsh: Compare many memories by hashing.
-            merge_metadata: False leaves tags and metadata of the survivor as they are.
-            guards: False merges also texts that differ in a number or a negation.
+            request: What to compare, and how.
             progress: Told how far each stage is.
 
         Raises:
@@ -122,8 +150,15 @@ class OwnerTools(Protocol):
 
 
 def owner_tools(store: Store) -> OwnerTools | None:
-    """Returns the tools of the program that owns a store, or None where it has none of its own."""
+    """Returns the tools of the program that owns a store, or None where it has none of its own.
+
+    Raises:
+        UsageError: The owner is not installed, or does not have all tools.
+    """
     owner = getattr(type(store), "OWNER", None)
     if not isinstance(owner, str):
         return None
-    return cast("OwnerTools", plugins.load("owners", owner))
+    tools = plugins.load("owners", owner)
+    if not isinstance(tools, OwnerTools):
+        raise UsageError(f"The owner {owner!r} lacks a tool; its package is broken.")
+    return tools

@@ -568,15 +568,15 @@ def test_a_note_that_changed_since_the_look_keeps_its_cluster_out(
 ) -> None:
     """wt-memory 27."""
     folder = store(*TWO)
-    carry_out = tools.Work.carry_out
+    carry_out = tools.DedupJob.carry_out
 
-    def edited(work: tools.Work, *chosen: Any, **more: Any) -> object:
+    def edited(work: tools.DedupJob, *chosen: Any, **more: Any) -> object:
         engine = work.store._engine  # type: ignore[attr-defined]
         victim = work.clusters[0].victims[0]
         engine.forget(victim.id)
         return carry_out(work, *chosen, **more)
 
-    monkeypatch.setattr(tools.Work, "carry_out", edited)
+    monkeypatch.setattr(tools.DedupJob, "carry_out", edited)
     result = wt("dedup")
     assert result.exit_code == 1
     found = json.loads(result.stdout)
@@ -661,9 +661,9 @@ def test_thousands_of_notes_are_compared_in_time(
         for i in range(number)
     ]
     path.write_text("\n".join(lines) + "\n")
-    from echoless.integrations.wt_memory.job import look
+    from echoless.integrations.wt_memory.jobs import find_clusters
 
     with open_store(path) as opened:
         start = time.perf_counter()
-        assert look(opened, tools.Options()).total == number
+        assert find_clusters(opened, tools.Options()).total == number
         assert time.perf_counter() - start < seconds

@@ -263,7 +263,7 @@ def memories() -> list[Memory]:
 
 @pytest.fixture
 def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("echoless.matching.opening.judge_named", lambda *_: Undecided())
+    monkeypatch.setattr("echoless.matching.guards.judge_named", lambda *_: Undecided())
 
 
 @pytest.fixture

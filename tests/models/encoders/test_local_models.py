@@ -19,8 +19,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from echoless.core.errors import EncoderError
-from echoless.models.encoders.model2vec import Model2VecEncoder
-from echoless.models.encoders.sentence_transformers import SentenceTransformersEncoder
+from echoless.models.encoders.sentence_transformers import (
+    Model2VecEncoder,
+    SentenceTransformersEncoder,
+)
 
 VOCABULARY = ("[UNK]", "key", "expires", "cat", "sleeps")
 

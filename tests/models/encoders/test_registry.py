@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from echoless.core.errors import MissingExtra, UsageError
-from echoless.models.encoders.model2vec import Model2VecEncoder
 from echoless.models.encoders.registry import open_encoder
+from echoless.models.encoders.sentence_transformers import Model2VecEncoder
 from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
 
 

@@ -15,8 +15,15 @@ from echoless.core.llm_limits import Limits
 from echoless.models.llm import Answer, Passing, Prompt
 from echoless.models.llm.budget import MINUTE
 from echoless.models.llm.ordered_map import asked_in_order
-from echoless.models.llm.retry_delay import FIRST, MOST, PATIENCE, asked_to_wait, backoff
-from echoless.models.llm.retrying_model import RETRIES, GovernedModel
+from echoless.models.llm.retrying_model import (
+    FIRST,
+    MOST,
+    PATIENCE,
+    RETRIES,
+    GovernedModel,
+    backoff,
+)
+from echoless.models.llm.server_model import asked_to_wait
 
 ASK = Prompt(instruction="Say OK.", longest=100)
 

@@ -116,7 +116,7 @@ class Undecided:
 
 @pytest.fixture
 def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("echoless.matching.opening.judge_named", lambda *_: Undecided())
+    monkeypatch.setattr("echoless.matching.guards.judge_named", lambda *_: Undecided())
 
 
 @pytest.fixture

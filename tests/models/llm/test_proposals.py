@@ -10,7 +10,7 @@ import pytest
 from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, UsageError
 from echoless.core.run_notes import Tally
 from echoless.models.llm.base import Answer, Model, Prompt
-from echoless.models.llm.callable_adapter import Completing
+from echoless.models.llm.registry import Completing
 from echoless.workflows.consolidation.llm_rewrite import (
     GIVE_UP,
     LONGEST,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echoless.blocking.pair_scores import Crowds, Measured, PairSignals, gathered
+from echoless.blocking.pair_scores import DenseMemories, Measured, PairSignals, gathered
 from echoless.clustering.grouping import Bonds, gather
 from echoless.core.model import Distinct, Duplicate, Evidence, Judged, Subsumes
 from echoless.workflows.dedupe.dense_blocks import judge_in_turn, stranded
@@ -29,7 +29,7 @@ def crowd(
         keys += [b * size + at for b in before]
         crowded[at] = len(before) >= most
     measured = Measured("lexical", np.array(keys, dtype=np.int64), np.full(len(keys), 0.95))
-    return gathered(ids, [measured], Crowds(np.arange(size), crowded, crowded)), classes
+    return gathered(ids, [measured], DenseMemories(np.arange(size), crowded, crowded)), classes
 
 
 class Judge:

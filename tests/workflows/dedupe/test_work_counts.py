@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 
 from echoless.blocking import pair_budget as looking
-from echoless.blocking.candidates import candidates
+from echoless.blocking.candidates import Preference, candidates
 from echoless.blocking.pair_scores import PairSignals
 from echoless.clustering.assign import best_first, fold
 from echoless.core.json_codec import memory_from_json
@@ -28,7 +28,9 @@ def proposed(memories: list[Memory], settings: Settings = SETTINGS) -> PairSigna
     profile = settings.profile
     copies = fold(memories, profile, set(), set(), Tally())
     order = best_first(by_id, copies, profile, set())
-    found = candidates(by_id, copies, settings, Tally(), lambda *_: None, None, None, order)
+    found = candidates(
+        by_id, copies, settings, Tally(), lambda *_: None, None, Preference(order=order)
+    )
     assert (sum(found.left_out.values()), found.taken_over) == (0, 0)
     return found.signals
 

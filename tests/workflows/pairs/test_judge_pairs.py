@@ -31,7 +31,7 @@ def _own_cache(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def encoder(monkeypatch: pytest.MonkeyPatch) -> WordBag:
     made = WordBag()
-    monkeypatch.setattr("echoless.models.encoders.opening.open_encoder", lambda _spec: made)
+    monkeypatch.setattr("echoless.models.encoders.registry.open_encoder", lambda _spec: made)
     return made
 
 

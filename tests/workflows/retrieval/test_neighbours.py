@@ -15,6 +15,7 @@ from echoless.stores import Store
 from echoless.workflows.retrieval.neighbours import (
     ASKED,
     BY_WORDING,
+    NeighbourQuery,
     Neighbours,
     memory_of,
     neighbours,
@@ -34,11 +35,11 @@ def memory(id_: str, vector: tuple[float, ...] | None, **fields: object) -> Memo
 
 
 def near(store: Store, id_: str = "a", **options: object) -> Neighbours:
-    return neighbours(store, memory_of(store, id_), SETTINGS, **options)  # type: ignore[arg-type]
+    return neighbours(store, memory_of(store, id_), SETTINGS, NeighbourQuery(**options))  # type: ignore[arg-type]
 
 
 def told(found: Neighbours) -> list[tuple[str, float]]:
-    return [(each.memory.id, each.similarity) for each in found.found]
+    return [(each.memory.id, each.similarity) for each in found.nearest]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,8 +57,8 @@ def test_filtered_before_it_is_cut() -> None:
     pair = [memory("a", A, namespace="x"), memory("b", NEAR, namespace="x")]
     with world("sqlite", [*pair, *others]) as store:
         assert told(near(store, namespaces={"x"}, limit=1)) == [("b", 0.96)]
-        assert len(near(store, namespaces=None).found) == 6
-        assert len(near(store, namespaces={"x", "other"}).found) == 6
+        assert len(near(store, namespaces=None).nearest) == 6
+        assert len(near(store, namespaces={"x", "other"}).nearest) == 6
         with pytest.raises(UsageError, match="no namespace 'attic'"):
             near(store, namespaces={"attic"})
 
@@ -71,7 +72,7 @@ def test_linked_memories_are_left_out_or_named_in_either_direction() -> None:
     ]
     with world("sqlite", memories) as store:
         assert told(near(store)) == [("d", 0.96)]
-        found = near(store, exclude_linked=False).found
+        found = near(store, exclude_linked=False).nearest
         assert [(each.memory.id, each.linked) for each in found] == [
             ("b", True),
             ("c", True),
@@ -99,7 +100,7 @@ def test_without_a_vector_the_wording_is_compared_and_said(base: str) -> None:
     ]
     with world("sqlite", memories) as store:
         text = Memory(id=base, content="The kettle is blue!")
-        found = neighbours(store, text, SETTINGS, least=0.9)
+        found = neighbours(store, text, SETTINGS, NeighbourQuery(least=0.9))
     expected = [("a", 0.947368)] if base == "c" else [("c", 1.0), ("a", 0.947368)]
     assert told(found) == expected
     assert found.tally.notes == (BY_WORDING,)

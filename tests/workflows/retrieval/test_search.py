@@ -37,7 +37,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def _encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(
-        "echoless.models.encoders.opening.open_encoder",
+        "echoless.models.encoders.registry.open_encoder",
         lambda spec: None if spec in {"none", "stored"} else WordBag(),
     )
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detector import Card, DetectorOptions, Proposed
 from echoless.blocking.detector_options import count_setting, flag_setting, refuse_unknown
+from echoless.blocking.vector_join.random_hyperplanes import Layout, layout
+from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.model import Candidate, Memory, candidate
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
@@ -21,21 +23,13 @@ from echoless.core.runtime import MISSING, compiled
 from echoless.models.encoders.base import Matrix
 from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
 
-if TYPE_CHECKING:
-    from echoless.blocking.vector_join import (
-        lsh_join,
-        memory_pairs,
-        planner,
-        random_hyperplanes,
-        work_counts,
-    )
-    from echoless.blocking.vector_join.exact_join import Hits
+if TYPE_CHECKING:  # they bring in numpy
+    from echoless.blocking.vector_join import lsh_join, memory_pairs, planner
+    from echoless.blocking.vector_join.exact_join import Hits, Join
 else:
     lsh_join = lazy_module("echoless.blocking.vector_join.lsh_join")
     memory_pairs = lazy_module("echoless.blocking.vector_join.memory_pairs")
     planner = lazy_module("echoless.blocking.vector_join.planner")
-    random_hyperplanes = lazy_module("echoless.blocking.vector_join.random_hyperplanes")
-    work_counts = lazy_module("echoless.blocking.vector_join.work_counts")
 
 NAME: Final = "semantic"
 
@@ -133,21 +127,17 @@ class SemanticDetector:
             yield from lsh_join.pairs_sharing(matrix.rows, threshold, tables, inclusive=inclusive)
             return
 
-        def note(choice: planner.Choice) -> None:
+        def chosen(join: Join) -> planner.Choice:
+            choice = planner.choose(join, exact=self._exact)
             if not choice.exact:
                 tally.note(f"semantic: {size:,} vectors at {threshold:g}: {choice.line()}.")
             if choice.method != "product" and not compiled():
                 tally.note(f"semantic: {MISSING}.")
+            return choice
 
-        work = work_counts.Work(pulse=self._options.pulse)
+        work = Work(pulse=self._options.pulse)
         yield from planner.similar_pairs(
-            matrix.rows,
-            threshold,
-            inclusive=inclusive,
-            exact=self._exact,
-            most=most,
-            work=work,
-            announce=note,
+            matrix.rows, threshold, inclusive=inclusive, most=most, choice=chosen, work=work
         )
         if work.crowded and most is not None:
             tally.note(
@@ -155,14 +145,12 @@ class SemanticDetector:
                 "closest and the best survivors among them were looked at."
             )
 
-    def _tables(
-        self, matrix: Matrix, threshold: float, tally: Tally
-    ) -> random_hyperplanes.Layout | None:
+    def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> Layout | None:
         """Returns the hash tables to use, if the profile wants them and they save work."""
         size, dimensions = matrix.rows.shape
         if not self._lsh or size < LSH_FROM:
             return None
-        tables = random_hyperplanes.layout(threshold, dimensions, size, bits=self._bits or None)
+        tables = layout(threshold, dimensions, size, bits=self._bits or None)
         if tables is not None:
             tally.note(
                 f"semantic: {size:,} vectors were compared by random hyperplanes ({tables.tables} "

@@ -124,13 +124,12 @@ class WordingJoin:
         """Yields the same blocks as the loops in `pairs`, from compiled loops."""
         begins = starts_of(np.minimum(self.clues.held, POSTINGS))
         posts, shares = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.uint16)
-        clues = self.clues.starts, self.clues.terms, worth, lengths
-        kernels.post(*clues, begins, np.zeros(len(begins) - 1, np.int64), posts, shares)
-        index = begins, posts, shares
-        rows = self.rows.starts, self.rows.terms, self.rows.counts
-        weights = self.rows.idf, self.rows.lengths
-        limits = POSTINGS, self._looked_at, self.most
-        gate = self.gate.threshold, self.gate.inclusive, DENSE
+        clues = kernels.ClueRows(self.clues.starts, self.clues.terms, worth, lengths)
+        index = kernels.Index(begins, posts, shares)
+        kernels.post(clues, index, np.zeros(len(begins) - 1, np.int64))
+        rows = kernels.Grams(*self.rows.columns)
+        gate = self.gate.threshold, self.gate.inclusive
+        limits = kernels.Limits(POSTINGS, self._looked_at, self.most, *gate, DENSE)
 
         def work(begin: int) -> tuple[Pairs, int]:
             end = min(begin + ROWS_AT_ONCE, self.rows.rows)
@@ -138,7 +137,7 @@ class WordingJoin:
             columns = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
             done = np.zeros(3, np.int64)
             span = begin, end
-            kernels.partners(clues, rows, weights, index, span, limits, gate, columns, done)
+            kernels.partners(clues, index, rows, span, limits, columns, done)
             return made_of(columns, int(done[0]), int(done[2])), int(done[1])
 
         for pairs, verified in in_order(work, range(0, self.rows.rows, ROWS_AT_ONCE)):

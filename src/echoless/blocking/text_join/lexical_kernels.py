@@ -6,6 +6,8 @@ from the end, which takes a third of such a loop.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,86 @@ Floats = NDArray[np.float64]
 Shares = NDArray[np.uint16]
 
 
+# The field types are part of what numba compiles for. These classes stand in this file, as a change
+# of them must give compiled code of another name (`kernel_cache`).
+
+
+class Grams(NamedTuple):
+    """Rows of n-grams, as `tfidf_rows.TermRows`."""
+
+    starts: Ints
+    terms: Numbers
+    counts: Counts
+    idf: Floats
+    lengths: Floats
+
+
+class ClueRows(NamedTuple):
+    """Rows of clues, rarest first, as `tfidf_rows.Clues`.
+
+    Attributes:
+        starts: Where each row begins.
+        terms: Of all rows.
+        worth: Squared idf of each clue, scaled.
+        lengths: Of the rows.
+    """
+
+    starts: Ints
+    terms: Numbers
+    worth: Floats
+    lengths: Floats
+
+
+class Index(NamedTuple):
+    """Rows of each clue, as `approximate_tfidf_join.Postings`."""
+
+    begins: Ints
+    posts: Numbers
+    shares: Shares
+
+
+class Limits(NamedTuple):
+    """Limits of an approximate join.
+
+    Attributes:
+        budget: Postings read for a row.
+        looked_at: Rows scored for a row.
+        most: Partners kept for a row.
+        threshold: Of the cosine.
+        inclusive: Whether the threshold itself passes.
+        dense: Share from which rows are nearly the same.
+    """
+
+    budget: int
+    looked_at: int
+    most: int
+    threshold: float
+    inclusive: bool
+    dense: float
+
+
+class Room(NamedTuple):
+    """Working memory for one row.
+
+    Attributes:
+        sums: A total for each row, all zero before and after.
+        touched: Rows that share a clue.
+        totals: Of these rows.
+        kept: Those of them that reach the floor.
+        values: Totals of those.
+        chosen: The best of them.
+        scores: Totals of the best.
+    """
+
+    sums: Numbers
+    touched: Numbers
+    totals: Numbers
+    kept: Numbers
+    values: Numbers
+    chosen: Ints
+    scores: Ints
+
+
 @njit(nogil=True)
 def arrange(starts: Ints, terms: Numbers) -> None:
     """Sorts the terms of each row in ascending order (Shell sort)."""
@@ -27,17 +109,10 @@ def arrange(starts: Ints, terms: Numbers) -> None:
 
 
 @njit(nogil=True)
-def post(
-    starts: Ints,
-    terms: Numbers,
-    worth: Floats,
-    lengths: Floats,
-    begins: Ints,
-    filled: Ints,
-    posts: Numbers,
-    shares: Shares,
-) -> None:
-    """Writes the rows of each term, ascending, as many as there is room for, with their shares."""
+def post(clues: ClueRows, index: Index, filled: Ints) -> None:
+    """Writes the rows of each clue, ascending, as many as there is room for, with their shares."""
+    starts, terms, worth, lengths = clues
+    begins, posts, shares = index
     for row in range(len(starts) - 1):
         for place in range(starts[row], starts[row + 1]):
             term = terms[place]
@@ -105,22 +180,13 @@ def place_of(posts: Numbers, first: int, last: int, row: int) -> int:
 
 
 @njit(nogil=True)
-def add_up(
-    clues: tuple[Ints, Numbers, Floats, Floats],
-    index: tuple[Ints, Numbers, Shares],
-    row: int,
-    budget: int,
-    sums: Numbers,
-    touched: Numbers,
-    totals: Numbers,
-) -> tuple[int, float]:
+def add_up(clues: ClueRows, index: Index, row: int, budget: int, room: Room) -> tuple[int, float]:
     """Adds up what each row before `row` shares with it.
-
-    `sums` is all zero before and after.
 
     Returns:
         How many rows share something, and what the row would share with itself.
     """
+    sums, touched, totals = room.sums, room.touched, room.totals
     starts, terms, worth, lengths = clues
     begins, posts, shares = index
     own, many, left = 0.0, np.uint64(0), budget
@@ -146,10 +212,9 @@ def add_up(
 
 
 @njit(nogil=True)
-def at_least(
-    floor: int, many: int, touched: Numbers, totals: Numbers, kept: Numbers, values: Numbers
-) -> int:
+def at_least(floor: int, many: int, room: Room) -> int:
     """Copies the rows whose total reaches the floor, and returns how many there are."""
+    touched, totals, kept, values = room.touched, room.totals, room.kept, room.values
     size = np.uint64(0)
     for at in range(np.uint64(many)):
         kept[size], values[size] = touched[at], totals[at]
@@ -158,31 +223,20 @@ def at_least(
 
 
 @njit(nogil=True)
-def gather(
-    clues: tuple[Ints, Numbers, Floats, Floats],
-    index: tuple[Ints, Numbers, Shares],
-    row: int,
-    budget: int,
-    dense: float,
-    floor: int,
-    sums: Numbers,
-    found: tuple[Numbers, Numbers, Numbers, Numbers],
-    chosen: Ints,
-    scores: Ints,
-) -> int:
+def gather(clues: ClueRows, index: Index, row: int, limits: Limits, floor: int, room: Room) -> int:
     """Collects the rows before `row` that share most of its rarest clues.
 
     The same as `WordingJoin._most_in_common`. `floor` is a guess of the lowest total that is
     chosen. A poor one costs time: as long as too few rows reach it, it is halved.
     """
-    touched, totals, kept, values = found
-    many, own = add_up(clues, index, row, budget, sums, touched, totals)
-    crowd, near = max(1, int(own * dense)), 0
+    kept, values, chosen, scores = room.kept, room.values, room.chosen, room.scores
+    many, own = add_up(clues, index, row, limits.budget, room)
+    crowd, near = max(1, int(own * limits.dense)), 0
     floor = max(1, min(floor, crowd))
-    size = at_least(floor, many, touched, totals, kept, values)
+    size = at_least(floor, many, room)
     while size < len(chosen) and floor > 1:
         floor >>= 1
-        size = at_least(floor, many, touched, totals, kept, values)
+        size = at_least(floor, many, room)
     for at in range(size):
         near += values[at] >= crowd
     half = (len(chosen) + 1) // 2
@@ -217,34 +271,35 @@ def keep_partners(
 
 @njit(nogil=True)
 def partners(
-    clues: tuple[Ints, Numbers, Floats, Floats],
-    rows: tuple[Ints, Numbers, Counts],
-    weights: tuple[Floats, Floats],
-    index: tuple[Ints, Numbers, Shares],
+    clues: ClueRows,
+    index: Index,
+    rows: Grams,
     span: tuple[int, int],
-    limits: tuple[int, int, int],
-    gate: tuple[float, bool, float],
+    limits: Limits,
     made: tuple[Ints, Ints, Floats],
     done: Ints,
 ) -> None:
-    """Writes the partners of the rows of a span, for `approximate_tfidf_join`."""
-    starts, terms, counts = rows
-    idf, lengths = weights
-    budget, looked_at, most = limits
-    threshold, inclusive, dense = gate
+    """Writes the partners of the rows of a span, for `approximate_tfidf_join`.
+
+    `done` takes the number of pairs, of pairs scored, and of rows with more partners than wanted.
+    """
+    starts, terms, counts, idf, lengths = rows
+    looked_at, most, dense = limits.looked_at, limits.most, limits.dense
     one, other, similarity = made
     spread = np.zeros(len(idf))
-    sums = np.zeros(len(lengths), np.int32)
-    found = (
-        np.empty(budget + 1, np.int32),
-        np.empty(budget + 1, np.int32),
-        np.empty(budget + 1, np.int32),
-        np.empty(budget + 1, np.int32),
-    )
     chosen, scores = np.empty(looked_at, np.int64), np.empty(looked_at, np.int64)
+    room = Room(
+        np.zeros(len(lengths), np.int32),
+        np.empty(limits.budget + 1, np.int32),
+        np.empty(limits.budget + 1, np.int32),
+        np.empty(limits.budget + 1, np.int32),
+        np.empty(limits.budget + 1, np.int32),
+        chosen,
+        scores,
+    )
     at, floor = 0, 1
     for row in range(span[0], span[1]):
-        size = gather(clues, index, row, budget, dense, floor, sums, found, chosen, scores)
+        size = gather(clues, index, row, limits, floor, room)
         floor = scores[size - 1] * 3 // 4 if size == looked_at else 1  # texts are much alike
         for place in range(starts[row], starts[row + 1]):
             spread[terms[place]] = counts[place] * (idf[terms[place]] * idf[terms[place]])
@@ -255,7 +310,7 @@ def partners(
                 total += spread[np.uint32(terms[place])] * counts[place]
             total /= lengths[row] * lengths[partner]
             cosine = min(np.rint(total * 1e6) / 1e6, 1.0)  # as `ngram_index.DECIMALS`
-            if cosine > threshold or (inclusive and cosine == threshold):
+            if cosine > limits.threshold or (limits.inclusive and cosine == limits.threshold):
                 one[at], other[at], similarity[at] = partner, row, cosine
                 at += 1
         for place in range(starts[row], starts[row + 1]):
@@ -290,16 +345,9 @@ def add_rare(
 
 
 @njit(nogil=True)
-def cosines(
-    rows: tuple[Ints, Numbers, Counts],
-    weights: tuple[Floats, Floats],
-    one: Ints,
-    other: Ints,
-    made: Floats,
-) -> None:
+def cosines(rows: Grams, one: Ints, other: Ints, made: Floats) -> None:
     """Writes the cosines of pairs ordered by `one`, as `tfidf_join.cosines_of`."""
-    starts, terms, counts = rows
-    idf, lengths = weights
+    starts, terms, counts, idf, lengths = rows
     spread = np.zeros(len(idf))
     for pair in range(len(one)):
         row, partner = one[pair], other[pair]

@@ -206,8 +206,7 @@ def _cosines(rows: TermRows, one: Ints, other: Ints) -> Floats:
     """Returns exact cosines in float64, summed in the order of the second row's terms."""
     cosines = np.empty(len(one))
     if pays(rows.rows):
-        terms, weights = (rows.starts, rows.terms, rows.counts), (rows.idf, rows.lengths)
-        kernels.cosines(terms, weights, one, other, cosines)
+        kernels.cosines(kernels.Grams(*rows.columns), one, other, cosines)
         return cosines
     spread = np.zeros(len(rows.idf))
     bounds = np.flatnonzero(np.r_[True, np.diff(one) != 0, True][: len(one) + 1])

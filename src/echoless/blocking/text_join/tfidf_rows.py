@@ -67,6 +67,11 @@ class TermRows:
         return len(self.starts) - 1
 
     @property
+    def columns(self) -> tuple[Ints, Numbers, Counts, Floats, Floats]:
+        """Returns all arrays, in the order of `lexical_kernels.Grams`."""
+        return self.starts, self.terms, self.counts, self.idf, self.lengths
+
+    @property
     def owners(self) -> Ints:
         """Returns the row of each entry; shape (entries,), int64."""
         return np.repeat(np.arange(self.rows), np.diff(self.starts))

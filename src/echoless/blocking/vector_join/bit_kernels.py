@@ -7,7 +7,7 @@ interpreter's lock.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -25,6 +25,49 @@ from echoless.core.kernel_cache import njit
 
 GROUP: Final = 4
 """Tiles that are compared with one row after another while they stay in the first-level cache."""
+
+# The classes stand in this file, as a change of them must give compiled code of another name.
+
+
+class Rows(NamedTuple):
+    """Rows that are compared in full, and what makes a hit.
+
+    Attributes:
+        values: Shape (rows, dimensions), float32.
+        inverse: Shape (rows,), float32: the inverse of their lengths.
+        terms: The least cosine of a hit, and that from which a partner may belong to a crowd (2
+            counts none).
+        enough: Near partners from which a row is passed over; 0 passes none over.
+        seen: Shape (rows,), int32: near partners of each row so far.
+        done: Shape (1,), int64: counts pairs compared in full.
+    """
+
+    values: Any
+    inverse: Any
+    terms: Any
+    enough: int
+    seen: Any
+    done: Any
+
+
+class Buckets(NamedTuple):
+    """Buckets of one table.
+
+    Attributes:
+        keys: Shape (rows, tables): of all tables.
+        table: Number of this one.
+        starts: Where each bucket begins in `order`.
+        order: Rows by their key.
+        near: Signatures in this order.
+        limit: Signatures that differ in more bits are passed over.
+    """
+
+    keys: Any
+    table: int
+    starts: Any
+    order: Any
+    near: Any
+    limit: Any
 
 
 def _popcount(_context: Any, _word: Any) -> Any:
@@ -60,15 +103,13 @@ def inner_products(rows: Any, i: Any, j: Any, made: Any) -> None:
 
 
 @njit(nogil=True)
-def hit(rows: Any, inverse: Any, terms: Any, seen: Any, other: int, row: int) -> Any:
-    """Returns whether a pair reaches the floor, and counts a partner that belongs to a crowd.
-
-    `terms`: the floor, and the cosine from which a partner may belong to a crowd (2 counts none).
-    """
-    cosine = cosine_of(rows, inverse, other, row)
-    if cosine >= terms[1]:
-        seen[row] += 1
-    return cosine >= terms[0]
+def hit(rows: Any, other: int, row: int) -> Any:
+    """Returns whether a pair is a hit, and counts it and a partner that belongs to a crowd."""
+    rows.done[0] += 1
+    cosine = cosine_of(rows.values, rows.inverse, other, row)
+    if cosine >= rows.terms[1]:
+        rows.seen[row] += 1
+    return cosine >= rows.terms[0]
 
 
 # ------------------------------------------------------------------ a tile and a row
@@ -106,18 +147,7 @@ def _choose_any(tile: Any, queries: Any, row: int, told: Any) -> Any:  # noqa: A
 
 
 @njit(nogil=True)
-def sift(
-    told: Any,
-    before: int,
-    row: int,
-    rows: Any,
-    inverse: Any,
-    terms: Any,
-    seen: Any,
-    found: Any,
-    hits: int,
-    done: Any,
-) -> Any:
+def sift(told: Any, before: int, row: int, rows: Any, found: Any, hits: int) -> Any:
     """Collects the hits of a row in one tile.
 
     Args:
@@ -125,13 +155,9 @@ def sift(
             row's lowest.
         before: First row of the tile.
         row: The row that is compared with those before it.
-        rows: Shape (rows, dimensions), float32.
-        inverse: Shape (rows,), float32: the inverse of their lengths.
-        terms: See `hit`.
-        seen: Shape (rows,), int32: near partners of each row so far.
+        rows: See `Rows`.
         found: Shape (2, room), int64: takes the hits.
         hits: How many `found` holds already.
-        done: Shape (1,), int64: counts pairs compared in full.
 
     Returns:
         How many hits `found` holds now.
@@ -144,41 +170,23 @@ def sift(
             passed ^= lowest
             if other >= row:
                 break
-            done[0] += 1
-            if hit(rows, inverse, terms, seen, other, row):
+            if hit(rows, other, row):
                 found[0, hits], found[1, hits] = other, row
                 hits += 1
     return hits
 
 
 @njit(nogil=True)
-def scan(
-    tiles: Any,
-    queries: Any,
-    rows: Any,
-    inverse: Any,
-    terms: Any,
-    enough: int,
-    span: Any,
-    position: Any,
-    seen: Any,
-    found: Any,
-    done: Any,
-) -> Any:
+def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: Any) -> Any:
     """Collects the hits of the rows of a span with all rows before them.
 
     Args:
         tiles: As `prefilters.Laid.tiles`, like `queries`.
         queries: All rows.
-        rows: As for `sift`, like `inverse`, `terms`, `seen`, `found` and `done`.
-        inverse: Of the rows.
-        terms: Of a hit.
-        enough: Near partners from which a row is passed over; 0 passes none over.
+        rows: See `Rows`.
         span: First row, and the one after the last.
         position: Group of tiles and row to begin with.
-        seen: Of the rows.
-        found: Room for more hits than `QUERIES * GROUP * LANES`.
-        done: Is added to.
+        found: As for `sift`, with room for more hits than `QUERIES * GROUP * LANES`.
 
     Returns:
         Hits in `found`, then group and row to continue with, or -1 twice where all is done.
@@ -193,16 +201,13 @@ def scan(
                 return hits, group, row
             wanted = 0
             for q in range(min(QUERIES, last - row)):
-                wanted |= int(enough == 0 or seen[row + q] < enough) << q
+                wanted |= int(rows.enough == 0 or rows.seen[row + q] < rows.enough) << q
             stop = min((group + 1) * GROUP, (min(row + QUERIES, last) + LANES - 2) // LANES)
             for at in range(group * GROUP, stop if wanted else 0):
                 passed = wanted & any_passes(tiles[at], queries, row, told)
                 for q in range(QUERIES):
                     if passed >> q & 1:
-                        hits = sift(
-                            told[q], at * LANES, row + q, rows, inverse, terms, seen, found, hits,
-                            done,
-                        )  # fmt: skip
+                        hits = sift(told[q], at * LANES, row + q, rows, found, hits)
             row += QUERIES
         group, row = group + 1, first
     return hits, -1, -1
@@ -278,23 +283,10 @@ def met_before(keys: Any, table: int, i: int, j: int) -> Any:
 
 
 @njit(nogil=True)
-def meet(
-    keys: Any,
-    table: int,
-    starts: Any,
-    order: Any,
-    near: Any,
-    rows: Any,
-    inverse: Any,
-    limit: Any,
-    terms: Any,
-    enough: int,
-    position: Any,
-    seen: Any,
-    found: Any,
-    done: Any,
-) -> Any:
+def meet(buckets: Any, rows: Any, position: Any, found: Any) -> Any:
     """Collects the hits of a table's buckets; also returns bucket and place to continue with."""
+    keys, table, starts, order, near, limit = buckets
+    enough, seen = rows.enough, rows.seen
     hits, place = 0, position[1]
     for bucket in range(position[0], starts.shape[0] - 1):
         place = max(place, starts[bucket] + 1)
@@ -308,11 +300,13 @@ def meet(
                 apart = np.uint64(0)
                 for w in range(near.shape[1]):
                     apart += popcount(near[place, w] ^ near[before, w])
-                if apart <= limit and not met_before(keys, table, order[before], row):
-                    done[0] += 1
-                    if hit(rows, inverse, terms, seen, order[before], row):
-                        found[0, hits], found[1, hits] = order[before], row
-                        hits += 1
+                if (
+                    apart <= limit
+                    and not met_before(keys, table, order[before], row)
+                    and hit(rows, order[before], row)
+                ):
+                    found[0, hits], found[1, hits] = order[before], row
+                    hits += 1
             place += 1
     return hits, -1, -1
 

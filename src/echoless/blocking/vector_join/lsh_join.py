@@ -158,17 +158,16 @@ def _hits_of_table(
     bit_kernels.sort_by_key(tables.keys, table, starts, order)
     near = np.empty_like(tables.signatures)
     bit_kernels.gather(tables.signatures, order, near)
-    buckets = tables.keys, table, starts, order, near
-    limits = np.uint64(most_bits), crowd_terms(join, most), 0 if most is None else SEEN_ENOUGH
-    pairs = np.empty((2, max(ROOM, int(np.diff(starts).max()))), dtype=np.int64)
+    buckets = bit_kernels.Buckets(tables.keys, table, starts, order, near, np.uint64(most_bits))
+    enough, terms = 0 if most is None else SEEN_ENOUGH, crowd_terms(join, most)
     seen = np.zeros(1 if most is None else count, dtype=np.int32)
     counts = np.zeros(1, dtype=np.int64)
+    rows = bit_kernels.Rows(join.rows, inverse, terms, enough, seen, counts)
+    pairs = np.empty((2, max(ROOM, int(np.diff(starts).max()))), dtype=np.int64)
     hits: list[Hits] = []
     position = (0, 0)
     while position[0] >= 0:
-        size, *after = bit_kernels.meet(
-            *buckets, join.rows, inverse, *limits, np.array(position), seen, pairs, counts
-        )
+        size, *after = bit_kernels.meet(buckets, rows, np.array(position), pairs)
         position = (after[0], after[1])
         hits += join.confirmed(*pairs[:, :size].copy())
     return int(counts[0]), hits

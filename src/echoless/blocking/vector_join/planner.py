@@ -259,12 +259,9 @@ def similar_pairs(
     threshold: float,
     *,
     inclusive: bool = True,
-    exact: bool = False,
-    recall: float = RECALL,
     most: int | None = None,
-    choice: Choice | None = None,
+    choice: Choice | Callable[[Join], Choice] = choose,
     work: Work | None = None,
-    announce: Callable[[Choice], None] | None = None,
 ) -> Iterator[Hits]:
     """Yields pairs i < j with cosine at or above a threshold, each once.
 
@@ -274,13 +271,10 @@ def similar_pairs(
             memory-mapped.
         threshold: -1 to 1.
         inclusive: False asks for cosines above the threshold.
-        exact: Only methods that miss no pair, whatever they cost.
-        recall: Least expected share of the pairs at the very threshold, for the other methods.
         most: Partners before it (with a lower number) that a row needs, see `kept_partners`; where
             rows are equal, their pairs with the first of them. None for every pair.
-        choice: The method; by default the one that `choose` returns.
+        choice: The method, or a function that chooses it before the work begins.
         work: Takes the counts.
-        announce: Called with the method before the work begins.
 
     Yields:
         Hits in a fixed order; arrays are never empty. Cosines are those of
@@ -293,9 +287,7 @@ def similar_pairs(
     join = Join(rows, row_norms(rows), threshold, inclusive)
     if len(rows) < 2:
         return
-    chosen = choice or choose(join, exact=exact, recall=recall)
-    if announce is not None:
-        announce(chosen)
+    chosen = choice if isinstance(choice, Choice) else choice(join)
     star = most is not None
     foldable = len(rows) >= FOLD_FROM and (star or chosen.method != "product")
     copies = copies_of(rows) if foldable else None

@@ -71,16 +71,22 @@ class _Run:
 
     def block(self, first: int, last: int) -> tuple[Work, Hits]:
         """Returns the counts and the hits of rows `first` to `last` with all rows before them."""
-        rows = self.laid.tiles, self.laid.queries, self.join.rows, self.inverse
-        limits = crowd_terms(self.join, self.most), 0 if self.most is None else SEEN_ENOUGH
+        counts = np.zeros(1, dtype=np.int64)
+        rows = bit_kernels.Rows(
+            self.join.rows,
+            self.inverse,
+            crowd_terms(self.join, self.most),
+            0 if self.most is None else SEEN_ENOUGH,
+            self.seen,
+            counts,
+        )
         span = np.array([first, last])
         pairs = np.empty((2, ROOM), dtype=np.int64)
-        counts = np.zeros(1, dtype=np.int64)
         parts: list[Hits] = []
         position = (0, first)
         while position[0] >= 0:
             size, *after = bit_kernels.scan(
-                *rows, *limits, span, np.array(position), self.seen, pairs, counts
+                self.laid.tiles, self.laid.queries, rows, span, np.array(position), pairs
             )
             position = (after[0], after[1])
             parts += self.join.confirmed(*pairs[:, :size].copy())

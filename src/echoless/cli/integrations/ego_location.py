@@ -14,7 +14,7 @@ import click
 from echoless.cli.outcome import say_notes
 from echoless.core.errors import InputError, UsageError
 from echoless.core.model import Json
-from echoless.integrations.ego_mcp.acting import Embed
+from echoless.integrations.ego_mcp.merge import Embed
 from echoless.models.encoders.registry import open_encoder
 from echoless.stores import Store, open_store
 

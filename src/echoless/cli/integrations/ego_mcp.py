@@ -30,8 +30,8 @@ from echoless.core.model import Json, Pair
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
 from echoless.integrations.ego_mcp import consolidation_text, keep_both, run
-from echoless.integrations.ego_mcp.acting import plan_merge
-from echoless.integrations.ego_mcp.consolidating import HIDDEN_TEXT, ConsolidationStats
+from echoless.integrations.ego_mcp.merge import plan_merge
+from echoless.integrations.ego_mcp.merge_candidates import PRIVATE, ConsolidationStats
 from echoless.stores import Store
 
 
@@ -135,16 +135,17 @@ def consolidate_command(
 
 
 def _pairs(store: Store, stats: ConsolidationStats) -> list[Pair]:
-    """Returns the candidates as pairs of memories, without those whose text is hidden."""
-    shown = [each for each in stats.merge_candidates if each.snippet_a != HIDDEN_TEXT]
-    memories = store.get({id_ for each in shown for id_ in (each.memory_a_id, each.memory_b_id)})
+    """Returns the candidates as pairs of memories, without private ones."""
+    ids = {i for each in stats.merge_candidates for i in (each.memory_a_id, each.memory_b_id)}
+    memories = store.get(ids)
     return [
         Pair(
             memories[each.memory_a_id],
             memories[each.memory_b_id],
             {"semantic": min(1.0, max(0.0, 1.0 - each.distance))},
         )
-        for each in shown
+        for each in stats.merge_candidates
+        if memories[each.memory_a_id].namespace != PRIVATE
     ]
 
 

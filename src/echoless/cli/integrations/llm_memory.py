@@ -14,11 +14,11 @@ from echoless.cli import render
 from echoless.cli.document import records_in
 from echoless.cli.options import command_line, examples, writing
 from echoless.cli.progress import Bar
-from echoless.integrations.llm_memory.answers import VALIDATION
 from echoless.integrations.llm_memory.deduplicate import memory_deduplicate
-from echoless.integrations.llm_memory.reading import file_of
-from echoless.integrations.llm_memory.similar import memory_similar
-from echoless.workflows.owner_tools import Answer
+from echoless.integrations.llm_memory.memory_file import file_of
+from echoless.integrations.llm_memory.similar_memories import memory_similar
+from echoless.integrations.llm_memory.validation import VALIDATION
+from echoless.workflows.tool_answers import Answer
 
 _db_path = click.option(
     "--db-path",

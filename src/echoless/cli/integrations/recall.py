@@ -10,18 +10,19 @@ from typing import Any, ClassVar
 import click
 
 from echoless.cli import render
-from echoless.cli.group import Families, LazyGroup
+from echoless.cli.command_group import Families, LazyGroup
 from echoless.cli.integrations.threshold_comparison import chosen_encoder
 from echoless.cli.options import examples, gathered, writing
 from echoless.core.errors import EcholessError, UsageError
-from echoless.integrations.recall import exporting, searching
-from echoless.integrations.recall.deduping import Wish, execute, look
-from echoless.integrations.recall.place import database_path, open_recall
-from echoless.integrations.recall.reporting import lines, report_json
-from echoless.integrations.recall.reverting import marked_entries, revert
+from echoless.integrations.recall import export as recall_export
+from echoless.integrations.recall import search as recall_search
+from echoless.integrations.recall.database import database_path, open_recall
+from echoless.integrations.recall.dedup_report import lines, report_json
+from echoless.integrations.recall.deduplication import DedupOptions, execute, plan_dedup
+from echoless.integrations.recall.rollback import marked_entries, revert
 from echoless.stores.recall import RecallStore
 from echoless.workflows.dedupe.secret_masking import learn_held
-from echoless.workflows.pairs.threshold_comparison import look_again
+from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 
 FAMILIES: Families = {
     "Commands": {
@@ -64,8 +65,10 @@ def _edge(command: Callable[..., int | None]) -> Callable[..., int]:
     return guarded
 
 
-def _wish(*, now: bool, no_semantic: bool, no_guards: bool, **options: Any) -> Wish:
-    return Wish(execute=now, semantic=not no_semantic, guards=not no_guards, **options)
+def _dedup_options(
+    *, now: bool, no_semantic: bool, no_guards: bool, **options: Any
+) -> DedupOptions:
+    return DedupOptions(execute=now, semantic=not no_semantic, guards=not no_guards, **options)
 
 
 @click.command(
@@ -120,8 +123,8 @@ def _wish(*, now: bool, no_semantic: bool, no_guards: bool, **options: Any) -> W
 @click.argument("more", nargs=-1, metavar="[ID]...")
 @_edge
 @gathered(
-    "wish",
-    _wish,
+    "options",
+    _dedup_options,
     "now",
     "delete",
     "purge_marked",
@@ -133,7 +136,7 @@ def _wish(*, now: bool, no_semantic: bool, no_guards: bool, **options: Any) -> W
 )
 def dedup_command(
     *,
-    wish: Wish,
+    options: DedupOptions,
     reverted: tuple[str, ...],
     as_json: bool,
     database: str | None,
@@ -147,20 +150,20 @@ def dedup_command(
     """
     if more and not reverted:
         raise click.UsageError(f"Got unexpected extra arguments ({' '.join(more)})")
-    wish.check()
+    options.check()
     path = database_path(database)
-    with open_recall(path, None if wish.table == "all" or reverted else wish.table) as store:
+    with open_recall(path, None if options.table == "all" or reverted else options.table) as store:
         if reverted:
-            return _revert(store, (*reverted, *more), now=wish.execute)
-        return _dedup(store, wish, as_json=as_json)
+            return _revert(store, (*reverted, *more), now=options.execute)
+        return _dedup(store, options, as_json=as_json)
 
 
-def _dedup(store: RecallStore, wish: Wish, *, as_json: bool) -> int:
+def _dedup(store: RecallStore, options: DedupOptions, *, as_json: bool) -> int:
     """Finds duplicates, marks them if asked, and prints the report."""
-    result = look(store, wish)
-    second = look_again(result.findings, encoder=chosen_encoder())
+    result = plan_dedup(store, options)
+    second = compare_with_judge(result.findings, encoder=chosen_encoder())
     done = None
-    if wish.execute:
+    if options.execute:
         with writing(str(store.path)):
             done = execute(store, result.plan)
     learn_held(result.findings)
@@ -221,7 +224,7 @@ def search_command(
 ) -> None:
     """Search all tables by words, best first. Reads only: no access is counted."""
     with open_recall(database_path(database)) as store:
-        hits = searching.search_text(
+        hits = recall_search.search_text(
             store,
             " ".join(query),
             project=project,
@@ -229,7 +232,7 @@ def search_command(
             limit=limit,
             include_duplicates=include_duplicates,
         )
-    for line in searching.lines(hits, show_provenance=show_provenance):
+    for line in recall_search.lines(hits, show_provenance=show_provenance):
         click.echo(render.reason(line))
 
 
@@ -244,7 +247,7 @@ def search_command(
 @click.option(
     "--format",
     "form",
-    type=click.Choice(exporting.FORMATS),
+    type=click.Choice(recall_export.FORMATS),
     default="json",
     show_default=True,
     help="Embeddings are in sqlite only.",
@@ -266,11 +269,11 @@ def export_command(*, form: str, output: str | None, backup: bool, database: str
     with open_recall(database_path(database)) as store:
         written: Path | None = None
         if backup:
-            written, summary = exporting.backup(store)
+            written, summary = recall_export.backup(store)
         elif output:
-            written, summary = exporting.write_export(store, form, output)
+            written, summary = recall_export.write_export(store, form, output)
         else:
-            made = exporting.export(store, form)
+            made = recall_export.export(store, form)
             click.echo(made.text.encode("utf-8", "surrogateescape"), nl=False)
             summary = made.summary
     render.note(f"{summary} to {written}" if written else summary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Unpack
 
 import click
 
@@ -12,10 +13,9 @@ from echoless.cli.options import examples, writing
 from echoless.core.errors import EcholessError, InputError, UsageError
 from echoless.core.model import Json
 from echoless.integrations.sliding_context import arguments
-from echoless.integrations.sliding_context.arguments import CleanupArgs
-from echoless.integrations.sliding_context.capturing import run_capture
 from echoless.integrations.sliding_context.cleanup import run_cleanup
-from echoless.integrations.sliding_context.turns import Turn
+from echoless.integrations.sliding_context.turn import Turn
+from echoless.integrations.sliding_context.turn_capture import run_capture
 
 
 @click.group("sliding-context")
@@ -27,7 +27,7 @@ def sliding_context_command() -> None:
     """
 
 
-def _cleanup(**flags: object) -> int:
+def _cleanup(**flags: Unpack[arguments.CleanupFlags]) -> int:
     """Merge entries that say the same, after a backup.
 
     Entries of one session type and channel whose vectors are alike become one: the most recent one
@@ -36,7 +36,7 @@ def _cleanup(**flags: object) -> int:
     be taken back with `echoless undo`.
     """
     try:
-        args: CleanupArgs = arguments.made(**flags)  # type: ignore[arg-type]
+        args = arguments.cleanup_args(**flags)
         with writing(f"lancedb:///{args.db_path}"):
             done = run_cleanup(
                 args, say=lambda line: click.echo(render.reason(line)), warn=render.note
@@ -47,7 +47,7 @@ def _cleanup(**flags: object) -> int:
         return 2 if isinstance(problem, UsageError) else 1
 
 
-def _capture(**flags: object) -> int:
+def _capture(**flags: Unpack[arguments.CaptureFlags]) -> int:
     """Keep one turn, read as JSON from standard input, and print what became of it as JSON.
 
     The turn is an object with `messages` (role and content, as chat programs write them) and, as
@@ -57,7 +57,7 @@ def _capture(**flags: object) -> int:
     Where it fails, the turn is summed up by rule. Every run can be taken back with `echoless undo`.
     """
     try:
-        args = arguments.capture_made(**flags)  # type: ignore[arg-type]
+        args = arguments.capture_args(**flags)
         try:
             data: Json = json.load(sys.stdin)
         except (ValueError, RecursionError) as problem:

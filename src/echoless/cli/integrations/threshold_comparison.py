@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from echoless.core.model import Pair
 from echoless.core.settings import Choices, layered
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.pairs.threshold_comparison import look_again, look_at
+from echoless.workflows.pairs.threshold_comparison import compare_with_judge, look_at
 
 
 def chosen_encoder() -> str:
@@ -17,7 +17,7 @@ def chosen_encoder() -> str:
 
 def second_look_lines(findings: Findings) -> list[str]:
     """Returns lines for a report on findings; none where the threshold merges nothing."""
-    second = look_again(findings, encoder=chosen_encoder())
+    second = compare_with_judge(findings, encoder=chosen_encoder())
     return list(second.lines()) if second.merges else []
 
 

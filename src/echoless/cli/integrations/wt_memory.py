@@ -24,19 +24,19 @@ from echoless.cli.progress import Bar
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.model import Json
 from echoless.core.secrets import uncut
-from echoless.integrations.wt_memory.job import (
+from echoless.integrations.wt_memory.jobs import (
     LINKAGES,
     NOTHING,
     THRESHOLD,
+    DedupJob,
     Done,
     Options,
     TimedOut,
-    Work,
-    look,
+    find_clusters,
     no_audit,
     opened,
 )
-from echoless.integrations.wt_memory.places import store_folder
+from echoless.integrations.wt_memory.project_folder import store_folder
 
 _PROJECT: Final = "echoless.wt-memory.project"
 """Key under which the context of click holds the project named before the command."""
@@ -143,7 +143,7 @@ def audit_command(*, folder: Path, options: Options, as_json: bool) -> int:
         with opened(folder) as store:
             if isinstance(store, str):
                 return _no_memories(store, as_json=as_json)
-            work = look(store, options)
+            work = find_clusters(store, options)
     except UsageError:
         raise
     except EcholessError as problem:
@@ -186,7 +186,7 @@ _REMARKS: Final[Mapping[str, str]] = {
 """Words after the number of pairs, by the key of the number in the JSON of an audit."""
 
 
-def _report(work: Work) -> None:
+def _report(work: DedupJob) -> None:
     """Prints an audit for a person."""
     if not work.total:
         _no_memories("empty store", as_json=False)
@@ -226,7 +226,7 @@ def visible_lines(lines: list[str]) -> str:
     return "\n".join(map(render.reason, lines))
 
 
-def _returned(work: Work) -> list[str]:
+def _returned(work: DedupJob) -> list[str]:
     """Returns a sentence for each run whose removed notes are back."""
     return [
         f"{count} of these were removed by {run} and are back, as an import of an older export "
@@ -267,7 +267,7 @@ def dedup_command(*, folder: Path, options: Options, dry_run: bool, interactive:
             if isinstance(store, str):
                 _print(NOTHING)
                 return 0
-            work = look(store, options)
+            work = find_clusters(store, options)
             for sentence in _returned(work):
                 render.note(sentence)
             if dry_run:
@@ -299,7 +299,7 @@ def _dedup_failed(problem: EcholessError, *, dry_run: bool) -> int:
     return 1
 
 
-def _execute(work: Work) -> Done:
+def _execute(work: DedupJob) -> Done:
     """Reduces all clusters."""
     if not work.clusters:
         return Done()
@@ -317,7 +317,7 @@ def is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _review(work: Work) -> Done:
+def _review(work: DedupJob) -> Done:
     """Asks about each cluster; the answer `keep` is carried out at once."""
     done = Done()
     for number, cluster in enumerate(work.clusters, 1):

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Self, cast
+from typing import Final, Self
 
 from echoless.core.errors import DuplicateId, MissingExtra
-from echoless.core.model import Json, JsonObject, Memory
+from echoless.core.model import JsonObject, Memory
 from echoless.core.settings import Settings
 from echoless.core.text import content_key
 from echoless.ingest import AlreadyKnown, Guard, NeedsReview, Remembered
 from echoless.integrations.agents.aliases import Alias, Aliases
 from echoless.integrations.agents.filters import meets
 from echoless.integrations.agents.messages import comparable
-from echoless.integrations.agents.turns import Turns
 from echoless.stores.live.base import RECHECK
 from echoless.stores.live.langgraph import (
     EXTRA,
@@ -61,6 +62,10 @@ _ANSWERS: Final = 1000
 """Answers that are kept to be asked for; `on_answer` is told all."""
 
 
+_POLL: Final = 0.05
+"""Seconds between two looks at whether the lock is free."""
+
+
 @dataclass(frozen=True, slots=True)
 class Put:
     """Answer of the guard to one `put`.
@@ -74,6 +79,45 @@ class Put:
     namespace: Labels
     key: str
     answer: Remembered
+
+
+class WriterLock:
+    """Lock for one writer at a time; none waits for an event loop that it keeps from running."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @contextmanager
+    def hold(self, loop: asyncio.AbstractEventLoop | None = None) -> Iterator[None]:
+        """Waits for the lock, and holds it.
+
+        Args:
+            loop: The event loop the writer's work needs; None for a writer that works by itself.
+
+        Raises:
+            InvalidStateError: The caller runs on the very loop that a writer before it needs.
+        """
+        while not self._lock.acquire(timeout=_POLL):
+            if loop is None and self._loop is not None and _running() is self._loop:
+                raise asyncio.InvalidStateError(
+                    "An asynchronous put is under way on this event loop, and a synchronous one "
+                    "would wait for it for ever. Use `await store.aput(...)` here."
+                )
+        self._loop = loop
+        try:
+            yield
+        finally:
+            self._loop = None
+            self._lock.release()
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    """Returns the event loop the caller runs on, or None."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 class GuardedStore(BaseStore):
@@ -126,7 +170,7 @@ class GuardedStore(BaseStore):
         self._lineage = None if lineage is None else Path(lineage)
         self._aliases = Aliases(self.memories, self._lineage)
         self._supersede, self._on_answer = supersede, on_answer
-        self._turns = Turns()
+        self._writers = WriterLock()
         # pools of its own: the store inside may need the event loop's to do what these wait for
         self._reader = ThreadPoolExecutor(_READERS, "echoless-read")
         self._writer = ThreadPoolExecutor(1, "echoless-write")
@@ -144,7 +188,7 @@ class GuardedStore(BaseStore):
         results = self._read_all(listed)
         writes = _last_puts(listed)
         if writes:
-            with self._turns.mine():
+            with self._writers.hold():
                 self._write(writes)
         return results
 
@@ -181,7 +225,7 @@ class GuardedStore(BaseStore):
     def _write_on(self, loop: asyncio.AbstractEventLoop, writes: list[PutOp]) -> None:
         """Writes in this thread, with the store inside on an event loop."""
         ON_LOOP.set(loop)
-        with self._turns.mine(loop):
+        with self._writers.hold(loop):
             self._write(writes)
 
     def _read_all(self, ops: list[Op]) -> list[Result]:
@@ -197,7 +241,7 @@ class GuardedStore(BaseStore):
                 case GetOp():
                     results[at] = result if result is not None else self._known(op)
                 case SearchOp():
-                    results[at] = self._searched(op, cast("list[SearchItem]", result), hidden)
+                    results[at] = self._searched(op, _search_items(result), hidden)
                 case _:
                     results[at] = result
         return results
@@ -228,7 +272,7 @@ class GuardedStore(BaseStore):
         skipped = 0  # of the known keys, where the offset lies among them
         if not items and op.offset:
             widened = _widened(op._replace(offset=0, limit=op.offset), hidden)
-            earlier = cast("list[SearchItem]", self.memories.pass_on([widened])[0])
+            earlier = _search_items(self.memories.pass_on([widened])[0])
             visible = sum(id_of(item.namespace, item.key) not in hidden for item in earlier)
             skipped = max(0, op.offset - visible)
         return items + more[skipped : skipped + op.limit - len(items)]
@@ -258,7 +302,8 @@ class GuardedStore(BaseStore):
         while self._handed:
             self._guard.note_recalled([self._handed.popleft()])
         gets = [GetOp(op.namespace, op.key, refresh_ttl=False) for op in writes]
-        items = cast("list[Item | None]", self.memories.pass_on(gets))
+        answers = self.memories.pass_on(gets)
+        items = [each if isinstance(each, Item) else None for each in answers]
         self._settle()
         passing: list[PutOp] = []
         asked: list[tuple[PutOp, Memory]] = []
@@ -324,8 +369,8 @@ class GuardedStore(BaseStore):
         survivor = answer.survivor if isinstance(answer, AlreadyKnown) else None
         text = self.memories.get([survivor])[survivor].content if survivor else ""
         given: JsonObject = {
-            "value": cast("Json", dict(op.value or {})),
-            "index": cast("Json", op.index),
+            "value": dict(op.value or {}),
+            "index": [*op.index] if isinstance(op.index, list) else op.index,
             "ttl": op.ttl,
         }
         self._aliases.keep(Alias(memory.id, memory.namespace, survivor, content_key(text), given))
@@ -334,9 +379,15 @@ class GuardedStore(BaseStore):
         """Asks the guard about aliases whose survivor says something else now, or is gone."""
         for alias in aliases:
             labels, key = place_of(alias.id) or (labels_of(alias.namespace), alias.id)
-            index = cast("list[str] | None", alias.given["index"])
-            ttl = cast("float | None", alias.given["ttl"])
-            op = PutOp(labels, key, _value(alias), index, ttl=ttl)
+            given, ttl = alias.given["index"], alias.given["ttl"]
+            index = [str(path) for path in given] if isinstance(given, list) else None
+            op = PutOp(
+                labels,
+                key,
+                _value(alias),
+                False if given is False else index,
+                ttl=ttl if isinstance(ttl, int | float) else None,
+            )
             memory = self._guarded(op)
             if memory is not None:
                 self._ask(op, memory)
@@ -350,6 +401,12 @@ class GuardedStore(BaseStore):
         texts = {id_: content_key(memory.content) for id_, memory in survivors.items()}
         self._ask_again([a for a in aliases if texts.get(str(a.survivor)) != a.text])
         self._settled = True
+
+
+def _search_items(result: Result) -> list[SearchItem]:
+    """Returns the items that the library answers a search with."""
+    found = result if isinstance(result, list) else []
+    return [each for each in found if isinstance(each, SearchItem)]
 
 
 def _last_puts(ops: Sequence[Op]) -> list[PutOp]:

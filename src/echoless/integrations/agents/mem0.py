@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Self, TypeAlias, cast
+from typing import Any, Final, Self, TypeAlias
 
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, JsonObject, Memory
@@ -31,7 +31,7 @@ from echoless.integrations.agents.messages import (
 )
 from echoless.stores.base import Scope
 from echoless.stores.live.base import RECHECK
-from echoless.stores.live.mem0 import SCOPES, Mem0, Mem0Store
+from echoless.stores.live.mem0 import SCOPES, Mem0Store
 
 __all__ = ["Asked", "GuardedMemory"]
 
@@ -110,7 +110,7 @@ class GuardedMemory:
                 "call it from a thread: await asyncio.to_thread(guarded.add, ...)."
             )
         self.inner = memory
-        self.memories = Mem0Store(cast("Mem0", memory), lineage=lineage, recheck=recheck)
+        self.memories = Mem0Store(memory, lineage=lineage, recheck=recheck)
         self.answers: deque[Asked] = deque(maxlen=_ANSWERS)
         self.unguarded = 0
         self._guard = Guard(self.memories, settings, boot=boot)
@@ -239,7 +239,8 @@ class GuardedMemory:
         """Stores one message as a memory unless it is known, and returns its results."""
         text = text_of(message)
         if text is None:  # mem0 skips it or reads what it shows
-            return cast("list[Result]", self._passed([message], options)["results"])
+            passed: list[Result] = self._passed([message], options)["results"]
+            return passed
         metadata: dict[str, Json] = {**details, "role": str(message["role"])}
         if message.get("name"):
             metadata["actor_id"] = str(message["name"])
@@ -315,7 +316,7 @@ class GuardedMemory:
         before = {m.id: m for m in self.memories.owned({k: options[k] for k in SCOPES})}
         with self.memories.still():
             done = self._mem0_add(left, infer=infer, **options)
-            made = cast("list[Result]", done.get("results", ()))
+            made: list[Result] = done.get("results", [])
             self._compare(made, namespace, before, compare=memory_type != _PROCEDURE)
         return {**done, "results": [*results, *made]}
 

@@ -4,11 +4,10 @@
 nothing; `merge_memories` and `keep_both` act on one.
 """
 
-from echoless.integrations.ego_mcp.acting import Merged, keep_both, merge_memories
-from echoless.integrations.ego_mcp.consolidating import ConsolidationStats, MergeCandidate, run
-from echoless.integrations.ego_mcp.neighbours import Neighbour
-from echoless.integrations.ego_mcp.saving import EmptyContent, Saved, save_with_auto_link
-from echoless.integrations.ego_mcp.texts import consolidation_text, remember_text
+from echoless.integrations.ego_mcp.agent_texts import consolidation_text, remember_text
+from echoless.integrations.ego_mcp.merge import Merged, keep_both, merge_memories
+from echoless.integrations.ego_mcp.merge_candidates import ConsolidationStats, MergeCandidate, run
+from echoless.integrations.ego_mcp.save import EmptyContent, Neighbour, Saved, save_with_auto_link
 
 __all__ = [
     "ConsolidationStats",

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum
 from pathlib import Path
 from typing import Final
 
 from echoless.blocking.vector_join.random_hyperplanes import Layout, layout
 from echoless.clustering import survivor
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Json, Memory
+from echoless.core.model import Json, Judged
 from echoless.core.profiles import LLM_MEMORY, DetectorUse
-from echoless.core.progress import Progress
+from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
 from echoless.core.timestamps import instant
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan
-from echoless.integrations.llm_memory import arguments
-from echoless.integrations.llm_memory.answers import RUNTIME, answered, invalid
+from echoless.integrations.llm_memory import validation
+from echoless.integrations.llm_memory.memory_file import live, open_file, usable
 from echoless.integrations.llm_memory.namespaces import Namespace, resolve
-from echoless.integrations.llm_memory.reading import live, open_file, usable
 from echoless.stores.base import Scope
 from echoless.stores.llm_memory import LlmMemoryStore
 from echoless.stores.llm_memory.connection import CANNOT, CannotLoad, can_write
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
-from echoless.workflows.dedupe.secret_masking import learn_held
-from echoless.workflows.owner_tools import SHARED, STRATEGIES, Answer, OwnerRefusal
-from echoless.workflows.pairs.threshold_comparison import look_again
+from echoless.workflows.owner_tools import SHARED, STRATEGIES, OwnerRefusal
+from echoless.workflows.pairs.threshold_comparison import compare_with_judge
+from echoless.workflows.tool_answers import Answer, groups_answer, held_pairs, merged_answer
 
 BITS: Final = 8
 """Planes of a table of hyperplanes; the number of tables follows from the threshold."""
@@ -44,7 +42,7 @@ PAIRS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class Arguments:
     """Checked arguments of `memory_deduplicate`."""
 
     namespace: Namespace
@@ -56,6 +54,41 @@ class Wish:
     merge_metadata: bool
     guards: bool
     second_look: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenArguments:
+    """Arguments of `memory_deduplicate` as a caller gave them; see there."""
+
+    namespace: object = None
+    similarity_threshold: object = 0.95
+    dry_run: object = True
+    merge_strategy: object = "keep_newest"
+    limit: object = 1000
+    use_lsh: object = True
+    merge_metadata: object = True
+    guards: object = True
+    second_look: object = False
+
+    def checked(self) -> Arguments:
+        """Checks the arguments.
+
+        Raises:
+            OwnerRefusal: One is out of range.
+        """
+        strategies = tuple(STRATEGIES)
+        strategy = validation.one_of("merge_strategy", self.merge_strategy, strategies)
+        return Arguments(
+            namespace=resolve(self.namespace),
+            threshold=validation.share("similarity_threshold", self.similarity_threshold),
+            dry_run=validation.flag("dry_run", self.dry_run),
+            order=STRATEGIES[strategy],
+            limit=validation.whole("limit", self.limit, 10_000),
+            use_lsh=validation.flag("use_lsh", self.use_lsh),
+            merge_metadata=validation.flag("merge_metadata", self.merge_metadata),
+            guards=validation.flag("guards", self.guards),
+            second_look=validation.flag("second_look", self.second_look),
+        )
 
 
 def memory_deduplicate(
@@ -85,65 +118,35 @@ def memory_deduplicate(
         guards: False merges also texts that differ in a number or a negation.
         second_look: Also tell what the bare threshold would merge and the judge that reads the
             texts would hold back, under `second_look`.
-        db_path: The file; see `reading.open_file`.
+        db_path: The file; see `memory_file.open_file`.
         progress: Told how far each stage is: stage, done, whole; the last stage is `writing`.
 
     Returns:
         The result, or an error as data (`error`, `message`, `error_type`, `timestamp`).
     """
+    given = GivenArguments(
+        namespace=namespace,
+        similarity_threshold=similarity_threshold,
+        dry_run=dry_run,
+        merge_strategy=merge_strategy,
+        limit=limit,
+        use_lsh=use_lsh,
+        merge_metadata=merge_metadata,
+        guards=guards,
+        second_look=second_look,
+    )
 
     def work() -> Answer:
-        wish = wished(
-            namespace=namespace,
-            similarity_threshold=similarity_threshold,
-            dry_run=dry_run,
-            merge_strategy=merge_strategy,
-            limit=limit,
-            use_lsh=use_lsh,
-            merge_metadata=merge_metadata,
-            guards=guards,
-            second_look=second_look,
-        )
-        _admit(wish)
+        arguments = given.checked()
+        _refuse_impossible_merge(arguments)
         with open_file(db_path) as store:
-            made = preview(store, wish, progress=progress)
-            if wish.dry_run:
-                return made.answer
+            planned = preview(store, arguments, progress=progress)
+            if arguments.dry_run:
+                return planned.answer
             writing = None if progress is None else partial(progress, "writing")
-            return carry_out(store, made, progress=writing)
+            return carry_out(store, planned, progress=writing)
 
-    return answered(work, "detecting duplicates")
-
-
-def wished(
-    *,
-    namespace: object = None,
-    similarity_threshold: object = 0.95,
-    dry_run: object = True,
-    merge_strategy: object = "keep_newest",
-    limit: object = 1000,
-    use_lsh: object = True,
-    merge_metadata: object = True,
-    guards: object = True,
-    second_look: object = False,
-) -> Wish:
-    """Checks the arguments of `memory_deduplicate`.
-
-    Raises:
-        OwnerRefusal: One is out of range.
-    """
-    strategy = arguments.one_of("merge_strategy", merge_strategy, tuple(STRATEGIES))
-    return Wish(
-        namespace=resolve(namespace),
-        threshold=arguments.share("similarity_threshold", similarity_threshold),
-        dry_run=arguments.flag("dry_run", dry_run),
-        order=STRATEGIES[strategy],
-        limit=arguments.whole("limit", limit, 10_000),
-        use_lsh=arguments.flag("use_lsh", use_lsh),
-        merge_metadata=arguments.flag("merge_metadata", merge_metadata),
-        guards=arguments.flag("guards", guards),
-        second_look=arguments.flag("second_look", second_look),
-    )
+    return validation.answer_or_error(work, "detecting duplicates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,117 +154,92 @@ class Preview:
     """A deduplication that was planned and not yet carried out.
 
     Attributes:
-        wish: The arguments.
+        arguments: Those it was made with.
         answer: The result of a dry run.
         plan: The plan that carries it out.
     """
 
-    wish: Wish
+    arguments: Arguments
     answer: Answer
     plan: Plan
 
 
-def _admit(wish: Wish) -> None:
+def _refuse_impossible_merge(arguments: Arguments) -> None:
     """Refuses a merge that cannot or must not be, before anything is read."""
-    if wish.dry_run:
+    if arguments.dry_run:
         return
-    if wish.namespace.name == SHARED and not wish.namespace.given:
-        raise invalid(f"merging in the namespace {SHARED} needs namespace={SHARED!r} to be given")
+    if arguments.namespace.name == SHARED and not arguments.namespace.given:
+        raise validation.invalid(
+            f"merging in the namespace {SHARED} needs namespace={SHARED!r} to be given"
+        )
     if not can_write():
-        raise OwnerRefusal(RUNTIME, CANNOT, details=str(CannotLoad()))
+        raise OwnerRefusal(validation.RUNTIME, CANNOT, details=str(CannotLoad()))
 
 
-def preview(store: LlmMemoryStore, wish: Wish, *, progress: Progress | None = None) -> Preview:
+def preview(
+    store: LlmMemoryStore, arguments: Arguments, *, progress: Progress | None = None
+) -> Preview:
     """Finds the groups and makes their plan; nothing is written.
 
     Args:
         store: An open store of llm-memory.
-        wish: From `wished`.
+        arguments: What to compare, and how.
         progress: Told how far each stage is.
     """
-    alive = live(store.scan(Scope(wish.namespace.name)))
+    alive = live(store.scan(Scope(arguments.namespace.name)))
     fit = [memory for memory in alive if usable(memory)]
     fit.sort(key=lambda m: (-(instant(m.created_at) or -(2**63)), m.id))
-    taking_part = fit[: wish.limit]
-    tables = _tables(taking_part, wish)
-    settings = _settings(wish, len(taking_part), lsh=tables is not None)
+    taking_part = fit[: arguments.limit]
+    most = max(Counter(memory.type for memory in taking_part).values(), default=0)
+    tables = None
+    if arguments.use_lsh and most >= LSH_FROM:
+        dimensions = taking_part[0].vectors[0].dimensions
+        tables = layout(arguments.threshold, dimensions, most, bits=BITS)
+    settings = _settings(arguments, len(taking_part), lsh=tables is not None)
     findings = find(store, settings, only={m.id for m in taking_part}, progress=progress)
-    groups = _ranked(findings, wish.order)
-    shown: list[Json] = []
-    for group in groups:
-        values = [_similarity(member) for member in group.members]
-        shown.append(
-            {
-                "primary_id": group.survivor,
-                "duplicate_ids": [member.id for member in group.members],
-                "avg_similarity": round(fsum(values) / len(values), 6),
-            }
-        )
-    answer: Answer = {
-        "namespace": wish.namespace.name,
-        "dry_run": True,
-        "duplicate_groups": shown,
-        "total_groups": len(groups),
-        "total_duplicates": sum(len(group.members) for group in groups),
-        "action": "preview",
-        "merged": 0,
-        "algorithm": "brute_force" if tables is None else "lsh",
-    }
-    if wish.second_look:
-        answer["second_look"] = look_again(findings).to_json()
+    groups = _ranked(findings, arguments.order)
+    answer = groups_answer(arguments.namespace.name, groups)
+    answer["algorithm"] = "brute_force" if tables is None else "lsh"
+    if arguments.second_look:
+        answer["second_look"] = compare_with_judge(findings).to_json()
     answer |= _remarks(findings, tables, skipped=len(alive) - len(fit))
-    untouched = () if wish.merge_metadata else ("tags", "metadata")
+    untouched = () if arguments.merge_metadata else ("tags", "metadata")
     plan = plan_groups(findings, groups, action="delete", untouched=untouched)
-    return Preview(wish, answer, plan)
+    return Preview(arguments, answer, plan)
 
 
 def carry_out(
-    store: LlmMemoryStore, made: Preview, *, progress: Callable[[int, int], None] | None = None
+    store: LlmMemoryStore, planned: Preview, *, progress: Callable[[int, int], None] | None = None
 ) -> Answer:
     """Merges what a preview showed, group by group.
 
     Args:
         store: The store of the preview.
-        made: The preview.
+        planned: The preview.
         progress: Told (groups done, groups in all).
 
     Raises:
         OwnerRefusal: The merge cannot be, or must not be; nothing was written.
     """
-    _admit(replace(made.wish, dry_run=False))
-    done: Answer = {"dry_run": False, "action": "merged", "merged": 0}
-    if not made.plan.actions:
-        return made.answer | done
-    run = apply(store, made.plan, progress=progress, one_by_one=True)
+    _refuse_impossible_merge(replace(planned.arguments, dry_run=False))
+    if not planned.plan.actions:
+        return planned.answer | {"dry_run": False, "action": "merged", "merged": 0}
+    run = apply(store, planned.plan, progress=progress, one_by_one=True)
     left_out = {each.survivor for each in (*run.refused, *run.failed)}
-    members = {m.id for a in made.plan.actions if a.survivor not in left_out for m in a.members}
+    members = {m.id for a in planned.plan.actions if a.survivor not in left_out for m in a.members}
     # a duplicate counts as merged once a fresh read no longer finds it
-    done["merged"] = len(members - store.get(members).keys())
-    errors: list[Json] = [
-        *({"group": each.survivor, "error": f"changed: {each.reason}"} for each in run.refused),
-        *({"group": each.survivor, "error": each.reason} for each in run.failed),
-    ]
-    if errors:
-        done["errors"] = errors
-    return made.answer | done | {"run": run.id}
+    merged = len(members - store.get(members).keys())
+    return planned.answer | merged_answer(run, merged, changed="changed: ")
 
 
-def _tables(memories: Sequence[Memory], wish: Wish) -> Layout | None:
-    """Returns the hyperplanes for the largest type of content, or None to compare every pair."""
-    most = max(Counter(memory.type for memory in memories).values(), default=0)
-    if not wish.use_lsh or most < LSH_FROM:
-        return None
-    return layout(wish.threshold, memories[0].vectors[0].dimensions, most, bits=BITS)
-
-
-def _settings(wish: Wish, size: int, *, lsh: bool) -> Settings:
+def _settings(arguments: Arguments, size: int, *, lsh: bool) -> Settings:
     """Returns the settings of profile `llm-memory` for so many memories."""
     options: dict[str, Json] = {"lsh": lsh, "lsh_bits": BITS}
     profile = replace(
         LLM_MEMORY,
-        detectors=(DetectorUse("semantic", wish.threshold, settings=options),),
-        judge="guards" if wish.guards else "bare",
-        survivor=wish.order,
+        detectors=(DetectorUse("semantic", arguments.threshold, settings=options),),
+        judge="guards" if arguments.guards else "bare",
+        survivor=arguments.order,
         action="delete",
         pairs=max(1, min(size, PAIRS // max(1, size))),
     )
@@ -292,15 +270,16 @@ def _remarks(findings: Findings, tables: Layout | None, *, skipped: int) -> Answ
             "tables": tables.tables,
             "expected_recall": round(tables.expected_recall, 6),
         }
-    learn_held(findings)
-    held = sorted(findings.held, key=lambda j: (-j.verdict.evidence.similarity, j.a, j.b))
     remarks: Answer = {
-        "held": [
-            {"ids": [pair.a, pair.b], "similarity": evidence.similarity, "reason": evidence.line()}
-            for pair, evidence in ((pair, pair.verdict.evidence) for pair in held)
-        ],
+        "held": held_pairs(findings, _described),
         "skipped": skipped,
         "left_out": findings.left_out,
         "kept_apart": len(findings.apart),
     }
     return answer | {name: value for name, value in remarks.items() if value}
+
+
+def _described(pair: Judged) -> tuple[str, str, float, str]:
+    """Returns a held pair as an answer names it: ids, similarity, reason."""
+    evidence = pair.verdict.evidence
+    return pair.a, pair.b, evidence.similarity, evidence.line()

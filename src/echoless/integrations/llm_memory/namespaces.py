@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from echoless.integrations.llm_memory.answers import invalid
+from echoless.integrations.llm_memory.validation import invalid
 from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
 from echoless.stores.llm_memory.records import NAMESPACE
 

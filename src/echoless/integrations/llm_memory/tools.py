@@ -4,66 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from echoless.core.progress import Progress
-from echoless.integrations.llm_memory import deduplicate
-from echoless.integrations.llm_memory.similar import answer_in, question
+from echoless.core.run_notes import Progress
+from echoless.integrations.llm_memory import deduplicate, similar_memories
 from echoless.stores.base import Store
 from echoless.stores.llm_memory import LlmMemoryStore
-from echoless.workflows.owner_tools import Answer, OwnerPreview
+from echoless.workflows.owner_tools import DeduplicationRequest, OwnerPreview, SimilarRequest
+from echoless.workflows.tool_answers import Answer
 
 
-def similar(
-    store: Store,
-    memory_id: object,
-    *,
-    namespace: object,
-    search_scope: object,
-    top_k: object,
-    min_similarity: object,
-    exclude_linked: object,
-    other_id: object,
-) -> Answer:
+def similar(store: Store, request: SimilarRequest) -> Answer:
     """Returns the memories closest to one; see `OwnerTools.similar`."""
     assert isinstance(store, LlmMemoryStore)
-    asked = question(
-        memory_id,
-        namespace=namespace,
-        search_scope=search_scope,
-        top_k=top_k,
-        min_similarity=min_similarity,
-        exclude_linked=exclude_linked,
-        other_id=other_id,
-    )
-    return answer_in(store, asked)
+    return similar_memories.answer_in(store, similar_memories.checked(request))
 
 
 def preview(
-    store: Store,
-    *,
-    namespace: object,
-    threshold: object,
-    strategy: object,
-    limit: object,
-    use_lsh: object,
-    merge_metadata: object,
-    guards: object,
-    progress: Progress | None,
+    store: Store, request: DeduplicationRequest, *, progress: Progress | None
 ) -> OwnerPreview:
     """Returns what would be merged; see `OwnerTools.preview`."""
     assert isinstance(store, LlmMemoryStore)
-    asked = {
-        "namespace": namespace,
-        "similarity_threshold": threshold,
-        "merge_strategy": strategy,
-        "limit": limit,
+    optional = {
+        "similarity_threshold": request.threshold,
+        "merge_strategy": request.strategy,
+        "limit": request.limit,
     }
-    wish = deduplicate.wished(
-        **{name: value for name, value in asked.items() if value is not None},
-        use_lsh=use_lsh,
-        merge_metadata=merge_metadata,
-        guards=guards,
+    arguments = deduplicate.GivenArguments(
+        namespace=request.namespace,
+        use_lsh=request.use_lsh,
+        merge_metadata=request.merge_metadata,
+        guards=request.guards,
+        **{name: value for name, value in optional.items() if value is not None},
     )
-    return deduplicate.preview(store, wish, progress=progress)
+    return deduplicate.preview(store, arguments.checked(), progress=progress)
 
 
 def carry_out(

@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 import click
 
 from echoless.core.errors import UsageError
 from echoless.core.profiles import SLIDING_CONTEXT
-from echoless.integrations.sliding_context.wording import LANGUAGES
+from echoless.integrations.sliding_context.turn_prompt import LANGUAGES
 
 SUMMARY_CHARS: Final = 500
 """Longest summary, in characters."""
@@ -218,90 +218,84 @@ def parse_args(argv: Sequence[str]) -> CleanupArgs:
         context = command.make_context("cleanup", list(argv))
     except click.UsageError as problem:
         raise UsageError(problem.format_message()) from problem
-    return made(**context.params)
+    return cleanup_args(**context.params)
 
 
-def made(
-    *,
-    db_path: str | None,
-    dry_run: bool,
-    backup_dir: str | None,
-    similarity: float,
-    api_key: str,
-    embedding_api_key: str,
-    embedding_model: str | None,
-    model: str | None,
-    locale: str,
-    no_llm: bool,
-    across_sessions: bool,
-    guards: bool,
-) -> CleanupArgs:
+class _SharedFlags(TypedDict):
+    db_path: str | None
+    api_key: str
+    embedding_api_key: str
+    embedding_model: str | None
+    model: str | None
+    locale: str
+    no_llm: bool
+
+
+class CleanupFlags(_SharedFlags):
+    """Values of `OPTIONS`."""
+
+    dry_run: bool
+    backup_dir: str | None
+    similarity: float
+    across_sessions: bool
+    guards: bool
+
+
+class CaptureFlags(_SharedFlags):
+    """Values of `CAPTURE_OPTIONS`."""
+
+    prompt_file: str | None
+    max_chars: int
+    window_hours: float
+    no_guards: bool
+
+
+def cleanup_args(**flags: Unpack[CleanupFlags]) -> CleanupArgs:
     """Returns options from the values of the flags; missing keys come from the environment.
 
     Raises:
         UsageError: --db-path is missing.
     """
+    db_path, backup_dir = flags["db_path"], flags["backup_dir"]
     if not db_path:
         raise UsageError("--db-path is required")
-    keys = _keys(api_key, embedding_api_key)
     return CleanupArgs(
         db_path=Path(db_path).expanduser(),
-        dry_run=dry_run,
+        dry_run=flags["dry_run"],
         backup_dir=Path(backup_dir).expanduser() if backup_dir else None,
-        similarity=similarity,
-        api_key=keys[0],
-        embedding_api_key=keys[1],
-        embedding_model=embedding_model,
-        model=model,
-        locale=locale,
-        llm=not no_llm,
-        across_sessions=across_sessions,
-        guards=guards,
+        similarity=flags["similarity"],
+        api_key=flags["api_key"] or os.environ.get("ANTHROPIC_API_KEY", ""),
+        embedding_api_key=flags["embedding_api_key"] or os.environ.get("OPENAI_API_KEY", ""),
+        embedding_model=flags["embedding_model"],
+        model=flags["model"],
+        locale=flags["locale"],
+        llm=not flags["no_llm"],
+        across_sessions=flags["across_sessions"],
+        guards=flags["guards"],
     )
 
 
-def capture_made(
-    *,
-    db_path: str | None,
-    api_key: str,
-    embedding_api_key: str,
-    embedding_model: str | None,
-    model: str | None,
-    locale: str,
-    prompt_file: str | None,
-    no_llm: bool,
-    max_chars: int,
-    window_hours: float,
-    no_guards: bool,
-) -> CaptureArgs:
-    """Returns options from the values of the flags of `capture`, as `made`.
+def capture_args(**flags: Unpack[CaptureFlags]) -> CaptureArgs:
+    """Returns options from the values of the flags of `capture`, as `cleanup_args`.
 
     Raises:
         UsageError: --db-path is missing, or the file of the prompt cannot be read.
     """
+    db_path, prompt_file = flags["db_path"], flags["prompt_file"]
     if not db_path:
         raise UsageError("--db-path is required")
-    keys = _keys(api_key, embedding_api_key)
     return CaptureArgs(
         db_path=Path(db_path).expanduser(),
-        api_key=keys[0],
-        embedding_api_key=keys[1],
-        embedding_model=embedding_model,
-        model=model,
-        locale=locale,
+        api_key=flags["api_key"] or os.environ.get("ANTHROPIC_API_KEY", ""),
+        embedding_api_key=flags["embedding_api_key"] or os.environ.get("OPENAI_API_KEY", ""),
+        embedding_model=flags["embedding_model"],
+        model=flags["model"],
+        locale=flags["locale"],
         prompt=None if prompt_file is None else _prompt(Path(prompt_file).expanduser()),
-        llm=not no_llm,
-        max_chars=max_chars,
-        window_hours=window_hours,
-        guards=not no_guards,
-    )
-
-
-def _keys(api_key: str, embedding_api_key: str) -> tuple[str, str]:
-    """Returns both keys, from the environment where none was given."""
-    return (
-        api_key or os.environ.get("ANTHROPIC_API_KEY", ""),
-        embedding_api_key or os.environ.get("OPENAI_API_KEY", ""),
+        llm=not flags["no_llm"],
+        max_chars=flags["max_chars"],
+        window_hours=flags["window_hours"],
+        guards=not flags["no_guards"],
     )
 
 

@@ -16,11 +16,11 @@ from echoless.integrations.sliding_context import models
 from echoless.integrations.sliding_context.arguments import CleanupArgs
 from echoless.integrations.sliding_context.backup import back_up, target_of
 from echoless.integrations.sliding_context.entries import insist_on_layout
-from echoless.integrations.sliding_context.grouping import cleanup_settings, in_turn, members_of
-from echoless.integrations.sliding_context.summarizing import to_standard_error
-from echoless.integrations.sliding_context.texts import merged_text
+from echoless.integrations.sliding_context.entry_groups import cleanup_settings, in_turn, members_of
+from echoless.integrations.sliding_context.merged_text import merged_text
+from echoless.integrations.sliding_context.summary import to_standard_error
 from echoless.models.llm import Complete, Embed, Model
-from echoless.models.llm.callable_adapter import as_model
+from echoless.models.llm.registry import as_model
 from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores.lancedb.layout import CONTEXT_TABLE
 from echoless.stores.lancedb.location import Location
@@ -29,7 +29,7 @@ from echoless.workflows.consolidation.llm_rewrite import GIVE_UP
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.dedupe.secret_masking import learn_held
-from echoless.workflows.pairs.threshold_comparison import look_again
+from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -181,7 +181,7 @@ def _preview(job: _Job, groups: Sequence[Group]) -> Cleanup:
     for number, group in enumerate(groups, 1):
         _announce(job, number, group)
         job.say(f"  [DRY RUN] Would merge {len(group.members) + 1} entries.")
-    for line in look_again(job.findings).lines():
+    for line in compare_with_judge(job.findings).lines():
         job.warn(line)
     count = len(job.entries)
     left = count - sum(len(group.members) for group in groups)

@@ -11,7 +11,7 @@ from echoless.core.json_codec import floats_to_bytes
 from echoless.core.model import Vector
 from echoless.core.settings import Choices, layered, resolve
 from echoless.integrations.sliding_context.arguments import CaptureArgs, CleanupArgs
-from echoless.integrations.sliding_context.texts import PROBE
+from echoless.integrations.sliding_context.merged_text import PROBE
 from echoless.models.encoders.openai import OpenAIEncoder
 from echoless.models.llm import Embed, Model, Prompt, registry
 from echoless.models.llm.anthropic import AnthropicModel

@@ -11,6 +11,6 @@ dedup(dry_run=False)               # echoless undo takes it back
 
 from __future__ import annotations
 
-from echoless.integrations.wt_memory.job import Options, TimedOut, Work, audit, dedup
+from echoless.integrations.wt_memory.jobs import DedupJob, Options, TimedOut, audit, dedup
 
-__all__ = ["Options", "TimedOut", "Work", "audit", "dedup"]
+__all__ = ["DedupJob", "Options", "TimedOut", "audit", "dedup"]

@@ -8,14 +8,20 @@ import time
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Final, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Final
 
-from echoless.core.model import Pair, Verdict
+from echoless.core.model import Pair
+from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import workers
-from echoless.matching.base import Judge, Repeatable
-from echoless.matching.batch.serialisation import packed
+from echoless.matching.base import Judge
+from echoless.matching.batch.serialisation import Ruled, ruled
 from echoless.matching.rule_judge import RuleJudge
+
+if TYPE_CHECKING:
+    from echoless.matching.batch import process_pool
+else:
+    process_pool = lazy_module("echoless.matching.batch.process_pool")
 
 PROCESSES_FROM: Final = 10_000
 """Pairs from which other processes help. Each needs half a second to start."""
@@ -35,18 +41,6 @@ _APART: Final = 0.005
 spinning, which a single look took for another program."""
 
 
-class Ruled(NamedTuple):
-    """What the judge says of one batch.
-
-    Attributes:
-        verdicts: In the order of the pairs.
-        data: The verdicts as bytes, see `serialisation.py`; empty where nobody asked.
-    """
-
-    verdicts: list[Verdict]
-    data: Sequence[bytes] = ()
-
-
 def rulings(
     judge: Judge, batches: Iterable[Sequence[Pair]], *, pairs: int, keeping: bool, tally: Tally
 ) -> Generator[Ruled, None, None]:
@@ -59,27 +53,18 @@ def rulings(
         keeping: Whether the bytes of the verdicts will be asked for.
         tally: Told if a process failed.
     """
-    if pairs >= PROCESSES_FROM and (count := _free()) > 1 and _divisible(judge):
-        from echoless.matching.batch.process_pool import rulings_of  # noqa: PLC0415 - only where it pays
-
-        yield from rulings_of(judge, batches, count, keeping=keeping, tally=tally)
+    # another process can build this judge, and this Python start another
+    divisible = bool(sys.executable) and not getattr(sys, "frozen", False)
+    if (
+        isinstance(judge, RuleJudge)
+        and divisible
+        and pairs >= PROCESSES_FROM
+        and (count := _free()) > 1
+    ):
+        yield from process_pool.rulings_of(judge, batches, count, keeping=keeping, tally=tally)
         return
     for batch in batches:
         yield ruled(judge, batch, keeping=keeping)
-
-
-def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
-    """What a judge of this process says of one batch.
-
-    Args:
-        judge: Decides.
-        pairs: The batch.
-        keeping: Whether their bytes are asked for.
-    """
-    verdicts = judge.judge_all(pairs)
-    if not keeping or not isinstance(judge, Repeatable):
-        return Ruled(verdicts)
-    return Ruled(verdicts, [packed(verdict) for verdict in verdicts])
 
 
 def _free() -> int:
@@ -109,9 +94,3 @@ def _running() -> int | None:
         return max(1, int(_LOAD.read_text("ascii").split()[3].partition("/")[0]))
     except (OSError, ValueError, IndexError):
         return None
-
-
-def _divisible(judge: Judge) -> TypeGuard[RuleJudge]:
-    """Whether another process can build this judge, and this Python start another."""
-    program = bool(sys.executable) and not getattr(sys, "frozen", False)
-    return program and isinstance(judge, RuleJudge)

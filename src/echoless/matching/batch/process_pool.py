@@ -19,8 +19,7 @@ from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from echoless.core.model import Memory, Pair
 from echoless.core.run_notes import Tally
-from echoless.matching.batch.batches import Ruled, ruled
-from echoless.matching.batch.serialisation import packed, unpacked
+from echoless.matching.batch.serialisation import Ruled, packed, ruled, unpacked
 from echoless.matching.rule_judge import RuleJudge
 
 Row: TypeAlias = tuple[int, str | None, int, str | None, dict[str, float]]

@@ -1,4 +1,4 @@
-"""A verdict as bytes, and back without loss.
+"""A verdict as bytes, and back without loss; the verdicts on a batch with their bytes.
 
 What is kept of it is sealed (`core/content_encryption.py`).
 """
@@ -6,8 +6,9 @@ What is kept of it is sealed (`core/content_encryption.py`).
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from math import isfinite
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from echoless.core.model import (
     Contradiction,
@@ -16,6 +17,7 @@ from echoless.core.model import (
     Distinct,
     Duplicate,
     Evidence,
+    Pair,
     Related,
     Sibling,
     Side,
@@ -24,6 +26,7 @@ from echoless.core.model import (
     Update,
     Verdict,
 )
+from echoless.matching.base import Judge, Repeatable
 
 _Plain: TypeAlias = Duplicate | Contradiction | Sibling | Related | Distinct | Unsure
 _PLAIN: Final[dict[str, type[_Plain]]] = {
@@ -64,9 +67,13 @@ def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
     """
     try:
         letter, rule, note, veto, chance, named = json.loads(data)
-        if not _sound(rule, note, veto, chance):
+        known = chance is None or (isinstance(chance, float) and isfinite(chance))
+        texts = isinstance(rule, str) and isinstance(note, str)
+        if not (known and texts and isinstance(veto, bool)):
             return None
-        differences = tuple([_difference(*each) for each in named])
+        differences = tuple(
+            [Difference(_KINDS[kind], _strings(a), _strings(b)) for kind, a, b in named]
+        )
         return _of(letter, Evidence(rule, how, similarity, differences, note, veto, chance))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
@@ -82,12 +89,31 @@ def _of(letter: str, evidence: Evidence) -> Verdict:
     return Subsumes(evidence, side, {"s": False, "n": True}[letter[0]])
 
 
-def _sound(rule: object, note: object, veto: object, chance: object) -> bool:
-    """Whether fields are of the kind they are written as."""
-    known = chance is None or (isinstance(chance, float) and isfinite(chance))
-    return known and isinstance(rule, str) and isinstance(note, str) and isinstance(veto, bool)
+def _strings(side: list[object]) -> tuple[str, ...]:
+    return tuple([str(each) for each in side])
 
 
-def _difference(kind: str, a: list[object], b: list[object]) -> Difference:
-    sides = tuple([str(each) for each in a]), tuple([str(each) for each in b])
-    return Difference(_KINDS[kind], *sides)
+class Ruled(NamedTuple):
+    """What the judge says of one batch.
+
+    Attributes:
+        verdicts: In the order of the pairs.
+        data: The verdicts as bytes, see `packed`; empty where nobody asked.
+    """
+
+    verdicts: list[Verdict]
+    data: Sequence[bytes] = ()
+
+
+def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
+    """What a judge of this process says of one batch.
+
+    Args:
+        judge: Decides.
+        pairs: The batch.
+        keeping: Whether their bytes are asked for.
+    """
+    verdicts = judge.judge_all(pairs)
+    if not keeping or not isinstance(judge, Repeatable):
+        return Ruled(verdicts)
+    return Ruled(verdicts, [packed(verdict) for verdict in verdicts])

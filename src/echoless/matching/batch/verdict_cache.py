@@ -44,6 +44,7 @@ def open_verdicts(enabled: bool = True) -> VerdictCache | None:
 class VerdictCache(AgingFile):
     """Sealed verdicts by key of the pair, in one file."""
 
+    version = 3  # up to 2 entries were sealed with another cipher
     schema = (_SCHEMA, _INDEX)
     name = "verdict cache"
     instead = "pairs were judged anew"
@@ -71,7 +72,7 @@ class VerdictCache(AgingFile):
         self._put("sealed", list(verdicts.items()), tally)
 
 
-class KeptVerdicts:
+class CachedVerdicts:
     """What one judge said before, and says now.
 
     Attributes:

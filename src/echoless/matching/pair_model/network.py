@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import DamagedPackage
+from echoless.core.model import digest
 from echoless.core.optional import is_installed, lazy_module, require_module
+from echoless.core.shipped import shipped_json
 from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.tokenizer import Tokenizer
 
@@ -35,6 +37,8 @@ LONGEST: Final = 256
 LONGEST_TEXT: Final = 4_000
 """Characters of a text; a longer one cannot fit and is not cut into tokens."""
 WEIGHTS: Final = Path(__file__).parent / "weights"
+_LEARNED: Final = ("matching/pair_model/weights/manifest.json", "matching/decision.json")
+"""Files of echoless that were fitted to data and on which a verdict depends."""
 _FUSIONS: Final = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
 """Fusions of ONNX Runtime that are switched off: on x86 their kernel took five times as long as
 the two nodes it replaces (ONNX Runtime 1.32, 64 tokens, November 2026)."""
@@ -76,6 +80,19 @@ def runtime() -> str:
         return "onnxruntime"
 
 
+def learned() -> str:
+    """Names the weights, the decision over the scores, and the library; an empty text without it.
+
+    The manifest lists the digests of the weights, so its own digest stands for them.
+
+    Raises:
+        DamagedPackage: A file is missing or is another one.
+    """
+    if not available():
+        return ""
+    return f"{digest([shipped_json(name) for name in _LEARNED])} {runtime()}"
+
+
 @cache
 def open_network(folder: Path = WEIGHTS) -> PairNetwork:
     """Opens the network; a second call returns the same one.
@@ -109,13 +126,13 @@ def read_manifest(folder: Path) -> Manifest:
         name = str(stored["name"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise _damaged(folder, "manifest.json is missing or is no manifest") from problem
-    for file, digest in sorted(files.items()):
+    for file, expected in sorted(files.items()):
         try:
             with (folder / file).open("rb") as opened:
                 found = hashlib.file_digest(opened, "sha256").hexdigest()
         except OSError as problem:
             raise _damaged(folder, f"{file} is missing") from problem
-        if found != digest:
+        if found != expected:
             raise _damaged(folder, f"{file} is not as it was shipped")
     whole = hashlib.sha256(json.dumps([name, sorted(files.items())]).encode()).hexdigest()
     return Manifest(name, start, end, whole)

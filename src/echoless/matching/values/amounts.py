@@ -5,28 +5,32 @@ from __future__ import annotations
 from fractions import Fraction
 
 from echoless.matching.values import quantities
-from echoless.matching.values.cursor import Cursor, Value
-from echoless.matching.values.tokens import Kind
+from echoless.matching.values.cursor import Cursor, Spelled
+from echoless.matching.values.tokens import Kind, Number, Quantity
 
 
-def signed(c: Cursor, at: int) -> Value | None:
+def signed(c: Cursor, at: int) -> Spelled | None:
     """`minus five degrees`."""
     if not c.has(at, "minus"):
         return None
     number = c.number(at + 1)
     if number is not None:
-        plain = (Kind.NUMBER, f"n:{quantities.show(number[1])}")
-        after = _measured(c, number[1], at + 1, number[0]) or Value(number[0], plain)
-    elif at + 1 < len(c.raws) and len(c.raws[at + 1].keys) == 1:
-        after = Value(1, c.raws[at + 1].keys[0])
+        plain = Spelled(number[0], Kind.NUMBER, Number(str(number[1])))
+        after = _measured(c, number[1], at + 1, number[0]) or plain
+    elif at + 1 < len(c.raws) and len(c.raws[at + 1].values) == 1:
+        after = Spelled(1, *c.raws[at + 1].values[0])
     else:
         return None
-    if after.key[1][:2] not in {"n:", "q:"} or after.key[1][2] == "-":
-        return None
-    return Value(1 + after.taken, (Kind.NUMBER, f"{after.key[1][:2]}-{after.key[1][2:]}"))
+    match after.value:
+        case Number(text) if not text.startswith("-"):
+            return Spelled(1 + after.taken, Kind.NUMBER, Number(f"-{text}"))
+        case Quantity(amount, unit) if amount >= 0:
+            return Spelled(1 + after.taken, Kind.NUMBER, Quantity(-amount, unit))
+        case _:
+            return None
 
 
-def _measured(c: Cursor, value: Fraction, at: int, taken: int) -> Value | None:
+def _measured(c: Cursor, value: Fraction, at: int, taken: int) -> Spelled | None:
     """A value with the unit that follows, an article or `of an` between them or not."""
     for skip in (0, 1, 2):
         if skip == 1 and not c.has(at + taken, "one"):
@@ -35,16 +39,16 @@ def _measured(c: Cursor, value: Fraction, at: int, taken: int) -> Value | None:
             continue
         unit = c.unit(at + taken + skip)
         if unit is not None:
-            key = (Kind.NUMBER, quantities.quantity_key(value, unit[1]))
-            return Value(taken + skip + unit[0], key)
+            amount = quantities.quantity_of(value, unit[1])
+            return Spelled(taken + skip + unit[0], Kind.NUMBER, amount)
     return None
 
 
-def share(c: Cursor, at: int) -> Value | None:
+def share(c: Cursor, at: int) -> Spelled | None:
     """`half an hour`, `three quarters of an hour`, `two thirds`, `a fifth of`."""
     if c.word(at) in c.forms.hour_parts:
-        key = quantities.quantity_key(c.forms.hour_parts[c.word(at)], "h")
-        return Value(1, (Kind.NUMBER, key))
+        part = quantities.quantity_of(c.forms.hour_parts[c.word(at)], "h")
+        return Spelled(1, Kind.NUMBER, part)
     lead, count = 0, Fraction(1)
     if c.has(at, "one"):
         lead = 1
@@ -56,7 +60,7 @@ def share(c: Cursor, at: int) -> Value | None:
     return _named_share(c, at, lead, count)
 
 
-def _named_share(c: Cursor, at: int, lead: int, count: Fraction) -> Value | None:
+def _named_share(c: Cursor, at: int, lead: int, count: Fraction) -> Spelled | None:
     name = c.word(at + lead)
     share = c.forms.fractions.get(name)
     if share is None:
@@ -68,16 +72,16 @@ def _named_share(c: Cursor, at: int, lead: int, count: Fraction) -> Value | None
         # "a second third quarter" and "the first quarter year" are no shares.
         return measured if half or follows_of or name.endswith("s") or count == 1 else None
     if half and c.has(at + lead + 1, "one") and c.has(at + lead + 2, "dozen"):
-        return Value(lead + 3, (Kind.NUMBER, "n:6"))
+        return Spelled(lead + 3, Kind.NUMBER, Number("6"))
     if half or not lead or count * share >= 1:
         return None
     plural = count > 1
     if plural or c.has(at + lead + 1, "of") or c.word(at) == "one":
-        return Value(lead + 1, (Kind.NUMBER, f"n:{quantities.show(count * share)}"))
+        return Spelled(lead + 1, Kind.NUMBER, Number(str(count * share)))
     return None
 
 
-def mixed(c: Cursor, at: int) -> Value | None:
+def mixed(c: Cursor, at: int) -> Spelled | None:
     """`two and a half hours`, `an hour and a half`, `two dozen`."""
     found = c.number(at)
     if found is None and c.has(at, "one"):
@@ -86,7 +90,7 @@ def mixed(c: Cursor, at: int) -> Value | None:
         return None
     taken, value = found
     if c.has(at + taken, "dozen") and c.word(at) not in c.forms.sets["dozen"]:
-        return Value(taken + 1, (Kind.NUMBER, f"n:{quantities.show(value * 12)}"))
+        return Spelled(taken + 1, Kind.NUMBER, Number(str(value * 12)))
     tail = _and_a_part(c, at + taken)
     if tail is not None:
         return _measured(c, value + tail[1], at, taken + tail[0])
@@ -94,8 +98,8 @@ def mixed(c: Cursor, at: int) -> Value | None:
     tail = _and_a_part(c, at + taken + unit[0]) if unit else None
     if unit is None or tail is None or c.has(at + taken + unit[0] + tail[0], "past"):
         return None
-    key = quantities.quantity_key(value + tail[1], unit[1])
-    return Value(taken + unit[0] + tail[0], (Kind.NUMBER, key))
+    amount = quantities.quantity_of(value + tail[1], unit[1])
+    return Spelled(taken + unit[0] + tail[0], Kind.NUMBER, amount)
 
 
 def _and_a_part(c: Cursor, at: int) -> tuple[int, Fraction] | None:
@@ -113,7 +117,7 @@ def _and_a_part(c: Cursor, at: int) -> tuple[int, Fraction] | None:
     return 2 + lead, count * share
 
 
-def amount(c: Cursor, at: int) -> Value | None:
+def amount(c: Cursor, at: int) -> Spelled | None:
     """A number in words, with the unit after it."""
     found = c.number(at)
     if found is None:
@@ -128,7 +132,7 @@ def amount(c: Cursor, at: int) -> Value | None:
         return measured
     if not c.raws[at].word or (c.words[at] == "one" and taken == 1 and not _counts(c, at)):
         return None
-    return Value(taken, (Kind.NUMBER, f"n:{quantities.show(value)}"))
+    return Spelled(taken, Kind.NUMBER, Number(str(value)))
 
 
 def _counts(c: Cursor, at: int) -> bool:
@@ -139,9 +143,9 @@ def _counts(c: Cursor, at: int) -> bool:
     return bool(after) and not known
 
 
-def one_in(c: Cursor, at: int) -> Value | None:
+def one_in(c: Cursor, at: int) -> Spelled | None:
     """`one in twenty`, `one run in twenty`: the words after the share are dropped."""
-    if c.word(at) != "one" and not (c.raws[at].keys and c.raws[at].text == "1"):
+    if c.word(at) != "one" and not (c.raws[at].values and c.raws[at].text == "1"):
         return None
     for link in (at + 1, at + 2):
         found = c.number(link + 1) if c.word(link) == "in" else None
@@ -149,5 +153,5 @@ def one_in(c: Cursor, at: int) -> Value | None:
             continue
         if found[1].denominator == 1 and not c.unit(link + 1 + found[0]):
             c.dropped.update(range(link, link + 1 + found[0]))
-            return Value(1, (Kind.NUMBER, f"n:1/{found[1]}"))
+            return Spelled(1, Kind.NUMBER, Number(f"1/{found[1]}"))
     return None

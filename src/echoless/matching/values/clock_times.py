@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from echoless.matching.values import quantities
-from echoless.matching.values.cursor import Cursor, Value
-from echoless.matching.values.tokens import Kind
+from echoless.matching.values.cursor import Cursor, Spelled
+from echoless.matching.values.tokens import ClockTime, DialTime, Kind, Quantity
 
 
 def _hour(c: Cursor, at: int) -> tuple[int, int] | None:
@@ -26,7 +24,7 @@ def _hour(c: Cursor, at: int) -> tuple[int, int] | None:
     )
 
 
-def _told(c: Cursor, at: int, taken: int, hour: int, minute: int) -> Value | None:
+def _told(c: Cursor, at: int, taken: int, hour: int, minute: int) -> Spelled | None:
     """A clock time with what may follow it: `o'clock`, `Uhr`, `in the evening`."""
     if minute < 0:
         hour, minute = (hour - 1) % (24 if hour > 12 else 12), minute + 60
@@ -40,10 +38,10 @@ def _told(c: Cursor, at: int, taken: int, hour: int, minute: int) -> Value | Non
         placed = quantities.in_part(hour, part[1])
         if placed is None:
             return None
-        return Value(taken + part[0], (Kind.DATE, f"t:{placed % 24:02d}:{minute:02d}"))
+        return Spelled(taken + part[0], Kind.DATE, ClockTime(placed % 24, minute))
     if hour > 12 or hour == 0 or (said and c.lex.language == "de"):
-        return Value(taken, (Kind.DATE, f"t:{hour % 24:02d}:{minute:02d}"))
-    return Value(taken, (Kind.DATE, quantities.dial(hour, minute)))
+        return Spelled(taken, Kind.DATE, ClockTime(hour % 24, minute))
+    return Spelled(taken, Kind.DATE, DialTime(hour % 12, minute))
 
 
 def _minutes(c: Cursor, at: int) -> tuple[int, int] | None:
@@ -60,13 +58,16 @@ def _minutes(c: Cursor, at: int) -> tuple[int, int] | None:
             return taken + named, int(value)
         return None
     raw = c.raws[at] if at < len(c.raws) else None
-    if raw is not None and len(raw.keys) == 1 and raw.keys[0][1].endswith(" second"):
-        value = Fraction(raw.keys[0][1][2:-7]) / 60 if raw.keys[0][1][:2] == "q:" else Fraction(0)
+    if raw is None or len(raw.values) != 1:
+        return None
+    amount = raw.values[0][1]
+    if isinstance(amount, Quantity) and amount.unit == "second":
+        value = amount.amount / 60
         return (1, int(value)) if value.denominator == 1 and 0 < value < 60 else None
     return None
 
 
-def clock(c: Cursor, at: int) -> Value | None:
+def clock(c: Cursor, at: int) -> Spelled | None:
     """`half past seven`, `Viertel nach drei`, `halb acht`, `six in the morning`."""
     if c.has(at, "half_next") or c.has(at, "three_quarters"):
         hour = _hour(c, at + 1)
@@ -80,7 +81,7 @@ def clock(c: Cursor, at: int) -> Value | None:
     return _past_or_to(c, at) or _plain_hour(c, at)
 
 
-def _past_or_to(c: Cursor, at: int) -> Value | None:
+def _past_or_to(c: Cursor, at: int) -> Spelled | None:
     """`ten past nine`, `eight minutes to ten`, `fünf nach halb acht`."""
     minutes = _minutes(c, at)
     if minutes is None:
@@ -90,7 +91,7 @@ def _past_or_to(c: Cursor, at: int) -> Value | None:
     if not past and not to:
         return None
     named = c.has(at, "quarter") or c.has(at, "half")
-    exact = taken > 1 or named or any(key[:2] == "q:" for _, key in c.raws[at].keys)
+    exact = taken > 1 or named or any(isinstance(value, Quantity) for _, value in c.raws[at].values)
     # "five to ten" is a range of numbers unless a time is expected.
     if to and c.lex.language == "en" and not exact and not c.has(at - 1, "clock_leads"):
         return None
@@ -105,7 +106,7 @@ def _past_or_to(c: Cursor, at: int) -> Value | None:
     return _told(c, at, taken + 1 + half + hour[0], hour[1], shift)
 
 
-def _plain_hour(c: Cursor, at: int) -> Value | None:
+def _plain_hour(c: Cursor, at: int) -> Spelled | None:
     """`seven o'clock`, `10 at night`, `at seven thirty`."""
     hour = _hour(c, at)
     if hour is None:
@@ -125,15 +126,18 @@ def _plain_hour(c: Cursor, at: int) -> Value | None:
     return None
 
 
-def timed(c: Cursor, at: int) -> Value | None:
+def timed(c: Cursor, at: int) -> Spelled | None:
     """A time in digits with the part of the day after it: `8 Uhr abends`."""
     raw = c.raws[at]
-    told = raw.kind == "time" and [kind for kind, _ in raw.keys] == [Kind.DATE]
-    part = c.part(at + 1) if told else None  # `30 o'clock` tells none
+    time = raw.values[0][1] if raw.kind == "time" else None
+    if not isinstance(time, ClockTime | DialTime):
+        return None  # `30 o'clock` tells none
+    part = c.part(at + 1)
     if part is None or raw.text.casefold().rstrip(".").endswith("m"):
         return None
-    hour, _, minute = raw.keys[0][1][2:].partition(":")
-    placed = quantities.in_part(int(hour) or 12 * raw.keys[0][1].startswith("c:"), part[1])
+    noon = isinstance(time, DialTime) and not time.hour
+    placed = quantities.in_part(12 if noon else time.hour, part[1])
     if placed is None:
         return None
-    return Value(1 + part[0], (Kind.DATE, f"t:{placed % 24:02d}:{minute}"))
+    second = time.second if isinstance(time, ClockTime) else 0
+    return Spelled(1 + part[0], Kind.DATE, ClockTime(placed % 24, time.minute, second))

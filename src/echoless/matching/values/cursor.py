@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from echoless.core.shipped import shipped_json
 from echoless.matching.languages import Lexicon, units
 from echoless.matching.values import quantities
-from echoless.matching.values.tokens import Key, Raw
+from echoless.matching.values.tokens import Kind, Number, Ordinal, Raw, Value
 
 _WINDOW: Final = 8
 _ENDS: Final = frozenset({"mark", "sign_", "time", "dm", "hira"})
@@ -65,11 +65,18 @@ def forms_of(lexicon: Lexicon) -> Forms:
     return Forms(sets, parts, fractions, hours, ordinals, starts, goes_on)
 
 
-class Value(NamedTuple):
-    """A value in words: how many matches it takes, and its key."""
+class Spelled(NamedTuple):
+    """A value in words.
+
+    Attributes:
+        taken: Matches it takes.
+        kind: What it is.
+        value: What it says.
+    """
 
     taken: int
-    key: Key
+    kind: Kind
+    value: Value
 
 
 class Cursor:
@@ -98,7 +105,9 @@ class Cursor:
         `1` of `1 in 20`, and times.
         """
         raw = self.raws[at]
-        if raw.word or raw.kind == "time" or raw.text == "1" or raw.keys[0][1][:1] == "#":
+        if raw.word or raw.kind == "time" or raw.text == "1" or raw.text[0] == "#":
+            return False
+        if isinstance(raw.values[0][1], Ordinal):
             return False
         if at + 1 == len(self.raws):
             return True
@@ -118,25 +127,20 @@ class Cursor:
         raw = self.raws[at]
         if raw.word:
             return self.cardinal(at)
-        if len(raw.keys) == 1 and raw.kind in {"number", "jnum", "digits"}:
-            key = raw.keys[0][1]
-            value = key.removeprefix("n:")
-            if (
-                key.startswith("n:")
-                and len(value) <= _MAX_DIGITS
-                and value.replace(".", "", 1).isdigit()
-                and value.isascii()
-            ):
-                return 1, Fraction(value)
+        if len(raw.values) == 1 and raw.kind in {"number", "jnum", "digits"}:
+            value = raw.values[0][1]
+            text = value.text if isinstance(value, Number) else ""
+            if len(text) <= _MAX_DIGITS and text.replace(".", "", 1).isdigit() and text.isascii():
+                return 1, Fraction(text)
         return None
 
-    def value_at(self, at: int) -> str:
-        """Key of the plain number at a place; empty if there is none."""
+    def digits_at(self, at: int) -> str:
+        """Returns the plain number at a place as its value writes it; empty if there is none."""
         found = self.number(at)
         if found is None:
             return ""
         raw = self.raws[at]
-        return raw.keys[0][1] if raw.keys else f"n:{quantities.show(found[1])}"
+        return str(raw.values[0][1]) if raw.values else str(found[1])
 
     def cardinal(self, at: int) -> tuple[int, Fraction] | None:
         """A number in words."""

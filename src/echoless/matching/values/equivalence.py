@@ -1,4 +1,4 @@
-"""Values that are the same though their keys differ: one of two texts says less exactly.
+"""Values that are the same though read as two: one of two texts says less exactly.
 
 `at eight` may be `8 pm`, `240` may be `240 seconds`, `08/03` may be the eighth of March. The rules
 are tried on what is left over only, and never make two explicit values one: `8 am` is not `8 pm`,
@@ -8,19 +8,31 @@ are tried on what is left over only, and never make two explicit values one: `8 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 from typing import Final
 
 from echoless.matching.languages import units
 from echoless.matching.values import quantities
-from echoless.matching.values.tokens import Kind, Token
+from echoless.matching.values.tokens import (
+    ClockTime,
+    Day,
+    DialTime,
+    EitherDay,
+    Kind,
+    Number,
+    Ordinal,
+    Quantity,
+    Token,
+    Unit,
+    Value,
+    WordClass,
+    Year,
+)
 
 _ONE: Final = frozenset({"a", "an", "one", "ein", "eine", "einer", "einen", "einem", "eines"})
 _DAY_LEADS: Final = frozenset({"am", "zum", "vom", "the", "on", "den", "dem"})
-_DAY_MONTH: Final = re.compile(r"n:(\d{1,2})\.(\d{1,2})")
-_HOUR_MINUTE: Final = re.compile(r"n:(\d{1,2})[.](\d\d)")
+_DAY_MONTH: Final = re.compile(r"(\d{1,2})\.(\d{1,2})")
+_HOUR_MINUTE: Final = re.compile(r"(\d{1,2})[.](\d\d)")
 _SHORT: Final = re.compile(r"(\d+)([mCF])")
 _MAX_DIGITS: Final = 60
 _COUNTERS: Final = frozenset(
@@ -28,7 +40,9 @@ _COUNTERS: Final = frozenset(
 )
 """What Japanese says with a counter, other languages say with the noun."""
 
-_HALF: Final = frozenset({"n:1/2", "n:0.5", "q:50 percent"})
+_HALF: Final[frozenset[Value]] = frozenset(
+    {Number("1/2"), Number("0.5"), Quantity(Fraction(50), "percent")}
+)
 _ZONES: Final = {
     **dict.fromkeys(("UTC", "GMT"), 0),
     **dict.fromkeys(("BST", "CET", "MEZ", "WEST"), 1),
@@ -44,18 +58,8 @@ _ZONES: Final = {
 """Hours ahead of UTC. Abbreviations with two meanings (CST, IST) are left out; BST is London's."""
 
 
-def same_value(one: Token, other: Token) -> bool:
-    """Whether two values with different keys may be the same value."""
-    pair = one.key[:2] + other.key[:2]
-    rules = _RULES.get(pair)
-    if rules is not None and any(rule(one, other) for rule in rules):
-        return True
-    rules = _RULES.get(other.key[:2] + one.key[:2])
-    return rules is not None and any(rule(other, one) for rule in rules)
-
-
 def fraction(text: str) -> Fraction | None:
-    """Value of a number as keys write it."""
+    """Returns the value of a number as `Number` writes it; None where it has none."""
     if len(text) > _MAX_DIGITS:
         return None
     try:
@@ -64,195 +68,131 @@ def fraction(text: str) -> Fraction | None:
         return None
 
 
-def uncounted(key: str) -> bool:
+def uncounted(value: Value) -> bool:
     """Whether the unit of a quantity says nothing a bare number does not: `25 %`, 2枚."""
-    _, _, base = key[2:].partition(" ")
-    return base == "percent" or base in _COUNTERS
+    return isinstance(value, Quantity) and (value.unit == "percent" or value.unit in _COUNTERS)
 
 
-def _quantity(token: Token) -> tuple[Fraction | None, str]:
-    value, _, base = token.key[2:].partition(" ")
-    return fraction(value), base
+def same_value(one: Token, other: Token) -> bool:
+    """Whether two different values may be the same value."""
+    return _less_exact(one, other) or _less_exact(other, one)
 
 
-# ------------------------------------------------------------------ numbers
+def _less_exact(one: Token, other: Token) -> bool:
+    """Whether one token says less exactly what the other says."""
+    match one.value, other.value:
+        case Number(text), _:
+            return _number_stands_for(one, text, other)
+        case Unit(base, factor), Quantity(amount, unit):  # `a week`; not `in weeks`, `per week`
+            led = one.glue.rpartition(" ")[2] in _ONE or one.text.casefold() == "monats"
+            return led and base == unit and factor == amount
+        case Quantity(amount, "degree"), Quantity(amount_too, unit):
+            # Degrees of what, if one does not say; and 度 counts times as well.
+            counted = unit == "time" and one.text.endswith("度")
+            return amount == amount_too and (unit == "celsius" or counted)
+        case Quantity(amount, "second"), Ordinal(number):  # 10日 and `the 10th`
+            return one.text.endswith("日") and amount == number * 86_400
+        case DialTime(hour, minute), ClockTime(hour_too, minute_too, second):
+            return not second and (hour, minute) == (hour_too % 12, minute_too)
+        case EitherDay(first, second), Day() as day:
+            return day in {Day(first, second), Day(second, first)}
+        case _:
+            return False
 
 
-def _year(number: Token, year: Token) -> bool:
-    return number.key[2:] == year.key[2:]
+def _number_stands_for(number: Token, text: str, other: Token) -> bool:
+    """Whether a plain number may be what another token says with more words."""
+    match other.value:
+        case Year(year):
+            return text == str(year)
+        case Number(text_too):
+            return _written_out(text, text_too)
+        case Quantity() as amount:
+            return _share(text, amount) or _without_unit(number, text, other.text, amount)
+        case ClockTime() | DialTime() as time:
+            return _hour(number, text, time)
+        case Day() as day:
+            return _either_way(text, day) or _pointed(text, day)
+        case Ordinal(place):  # `zum 10` and `the 10th`
+            return number.glue.rpartition(" ")[2] in _DAY_LEADS and text == str(place)
+        case _:
+            return False
 
 
-def _share(number: Token, amount: Token) -> bool:
+def _share(text: str, amount: Quantity) -> bool:
     """`a quarter`, `0.25` and `25 %`."""
-    value, base = _quantity(amount)
-    share = fraction(number.key[2:])
-    if base != "percent" or share is None or value is None or share.denominator == 1:
+    share = fraction(text)
+    if amount.unit != "percent" or share is None or share.denominator == 1:
         return False
-    return share * 100 == value
+    return share * 100 == amount.amount
 
 
-def _written_out(number: Token, other: Token) -> bool:
+def _written_out(one: str, other: str) -> bool:
     """`1/4` and `0.25`; but 1.10 is not 1.1, which may be versions."""
-    if ("/" in number.key) == ("/" in other.key):
+    if ("/" in one) == ("/" in other):
         return False
-    value = fraction(number.key[2:])
-    return value is not None and value == fraction(other.key[2:])
+    value = fraction(one)
+    return value is not None and value == fraction(other)
 
 
-def _without_unit(number: Token, amount: Token) -> bool:
+def _without_unit(number: Token, text: str, written: str, amount: Quantity) -> bool:
     """`240` and `240 seconds`; `two cards` are not `two hours`, but may be 2枚."""
-    value, base = _quantity(amount)
-    plain, unit = fraction(number.key[2:]), quantities.unit_of(amount.text)
-    if value is None or plain is None or unit is None or units()[unit].base != base:
+    plain, name = fraction(text), quantities.unit_of(written)
+    if plain is None or name is None or units()[name].base != amount.unit:
         return False
-    if not number.bare and base not in _COUNTERS:
+    if not number.bare and amount.unit not in _COUNTERS:
         return False
-    return plain * units()[unit].factor == value
+    return plain * units()[name].factor == amount.amount
 
 
-def _one_of(unit: Token, amount: Token) -> bool:
-    """`a week` and `one week` or `seven days`; not `in weeks`, nor `per week`."""
-    led = unit.glue.rpartition(" ")[2] in _ONE or unit.text.casefold() == "monats"
-    return led and unit.key[2:] == amount.key[2:]
-
-
-def _degrees(one: Token, other: Token) -> bool:
-    """Degrees of what, if one does not say; and 度 counts times as well."""
-    (x, base), (y, base_too) = _quantity(one), _quantity(other)
-    if x != y or base != "degree":
-        return False
-    return base_too == "celsius" or (base_too == "time" and one.text.endswith("度"))
-
-
-def _short(identifier: Token, value: Token) -> bool:
+def _short(text: str, value: Number | Quantity) -> bool:
     """`10m` may be minutes, metres or millions, `37C` degrees or a seat."""
-    found = _SHORT.fullmatch(identifier.text)
+    found = _SHORT.fullmatch(text)
     if found is None:
         return False
-    count = int(found[1])
+    count = Fraction(int(found[1]))
     if found[2] != "m":
         unit = "celsius" if found[2] == "C" else "fahrenheit"
-        return value.key == quantities.quantity_key(Fraction(count), unit)
-    meant = (f"q:{count * 60} second", f"q:{count} metre", f"n:{count * 1_000_000}")
-    return value.key in meant
+        return value == quantities.quantity_of(count, unit)
+    meant = (Quantity(count * 60, "second"), Quantity(count, "metre"))
+    return value in (*meant, Number(str(count * 1_000_000)))
 
 
-# ------------------------------------------------------------------ times
-
-
-def _dial(open_half: Token, time: Token) -> bool:
-    """`half past seven` and `19:30`."""
-    hour, _, minute = time.key[2:].partition(":")
-    return open_half.key == quantities.dial(int(hour), 0)[:5] + minute
-
-
-def _hour(number: Token, time: Token) -> bool:
+def _hour(number: Token, text: str, time: ClockTime | DialTime) -> bool:
     """`at eight` and `8 pm`, `5.30` and `17:30`."""
-    hour, _, minute = time.key[2:].partition(":")
-    parts = _HOUR_MINUTE.fullmatch(number.key)
+    parts = _HOUR_MINUTE.fullmatch(text)
     if parts is not None:
-        said, minutes = int(parts[1]), parts[2]
-    elif number.bare == "hour" and number.key[2:].isdecimal():
-        said, minutes = int(number.key[2:]), "00"
+        said, minute = int(parts[1]), int(parts[2])
+    elif number.bare == "hour" and text.isdecimal():
+        said, minute = int(text), 0
     else:
         return False
-    return minutes == minute and (
-        said == int(hour) or (0 < said <= 12 and said % 12 == int(hour) % 12)
-    )
-
-
-# ------------------------------------------------------------------ days
-
-
-def _either_way(slashed: Token, day: Token) -> bool:
-    """`08/03` and the eighth of March, or the third of August."""
-    one, slash, other = slashed.key[2:].partition("/")
-    if not slash or not (one.isdecimal() and other.isdecimal()):
+    if minute != time.minute or (isinstance(time, ClockTime) and time.second):
         return False
-    return day.key in {f"d:{int(one):02d}-{int(other):02d}", f"d:{int(other):02d}-{int(one):02d}"}
+    return said == time.hour or (0 < said <= 12 and said % 12 == time.hour % 12)
 
 
-def _pointed(number: Token, day: Token) -> bool:
+def _either_way(text: str, day: Day) -> bool:
+    """`4/12` and the fourth of December, or the twelfth of April."""
+    one, _, other = text.partition("/")
+    if not (one.isdecimal() and other.isdecimal()):
+        return False
+    return day in {Day(int(one), int(other)), Day(int(other), int(one))}
+
+
+def _pointed(text: str, day: Day) -> bool:
     """`5.2` and the fifth of February."""
-    found = _DAY_MONTH.fullmatch(number.key)
-    return found is not None and day.key == f"d:{int(found[2]):02d}-{int(found[1]):02d}"
-
-
-def _of_the_month(number: Token, ordinal: Token) -> bool:
-    """`zum 10` and `the 10th`."""
-    led = number.glue.rpartition(" ")[2] in _DAY_LEADS
-    return led and ordinal.key == f"#{number.key[2:]}"
-
-
-def _day_of_month(days: Token, ordinal: Token) -> bool:
-    """10日 and `the 10th`."""
-    value, base = _quantity(days)
-    if not days.text.endswith("日") or base != "second" or value is None:
-        return False
-    return ordinal.key == f"#{value / 86400}"
-
-
-Rule = Callable[[Token, Token], bool]
-
-_RULES: Final[dict[str, tuple[Rule, ...]]] = {
-    "n:y:": (_year,),
-    "n:n:": (_written_out,),
-    "n:q:": (_share, _without_unit),
-    "u:q:": (_one_of,),
-    "q:q:": (_degrees,),
-    "c:t:": (_dial,),
-    "n:t:": (_hour,),
-    "n:c:": (_hour,),
-    "n:d:": (_either_way, _pointed),
-    "d:d:": (_either_way,),
-    **{f"n:#{digit}": (_of_the_month,) for digit in range(10)},
-    **{f"q:#{digit}": (_day_of_month,) for digit in range(10)},
-}
-
-
-def code(key: str, kind: Kind, text: str) -> str:
-    """What a token is to the rules of this module: tokens whose codes do not meet never agree."""
-    head = key[:2]
-    if kind is Kind.IDENTIFIER:
-        return "short" if _SHORT.fullmatch(text) else ""
-    if key == "!half":
-        return "half"
-    if head in {"n:", "d:"}:
-        return f"{head}/" if "/" in key else head
-    return "q:degree" if head == "q:" and key.endswith(" degree") else head
-
-
-@cache
-def meeting(code: str) -> frozenset[str]:
-    """The codes of tokens that may be the same value as one of this code."""
-    if code in {"short", "half"}:
-        return frozenset({"n:", "n:/", "q:", "q:degree"})
-    plain = code[:2]
-    found = {rule[2:] for rule in _RULES if rule[:2] == plain}
-    found |= {rule[:2] for rule in _RULES if rule[2:] == plain}
-    met = {each for one in found - {plain} for each in (one, *_SPECIAL.get(one, ()))}
-    if plain in found and plain in _SPECIAL:
-        # Of two numbers or days just one is written with a slash, of two quantities one in degrees.
-        met |= {plain} if code != plain else {*_SPECIAL[plain]}
-    elif plain in found:
-        met.add(plain)
-    return frozenset(met | {"short", "half"} if plain in {"n:", "q:"} else met)
-
-
-_SPECIAL: Final = {"n:": ("n:/",), "d:": ("d:/",), "q:": ("q:degree",)}
-
-
-def zone(text: str) -> bool:
-    """Whether this is a time zone."""
-    return text in _ZONES
+    found = _DAY_MONTH.fullmatch(text)
+    return found is not None and day == Day(int(found[2]), int(found[1]))
 
 
 def same_otherwise(one: Token, other: Token) -> bool:
     """Whether a value is the same as an identifier or a word: `10m`, `half`."""
     for x, y in ((one, other), (other, one)):
-        if x.kind is Kind.IDENTIFIER and y.key[:2] in {"q:", "n:"} and _short(x, y):
-            return True
-        if x.key == "!half" and y.key in _HALF:
+        if x.kind is Kind.IDENTIFIER and isinstance(y.value, Number | Quantity):
+            if _short(x.text, y.value):
+                return True
+        elif x.value == WordClass("half") and y.value in _HALF:
             return True
     return False
 
@@ -263,18 +203,15 @@ def same_instant(left: list[Token], right: list[Token]) -> list[tuple[Token, Tok
     if one is None or other is None:
         return []
     (time, zone), (time_too, zone_too) = one, other
-    if (
-        _minutes(time) - _minutes(time_too) - 60 * (_ZONES[zone.text] - _ZONES[zone_too.text])
-    ) % 1440:
-        return []
-    return [(time, time_too), (zone, zone_too)]
+    apart = _minutes(time) - _minutes(time_too) - 60 * (_ZONES[zone.text] - _ZONES[zone_too.text])
+    return [] if apart % 1440 else [(time, time_too), (zone, zone_too)]
 
 
 def _zoned(tokens: list[Token]) -> tuple[Token, Token] | None:
-    times = [token for token in tokens if token.key[:2] == "t:"]
+    times = [token for token in tokens if isinstance(token.value, ClockTime)]
     zones = [token for token in tokens if token.text in _ZONES]
     return (times[0], zones[0]) if len(times) == len(zones) == 1 else None
 
 
 def _minutes(time: Token) -> int:
-    return int(time.key[2:4]) * 60 + int(time.key[5:7])
+    return time.value.hour * 60 + time.value.minute if isinstance(time.value, ClockTime) else 0

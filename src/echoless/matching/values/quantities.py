@@ -2,10 +2,6 @@
 
 `1,000` = `1000` = `1k`; `2 h` = `120 minutes`; `15 October` = `October 15th`; `3 pm` = `15:00`.
 What is no quantity keeps its digits as written: version 1.10 is not version 1.1.
-
-Keys: `n:` a number, `q:` a quantity in its base unit, `u:` a unit alone, `d:` a day of a month,
-`m:` a month, `y:` a year, `w:` a day of the week, `t:` a time of the day, `c:` a time on the
-twelve hours of the dial, where the text does not say which half of the day it means.
 """
 
 from __future__ import annotations
@@ -16,7 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from echoless.matching.languages import Lexicon, lexicon, units
+from echoless.matching.languages import Lexicon, Unit, lexicon, units
+from echoless.matching.values.tokens import ClockTime, Day, Quantity
 
 _MAX_DIGITS: Final = 30
 _THOUSANDS_EN: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
@@ -79,13 +76,6 @@ def kanji_number(text: str) -> Fraction:
 
 def _read(digits: str) -> Fraction:
     return Fraction(digits) if _PLAIN.match(digits) and len(digits) <= _MAX_DIGITS else Fraction(0)
-
-
-def show(value: Fraction) -> str:
-    """Canonical text of a value."""
-    return (
-        str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
-    )
 
 
 def word_number(words: Sequence[str], lexicon: Lexicon) -> int | None:
@@ -155,27 +145,22 @@ def _german(word: str) -> Fraction | None:
 # ------------------------------------------------------------------ units
 
 
-def quantity_key(value: Fraction, unit: str) -> str:
-    """Key of a number with its unit, in the base unit of its dimension."""
-    known = units()[_unit(unit)]
+def quantity_of(value: Fraction, unit: str) -> Quantity:
+    """Returns a number with its unit, in the base unit of its dimension."""
+    known = unit_named(unit)
     if known.base == "fahrenheit":
-        return f"q:{show((value - 32) * 5 / 9)} celsius"
-    return f"q:{show(value * known.factor)} {known.base}"
+        return Quantity((value - 32) * 5 / 9, "celsius")
+    return Quantity(value * known.factor, known.base)
 
 
-def unit_key(unit: str) -> str:
-    """Key of a unit without a number."""
-    known = units()[_unit(unit)]
-    return f"u:{known.factor} {known.base}"
+def unit_named(name: str) -> Unit:
+    """Returns the unit of a known spelling."""
+    folded = name.casefold()
+    return units()[_ELSEWHERE.get(folded, folded)]
 
 
 _ELSEWHERE: Final = {"mon": "monat", "in": "inch", "t": "tonne"}
 """Spellings that stand for a unit only behind digits: elsewhere they are words."""
-
-
-def _unit(name: str) -> str:
-    folded = name.casefold()
-    return _ELSEWHERE.get(folded, folded)
 
 
 def unit_of(text: str) -> str | None:
@@ -187,20 +172,19 @@ def unit_of(text: str) -> str | None:
     return None
 
 
-def add_up(first: str, second: str, unit: str) -> str | None:
-    """Key of `4 h 30 min`; None unless the second is a smaller part of the first's unit.
+def add_up(first: Quantity, second: Quantity, unit: str) -> Quantity | None:
+    """Returns `4 h 30 min`; None unless the second is a smaller part of the first's unit.
 
     Args:
-        first: Key of a quantity.
-        second: Key of the quantity right after it.
+        first: One quantity.
+        second: The quantity right after it.
         unit: Unit of the first, as written.
     """
-    one, _, base = first.removeprefix("q:").partition(" ")
-    other, _, base_too = second.removeprefix("q:").partition(" ")
-    whole, part = Fraction(one), Fraction(other)
-    if base != base_too or base not in _ADDED or not 0 < part < units()[_unit(unit)].factor:
+    if first.unit != second.unit or first.unit not in _ADDED:
         return None
-    return f"q:{show(whole + part)} {base}"
+    if not 0 < second.amount < unit_named(unit).factor:
+        return None
+    return Quantity(first.amount + second.amount, first.unit)
 
 
 _ADDED: Final = frozenset({"second", "month", "metre", "gram"})
@@ -209,14 +193,16 @@ _ADDED: Final = frozenset({"second", "month", "metre", "gram"})
 # ------------------------------------------------------------------ times and days
 
 
-def clock(hour: str, minute: str | None, half: str | None, second: str | None = None) -> str | None:
-    """`15:00` from parts of a clock time; None if there is no such time.
+def clock(
+    hour: str, minute: str | None, half: str | None, second: str | None = None
+) -> ClockTime | None:
+    """Returns a time of the day from its parts; None if there is no such time.
 
     Args:
         hour: As written.
         minute: None for the full hour.
         half: Which part of the day, as written (`pm`, `午後`, `night`), or None.
-        second: Left out of the result if it is zero.
+        second: None for the full minute.
     """
     hours, minutes = int(hour), int(minute or 0)
     if half:
@@ -226,8 +212,7 @@ def clock(hour: str, minute: str | None, half: str | None, second: str | None = 
         hours = placed
     if hours > 24 or minutes > 59:
         return None
-    tail = f":{second}" if second and int(second) else ""
-    return f"{hours % 24:02d}:{minutes:02d}{tail}"
+    return ClockTime(hours % 24, minutes, int(second or 0))
 
 
 _PARTS: Final = {
@@ -261,13 +246,8 @@ def in_part(hours: int, part: str) -> int | None:
     return hours % 12 + (12 if part == "p" else 0)
 
 
-def dial(hour: int, minute: int) -> str:
-    """Key of a time of which the half of the day is not told."""
-    return f"c:{hour % 12:02d}:{minute:02d}"
-
-
-def clock_range(one: str, other: str, half: str) -> tuple[str, ...]:
-    """Keys of both ends of `8-10 pm` or `9-18 Uhr`; empty if these are no hours.
+def clock_range(one: str, other: str, half: str) -> tuple[ClockTime, ...]:
+    """Returns both ends of `8-10 pm` or `9-18 Uhr`; empty if these are no hours.
 
     The earlier end is in the same half of the day unless it is the larger number: `10-2 pm`.
     """
@@ -275,17 +255,17 @@ def clock_range(one: str, other: str, half: str) -> tuple[str, ...]:
         return ()
     part = half.casefold().replace(".", "")
     if part not in {"am", "pm"}:
-        return (f"t:{int(one) % 24:02d}:00", f"t:{int(other) % 24:02d}:00")
+        return (ClockTime(int(one) % 24, 0), ClockTime(int(other) % 24, 0))
     ends = in_part(int(other), part[0]), in_part(int(one), part[0])
     if ends[0] is None or ends[1] is None or int(one) > 12:
         return ()
     start = ends[1] if ends[1] < ends[0] else (ends[1] + 12) % 24
-    return (f"t:{start:02d}:00", f"t:{ends[0]:02d}:00")
+    return (ClockTime(start, 0), ClockTime(ends[0], 0))
 
 
-def day_key(month: int, day: int) -> str | None:
-    """Key of a day in a month, or None if there is none."""
-    return f"d:{month:02d}-{day:02d}" if 1 <= month <= 12 and 1 <= day <= 31 else None
+def day_of(month: int, day: int) -> Day | None:
+    """Returns a day of a month, or None if there is none."""
+    return Day(month, day) if 1 <= month <= 12 and 1 <= day <= 31 else None
 
 
 def western_year(era: str, year: str) -> int:

@@ -7,19 +7,34 @@ to some and of the next to others. Such a day equals only another that is open i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from echoless.core.shipped import shipped_json
-from echoless.matching.languages import fold
-from echoless.matching.values.tokens import Kind, Token
+from echoless.matching.languages import Unit, fold
+from echoless.matching.values.tokens import (
+    Day,
+    Kind,
+    Month,
+    OpenDay,
+    Quantity,
+    Token,
+    Value,
+    Week,
+    Weekday,
+    Year,
+)
 
 _DAY: Final = 86_400
 _LONGEST: Final = 366
-_SPANS: Final = {"u:604800 second": "week", "u:1 month": "month", "u:12 month": "year"}
+_SPANS: Final[Mapping[Value, str]] = {
+    Unit("second", Fraction(604_800)): "week",
+    Unit("month", Fraction(1)): "month",
+    Unit("month", Fraction(12)): "year",
+}
 _THIS: Final = frozenset({"this", "diese", "diesen", "dieser", "dieses", "diesem"})
 _PARTS: Final = frozenset({"morning", "afternoon", "evening", "abend"})
 _WEEKENDS: Final = frozenset({"weekend", "wochenende"})
@@ -52,12 +67,12 @@ def _words(language: str) -> _Words:
     )
 
 
-class _Told(NamedTuple):
-    """A relative day: which tokens tell it, and the keys of what they mean."""
+class _Resolved(NamedTuple):
+    """A relative day: which tokens tell it, and what they mean."""
 
     start: int
     end: int
-    keys: tuple[str, ...]
+    values: tuple[Value, ...]
 
 
 @lru_cache(maxsize=65_536)
@@ -79,16 +94,21 @@ def anchored_tokens(
         out.extend(tokens[at : told.start])
         first = tokens[told.start]
         text = " ".join(t.text for t in tokens[told.start : told.end])
-        keys = [
-            key
-            for key in told.keys
-            if (year or key[:2] != "y:" or len(told.keys) == 1) and (weekday or key[:2] != "w:")
+        values = [
+            value
+            for value in told.values
+            if (year or not isinstance(value, Year) or len(told.values) == 1)
+            and (weekday or not isinstance(value, Weekday))
         ]
-        for index, key in enumerate(keys):
-            mark, glue = ("", "") if index else (first.mark, first.glue)
-            out.append(Token(Kind.DATE, key, text, mark, glue))
+        for place, value in enumerate(values):
+            mark, glue = ("", "") if place else (first.mark, first.glue)
+            out.append(Token(Kind.DATE, value, text, mark, glue))
         at = told.end
-    return (*out, *tokens[at:])
+    out.extend(tokens[at:])
+    return tuple(
+        token if token.index == index else replace(token, index=index)
+        for index, token in enumerate(out)
+    )
 
 
 def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
@@ -96,8 +116,8 @@ def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
     return bool(_relative(tokens, language, date(2024, 1, 3)))
 
 
-def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Told]:
-    words, found, end = _words(language), list[_Told](), 0
+def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Resolved]:
+    words, found, end = _words(language), list[_Resolved](), 0
     folded = [fold(token.text, language) for token in tokens]
     for at in range(len(tokens)):
         if at < end:
@@ -114,8 +134,8 @@ def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Told]:
     return found
 
 
-def _keys(day: date) -> tuple[str, ...]:
-    return (f"w:{day.isoweekday()}", f"d:{day.month:02d}-{day.day:02d}", f"y:{day.year}")
+def _absolute(day: date) -> tuple[Value, ...]:
+    return (Weekday(day.isoweekday()), Day(day.month, day.day), Year(day.year))
 
 
 def _shifted(day: date, days: int) -> date | None:
@@ -127,40 +147,40 @@ def _shifted(day: date, days: int) -> date | None:
 
 def _plain_day(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
-) -> _Told | None:
+) -> _Resolved | None:
     """`tomorrow`, `the day after tomorrow`, `gestern`; not `heute Morgen`, nor `am Morgen`."""
     shift = words.days.get(folded[at])
-    if shift is None or (folded[at] == "morgen" and not _is_tomorrow(tokens, folded, at)):
+    if shift is None:
         return None
+    if folded[at] == "morgen":
+        after_a_day = at > 0 and folded[at - 1] in {"heute", "gestern"}
+        if tokens[at].text != "morgen" or after_a_day:
+            return None
     start = at
     if at > 1 and abs(shift) == 1 and folded[at - 2 : at] in (["day", "after"], ["day", "before"]):
         start, shift = at - 2, shift * 2
     meant = _shifted(day, shift)
-    return _Told(start, at + 1, _keys(meant)) if meant else None
-
-
-def _is_tomorrow(tokens: Sequence[Token], folded: Sequence[str], at: int) -> bool:
-    return tokens[at].text == "morgen" and (at == 0 or folded[at - 1] not in {"heute", "gestern"})
+    return _Resolved(start, at + 1, _absolute(meant)) if meant else None
 
 
 def _this(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
-) -> _Told | None:
+) -> _Resolved | None:
     """`this week`, `this morning`, `last night`; what part of the day it was stays said."""
     token = tokens[at]
     if words.refs.get(folded[at]) == -1 and folded[at + 1 : at + 2] and folded[at + 1] in _NIGHTS:
         meant = None if _leads_a_word(tokens, at + 1) else _shifted(day, -1)
-        return _Told(at, at + 1, _keys(meant)) if meant else None
+        return _Resolved(at, at + 1, _absolute(meant)) if meant else None
     if token.glue.rpartition(" ")[2] not in _THIS:
         return None
     if folded[at] in _PARTS and not _leads_a_word(tokens, at):
-        return _Told(at, at + 1, (*_keys(day), token.key))
-    name = _SPANS.get(token.key)
+        return _Resolved(at, at + 1, (*_absolute(day), token.value))
+    name = _SPANS.get(token.value)
     if name == "week":
-        return _Told(at, at + 1, (_week(day),))
+        return _Resolved(at, at + 1, (_week(day),))
     if folded[at] in _WEEKENDS:
-        return _Told(at, at + 1, (_week(day), token.key))
-    return _Told(at, at + 1, _month_or_year(day, name, 0)) if name else None
+        return _Resolved(at, at + 1, (_week(day), token.value))
+    return _Resolved(at, at + 1, _month_or_year(day, name, 0)) if name else None
 
 
 def _leads_a_word(tokens: Sequence[Token], at: int) -> bool:
@@ -169,46 +189,47 @@ def _leads_a_word(tokens: Sequence[Token], at: int) -> bool:
     return after is not None and after.kind is Kind.WORD and not (after.mark or after.glue)
 
 
-def _week(day: date) -> str:
-    return f"k:{day.isocalendar().year}-{day.isocalendar().week:02d}"
+def _week(day: date) -> Week:
+    return Week(day.isocalendar().year, day.isocalendar().week)
 
 
 def _named(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
-) -> _Told | None:
+) -> _Resolved | None:
     """`last Monday`, `next week`, `Montag nächster Woche`, 来週の月曜日."""
     span, taken = words.spans.get(folded[at]), 1
     if span is None and folded[at] in words.refs and at + 1 < len(tokens):
         shift = words.refs[folded[at]]
-        after = tokens[at + 1].key
-        if after[:2] == "w:":
-            return _Told(at, at + 2, _near(day, int(after[2:]), shift, folded[at]))
+        after = tokens[at + 1].value
+        if isinstance(after, Weekday):
+            return _Resolved(at, at + 2, _near(day, after.day, shift, folded[at]))
         name = _SPANS.get(after)
         span, taken = ((name, shift), 2) if name else (None, 1)
     if span is None:
         return None
     start, end = at, at + taken
     if span[0] != "week":
-        return _Told(start, end, _month_or_year(day, *span))
+        return _Resolved(start, end, _month_or_year(day, *span))
     for place, new in ((end, (start, end + 1)), (start - 1, (start - 1, end))):
-        if 0 <= place < len(tokens) and tokens[place].key[:2] == "w:":
+        beside = tokens[place].value if 0 <= place < len(tokens) else None
+        if isinstance(beside, Weekday):
             monday = day - timedelta(days=day.isoweekday() - 1)
-            meant = _shifted(monday, 7 * span[1] + int(tokens[place].key[2:]) - 1)
-            return _Told(*new, _keys(meant)) if meant else None
+            meant = _shifted(monday, 7 * span[1] + beside.day - 1)
+            return _Resolved(*new, _absolute(meant)) if meant else None
     meant = _shifted(day, 7 * span[1])
     if meant is None:
         return None
-    return _Told(start, end, (_week(meant),))
+    return _Resolved(start, end, (_week(meant),))
 
 
-def _month_or_year(day: date, name: str, shift: int) -> tuple[str, ...]:
+def _month_or_year(day: date, name: str, shift: int) -> tuple[Value, ...]:
     if name == "year":
-        return (f"y:{day.year + shift}",)
+        return (Year(day.year + shift),)
     months = day.year * 12 + day.month - 1 + shift
-    return (f"m:{months % 12 + 1:02d}", f"y:{months // 12}")
+    return (Month(months % 12 + 1), Year(months // 12))
 
 
-def _near(day: date, weekday: int, shift: int, word: str) -> tuple[str, ...]:
+def _near(day: date, weekday: int, shift: int, word: str) -> tuple[Value, ...]:
     """The nearest such weekday, if it is also the one of the next or the last week."""
     away = (
         (weekday - day.isoweekday()) % 7 or 7
@@ -217,15 +238,15 @@ def _near(day: date, weekday: int, shift: int, word: str) -> tuple[str, ...]:
     )
     meant = _shifted(day, away)
     if meant is None:
-        return (f"w:{weekday}",)
+        return (Weekday(weekday),)
     weeks = meant.isocalendar()[:2] != day.isocalendar()[:2]
     certain = weeks or word in {"coming", "kommenden", "kommende", "kommender", "kommendes"}
-    return _keys(meant) if certain else (f"k:{meant.isoformat()}",)
+    return _absolute(meant) if certain else (OpenDay(meant),)
 
 
 def _counted(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
-) -> _Told | None:
+) -> _Resolved | None:
     """`in two days`, `a week ago`, `vor drei Tagen`, 2日前."""
     after = folded[at + 1] if at + 1 < len(tokens) else ""
     days = _days(tokens[at])
@@ -236,37 +257,45 @@ def _counted(
         end, shift = at + 2, -days if after in words.ago else days
     elif at and folded[at - 1] in words.before and not tokens[at].glue:
         start, shift = at - 1, -days
-    elif words.within & {*tokens[at].glue.split()[-2:]} and not _per(tokens, at):
+    elif words.within & {*tokens[at].glue.split()[-2:]} and (
+        at + 1 == len(tokens) or tokens[at + 1].mark
+    ):
+        # `in two days it turns sour` tells a time, `built in two days by Ben` a duration. They
+        # cannot be told apart, so `in` counts only at the end or before a mark.
         shift = days
     meant = _shifted(day, shift) if shift else None
-    return _Told(start, end, _keys(meant)) if meant else None
+    return _Resolved(start, end, _absolute(meant)) if meant else None
 
 
 def _just_now(
     tokens: Sequence[Token], folded: Sequence[str], at: int, after: str, words: _Words, day: date
-) -> _Told | None:
+) -> _Resolved | None:
     """`an hour ago`, `vor 20 Minuten`: another hour on another day, an open one on the same."""
-    if not tokens[at].key.endswith(" second"):
+    said = tokens[at].value
+    if _seconds(said) is None:
         return None
     led = at and folded[at - 1] in words.before and {*tokens[at].glue.split()} <= _ONE
     start, end = (at - 1, at + 1) if led else (at, at + 2)
-    said = (f"k:{day.isoformat()}", tokens[at].key)
-    return _Told(start, end, said) if led or after in words.ago else None
-
-
-def _per(tokens: Sequence[Token], at: int) -> bool:
-    """`in two days it turns sour` tells a time, `built in two days by Ben` a duration.
-
-    We cannot tell them apart, so `in` counts only at the end or before a mark.
-    """
-    return at + 1 < len(tokens) and not tokens[at + 1].mark
+    return _Resolved(start, end, (OpenDay(day), said)) if led or after in words.ago else None
 
 
 def _days(token: Token) -> int | None:
     """Whole days of a quantity or of `a week`."""
-    one = token.key[:2] == "u:" and token.glue.rpartition(" ")[2] in {"a", "an", "one"}
-    if not (one or token.key[:2] == "q:") or not token.key.endswith(" second"):
+    seconds = _seconds(token.value)
+    one = token.glue.rpartition(" ")[2] in {"a", "an", "one"}
+    if seconds is None or (isinstance(token.value, Unit) and not one):
         return None
-    value = Fraction(token.key[2:-7]) / _DAY
+    value = seconds / _DAY
     whole = value.denominator == 1 and 0 < value <= _LONGEST
     return int(value) if whole else None
+
+
+def _seconds(value: Value) -> Fraction | None:
+    """Returns the seconds of a quantity or a unit of time; None of anything else."""
+    match value:
+        case Quantity(amount, "second"):
+            return amount
+        case Unit("second", factor):
+            return factor
+        case _:
+            return None

@@ -1,7 +1,7 @@
 """Values said in words, and how plain numbers stand.
 
 Works on the matches of `tokens.py` before words are told apart, and replaces a run of them by one
-match that has a key. What is only about words of a language stands in `lexicon/forms.json`.
+match that has a value. What is only about words of a language stands in `lexicon/forms.json`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from echoless.matching.languages import Lexicon
 from echoless.matching.values import quantities
 from echoless.matching.values.amounts import amount, mixed, one_in, share, signed
 from echoless.matching.values.clock_times import clock, timed
-from echoless.matching.values.cursor import CLOSED, Cursor, Value
+from echoless.matching.values.cursor import CLOSED, Cursor, Spelled
 from echoless.matching.values.joined import joined
-from echoless.matching.values.tokens import Kind, Raw
+from echoless.matching.values.tokens import Kind, Number, Ordinal, Raw, Weekday
 
 _KEPT: Final = frozenset("~〜")
 
@@ -30,13 +30,11 @@ def _ordinal(c: Cursor, at: int) -> tuple[int, int] | None:
     if tens in {20, 30} and 0 < ones < 10:
         return 2, tens + ones
     raw = c.raws[at] if at < len(c.raws) else None
-    if raw is not None and raw.keys and raw.keys[0][1][:1] == "#":
-        digits = raw.keys[0][1][1:]
-        return (1, int(digits)) if digits.isdecimal() and len(digits) < 3 else None
-    return None
+    value = raw.values[0][1] if raw is not None and raw.values else None
+    return (1, value.number) if isinstance(value, Ordinal) and value.number < 100 else None
 
 
-def _day(c: Cursor, at: int) -> Value | None:
+def _day(c: Cursor, at: int) -> Spelled | None:
     """`third of June`, `June the third`, `dritten Juni`; else `twenty-first` alone."""
     months = c.lex.months
     if c.word(at) in months and c.raws[at].text[0].isupper():
@@ -44,32 +42,34 @@ def _day(c: Cursor, at: int) -> Value | None:
         found = _ordinal(c, at + skip)
         if found is None or c.word(at + skip + found[0]) in months:
             return None
-        key = quantities.day_key(months[c.word(at)], found[1])
-        return Value(skip + found[0], (Kind.DATE, key)) if key else None
+        day = quantities.day_of(months[c.word(at)], found[1])
+        return Spelled(skip + found[0], Kind.DATE, day) if day else None
     found = _ordinal(c, at)
     if found is None:
         return None
     taken, number = found
     skip = taken + c.has(at + taken, "of")
     if c.word(at + skip) in months and c.raws[at + skip].text[0].isupper():
-        key = quantities.day_key(months[c.word(at + skip)], number)
-        return Value(skip + 1, (Kind.DATE, key)) if key else None
+        day = quantities.day_of(months[c.word(at + skip)], number)
+        return Spelled(skip + 1, Kind.DATE, day) if day else None
     known = c.word(at) in c.lex.ordinals or not c.raws[at].word
-    return None if known and taken == 1 else Value(taken, (Kind.RELATION, f"#{number}"))
+    if known and taken == 1:
+        return None
+    return Spelled(taken, Kind.RELATION, Ordinal(number))
 
 
-_Reader: TypeAlias = Callable[[Cursor, int], Value | None]
+_Reader: TypeAlias = Callable[[Cursor, int], Spelled | None]
 
 _AT_VALUE: Final[tuple[_Reader, ...]] = (timed, clock, one_in, mixed, share, _day, amount)
 _AT_WORD: Final[tuple[_Reader, ...]] = (signed, clock, _day, one_in, mixed, share, amount)
 
 
-def _next_value(c: Cursor, at: int) -> Value | None:
+def _next_value(c: Cursor, at: int) -> Spelled | None:
     """The value in words that begins at a place; the longest form first."""
-    keyed = bool(c.raws[at].keys)
-    if keyed and c.stands_alone(at):
+    valued = bool(c.raws[at].values)
+    if valued and c.stands_alone(at):
         return None
-    for read in _AT_VALUE if keyed else _AT_WORD:
+    for read in _AT_VALUE if valued else _AT_WORD:
         value = read(c, at)
         if value is not None:
             return value
@@ -84,10 +84,10 @@ def _may_start(c: Cursor, word: str) -> bool:
 
 
 def spell(raws: Sequence[Raw], lexicon: Lexicon) -> list[Raw]:
-    """Replace values said in words by matches with keys, then join what belongs together."""
+    """Replace values said in words by matches with values, then join what belongs together."""
     kept = list(_without_signs(raws))
     cursor = Cursor(kept, lexicon)
-    places = [at for at, raw in enumerate(kept) if raw.keys or _may_start(cursor, raw.word)]
+    places = [at for at, raw in enumerate(kept) if raw.values or _may_start(cursor, raw.word)]
     return joined(_spelled(cursor, places), cursor.forms.sets) if places else kept
 
 
@@ -111,13 +111,13 @@ def _spelled(c: Cursor, places: Sequence[int]) -> list[Raw]:
         end = at + (value.taken if value else 1)
         if value is not None:
             text = " ".join(r.text for r in c.raws[at:end])
-            raw = Raw("spoken", text, (value.key,))
-        if len(raw.keys) == 1 and raw.keys[0][1][:2] == "n:":
+            raw = Raw("spelled", text, ((value.kind, value.value),))
+        if len(raw.values) == 1 and isinstance(raw.values[0][1], Number):
             linked = last_hour == at - 1 and c.word(at - 1) in _LINKS
-            raw = Raw(_place(c, at, end, linked=linked) or raw.kind, raw.text, raw.keys)
+            raw = Raw(_place(c, at, end, linked=linked) or raw.kind, raw.text, raw.values)
             last_hour = end if raw.kind == "hour" else -9
         elif raw.kind == "range" and _are_hours(c, at):
-            raw = Raw("hour", raw.text, raw.keys)
+            raw = Raw("hour", raw.text, raw.values)
         if at not in c.dropped:
             out.append(raw)
     out.extend(_kept(c, end, len(c.raws)))
@@ -132,15 +132,16 @@ def _kept(c: Cursor, start: int, end: int) -> Sequence[Raw]:
 
 
 _LINKS: Final = frozenset({"to", "and", "or", "bis", "und", "oder"})
-_HOUR: Final = re.compile(r"n:(?:[1-9]|1\d|2[0-4]|[1-9]\.[0-5]\d|1\d\.[0-5]\d|2[0-4]\.[0-5]\d)")
+_HOUR: Final = re.compile(r"(?:[1-9]|1\d|2[0-4]|[1-9]\.[0-5]\d|1\d\.[0-5]\d|2[0-4]\.[0-5]\d)")
 
 
 def _are_hours(c: Cursor, at: int) -> bool:
     """`Mon to Fri 9-18`, `open 9-18`."""
     before = c.raws[at - 1] if at else None
-    if before is None or not all(_HOUR.fullmatch(key) for _, key in c.raws[at].keys):
+    hours = [isinstance(v, Number) and _HOUR.fullmatch(v.text) for _, v in c.raws[at].values]
+    if before is None or not all(hours):
         return False
-    weekday = bool(before.keys) and before.keys[-1][1][:2] == "w:"
+    weekday = bool(before.values) and isinstance(before.values[-1][1], Weekday)
     named = before.word in c.lex.weekdays or c.has(at - 1, "hour_leads")
     return weekday or named or c.has(at - 1 - (before.kind == "mark"), "hour_words")
 
@@ -150,7 +151,7 @@ def _place(c: Cursor, at: int, end: int, *, linked: bool) -> str:
     if not c.ends(end):
         return ""
     led = c.has(at - 1, "hour_leads")
-    if (led or linked) and _HOUR.fullmatch(c.value_at(at)):
+    if (led or linked) and _HOUR.fullmatch(c.digits_at(at)):
         return "hour"
     lead = c.raws[at - 1] if at else None
     named = lead is not None and (lead.kind in {"han", "kata"} or _is_content(lead.word, c.lex))

@@ -1,27 +1,41 @@
-"""Cut a text into tokens that carry facts: one pass of one pattern, first alternative wins."""
+"""Tokens: what a text says, one thing at a time, each with a typed value.
+
+Two tokens of equal values mean the same, whatever their kinds and however they are written.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from echoless.matching.languages import Lexicon, fold
-from echoless.matching.values import quantities
-from echoless.matching.values.patterns import (
-    LINE,
-    PLAIN_NUMBER,
-    PLAIN_WORD,
-    companions,
-    heads,
-    pattern,
-    phrases_of,
-)
+from echoless.matching.languages import Unit
+from echoless.matching.values.patterns import LINE
 
-__all__ = ["LINE", "Key", "Kind", "Raw", "Token", "scan"]
+__all__ = [
+    "LINE",
+    "ClockTime",
+    "Day",
+    "DialTime",
+    "EitherDay",
+    "Kind",
+    "Month",
+    "Number",
+    "OpenDay",
+    "Ordinal",
+    "Quantity",
+    "Raw",
+    "Token",
+    "TypedValue",
+    "Unit",
+    "Value",
+    "Week",
+    "Weekday",
+    "WordClass",
+    "Year",
+]
 
 
 class Kind(StrEnum):
@@ -43,29 +57,202 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """A number without a unit, or a version: `v1.10` is `1.10`, and not `1.1`.
+
+    Attributes:
+        text: Its one spelling, with the sign: `1000`, `-5`, `1/2`. Digits after a point stay as
+            written.
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number with a unit.
+
+    Attributes:
+        amount: In the base unit.
+        unit: Name of the base unit of its dimension.
+    """
+
+    amount: Fraction
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal:
+    """A place in an order: `third`, `3rd`."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Year:
+    """A year of the calendar."""
+
+    year: int
+
+    def __str__(self) -> str:
+        return str(self.year)
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month, 1 to 12."""
+
+    month: int
+
+    def __str__(self) -> str:
+        return f"{self.month:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """A week of a year, as ISO 8601 counts them."""
+
+    year: int
+    week: int
+
+    def __str__(self) -> str:
+        return f"{self.year}-{self.week:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Weekday:
+    """A day of the week, 1 (Monday) to 7."""
+
+    day: int
+
+    def __str__(self) -> str:
+        return str(self.day)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day of a month, of any year."""
+
+    month: int
+    day: int
+
+    def __str__(self) -> str:
+        return f"{self.month:02d}-{self.day:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class EitherDay:
+    """A day of which nothing tells the month from the day: `08/03`."""
+
+    one: int
+    other: int
+
+    def __str__(self) -> str:
+        return f"{self.one:02d}/{self.other:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDay:
+    """A day told from where the writer stands, in a way that has two readings.
+
+    Attributes:
+        near: The day by one of the readings, or the day of writing.
+    """
+
+    near: date
+
+    def __str__(self) -> str:
+        return self.near.isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class ClockTime:
+    """A time of the day, hours from 0 to 23."""
+
+    hour: int
+    minute: int
+    second: int = 0
+
+    def __str__(self) -> str:
+        tail = f":{self.second:02d}" if self.second else ""
+        return f"{self.hour:02d}:{self.minute:02d}{tail}"
+
+
+@dataclass(frozen=True, slots=True)
+class DialTime:
+    """A time on the dial, hours from 0 to 11: the text does not tell the half of the day."""
+
+    hour: int
+    minute: int
+
+    def __str__(self) -> str:
+        return f"{self.hour:02d}:{self.minute:02d}"
+
+
+@dataclass(frozen=True, slots=True)
+class WordClass:
+    """The class of a negation, a quantifier or a duty: `cannot` and `not` are of one class."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Value: TypeAlias = (
+    Number
+    | Quantity
+    | Unit
+    | Ordinal
+    | Year
+    | Month
+    | Week
+    | Weekday
+    | Day
+    | EitherDay
+    | OpenDay
+    | ClockTime
+    | DialTime
+    | WordClass
+    | str
+)
+"""What a token says. Text is the value of a word (its stem, or the word that stands for its
+synonyms), a name, an identifier, a path and a sign."""
+
+TypedValue: TypeAlias = tuple[Kind, Value]
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
     """One thing a text says.
 
     Attributes:
         kind: What it is.
-        key: Its canonical form: two tokens with one key mean the same.
+        value: What it says: two tokens of one value mean the same.
         text: As written.
         mark: Punctuation between it and the token before, each mark once; empty if none.
         glue: Function words in between, folded, joined by spaces.
         bare: How it stands: a plain number as `hour` (`at eight`) or `alone`, counting nothing that
             is named beside it (`than the 50`); a word `joined` by a hyphen to the one before.
+        index: Its place among the tokens of its text, from 0.
     """
 
     kind: Kind
-    key: str
+    value: Value
     text: str
     mark: str = ""
     glue: str = ""
     bare: str = ""
-
-
-Key: TypeAlias = tuple[Kind, str]
-_Found: TypeAlias = re.Match[str]
+    index: int = 0
 
 
 class Raw(NamedTuple):
@@ -74,341 +261,11 @@ class Raw(NamedTuple):
     Attributes:
         kind: Name of the alternative; `hour`, `alone` and `joined` as in `Token.bare`.
         text: As written.
-        keys: What it says, if that is plain from itself.
+        values: What it says, if that is plain from itself.
         word: A word, folded; empty for everything else.
     """
 
     kind: str
     text: str
-    keys: tuple[Key, ...] = ()
+    values: tuple[TypedValue, ...] = ()
     word: str = ""
-
-
-# ------------------------------------------------------------------ dates and times
-
-
-_LED_BY_DAY: Final = re.compile(
-    r"(?:\b(?:am|vom|zum|den|dem|seit|bis|ab|und)|(?:tag|woch|Mo|Di|Mi|Do|Fr|Sa|So)\.?,?|[-–])\s?$"
-)
-
-
-def _whole(found: _Found) -> tuple[Key, ...]:
-    return ((Kind.NUMBER, f"n:{found.group()}"),)
-
-
-def _day(found: _Found, month: int, day: str | None, year: str | None) -> tuple[Key, ...]:
-    keys: list[Key] = []
-    if month:
-        key = quantities.day_key(month, int(day)) if day else f"m:{month:02d}"
-        if key is None or not 1 <= month <= 12:
-            return _whole(found)
-        keys.append((Kind.DATE, key))
-    if year:
-        keys.append((Kind.DATE, f"y:{'20' + year if len(year) == 2 else year}"))
-    return tuple(keys)
-
-
-def _named_day(found: _Found, n: str, lexicon: Lexicon) -> tuple[Key, ...]:
-    n = n if found[f"m{n}"] else "A"
-    month = lexicon.months.get(found[f"m{n}"].casefold().replace("ä", "ae"), 0)
-    return _day(found, month, found.groupdict().get(f"d{n}"), found[f"y{n}"])
-
-
-def _iso(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    keys = _day(found, int(found["m1"]), found["d1"], found["y1"])
-    if found["h0"] and keys[0][0] is Kind.DATE:
-        time = quantities.clock(found["h0"], found["n0"], None, found["x0"])
-        keys += ((Kind.DATE, f"t:{time}"),) if time else ()
-        keys += ((Kind.NUMBER, f"n:{found['z0']}"),) if found["z0"] else ()
-    return keys
-
-
-def _dmy(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    get = found.groupdict().get
-    if get("d9"):
-        led = _LED_BY_DAY.search(found.string[max(0, found.start() - 8) : found.start()])
-        if not led:
-            return ((Kind.NUMBER, f"n:{get('d9')}.{get('m9')}"),)
-    n = next(n for n in "289" if get(f"d{n}"))
-    return _day(found, int(found[f"m{n}"]), found[f"d{n}"], get(f"y{n}"))
-
-
-def _slashes(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    """Day and month tell themselves apart if one is above twelve; else either may be meant."""
-    one, other, year = int(found["a"]), int(found["b"]), found["y"]
-    if one > 12 or one == other:
-        return _day(found, other, str(one), year)
-    if other > 12:
-        return _day(found, one, str(other), year)
-    full = f"20{year}" if len(year) == 2 else year
-    return ((Kind.DATE, f"d:{one:02d}/{other:02d}"), (Kind.DATE, f"y:{full}"))
-
-
-def _jdate(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    get = found.groupdict().get
-    month = get("m3") or get("em4") or get("m4") or get("m5")
-    day = get("d3")
-    year = get("y3") or get("y4")
-    era, of_era = get("era") or get("era4"), get("ye") or get("ye4")
-    if era and of_era:
-        year = str(quantities.western_year(era, of_era))
-    number = int(quantities.kanji_number(month)) if month else 0
-    return _day(found, number, str(quantities.kanji_number(day)) if day else None, year)
-
-
-def _weekdays(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    if found.lastgroup == "days":
-        names = re.findall("Mo|Di|Mi|Do|Fr|Sa|So", found.group())
-        index = {name: i for i, name in enumerate(("Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"), 1)}
-    else:
-        names = [c for c in found.group().removesuffix("曜日").removesuffix("曜") if c in _DAYS_JA]
-        index = _DAYS_JA
-    days = tuple((Kind.DATE, f"w:{index[name]}") for name in names)
-    return ((Kind.WORD, "毎週"), *days) if found.group().startswith("毎週") else days
-
-
-_DAYS_JA: Final = {day: i for i, day in enumerate("月火水木金土日", 1)}
-_SOON: Final = re.compile("(午前|早朝|朝|昼|夕方|夜|晩|深夜|午後)の?$")
-
-
-def _time(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    get = found.groupdict().get
-    n = next(n for n in "14235" if get(f"h{n}"))
-    hour = str(quantities.kanji_number(found[f"h{n}"]))
-    minute = str(quantities.kanji_number(get(f"n{n}") or "")) if get(f"n{n}") else None
-    part = get("p0") or get(f"p{n}")
-    if n == "3" and not part:
-        before = _SOON.search(found.string[max(0, found.start() - 4) : found.start()])
-        part = before[1] if before else None
-    time = quantities.clock(hour, "30" if get("half") else minute, part, get("x1"))
-    if time is None:
-        return _whole(found)
-    # "8 o'clock" may be in the evening, "8 Uhr" is in the morning.
-    open_half = n == "2" and (get("oc") or "").casefold() == "o'clock" and 0 < int(hour) <= 12
-    return (
-        (Kind.DATE, quantities.dial(int(hour), int(minute or 0)) if open_half else f"t:{time}"),
-    )
-
-
-# ------------------------------------------------------------------ numbers
-
-
-def _number(found: _Found, lexicon: Lexicon) -> tuple[Key, ...]:
-    digits, unit, sign = found["n"], found["u"], "-" if found["sign"] in {"-", "−"} else ""
-    if found["ord"]:
-        return ((Kind.RELATION, f"#{int(digits)}" if digits.isdigit() else digits),)
-    value = quantities.number(digits, lexicon)
-    if value is None:
-        return ((Kind.NUMBER, f"n:{sign}{digits}"),)
-    k = (found["k"] or "").strip()
-    factor = lexicon.multipliers.get(k.casefold(), _BIG.get(k)) if k else None
-    if unit:
-        signed = -value if sign else value
-        return _measured(signed * (factor or 1), unit, found["np"])
-    if factor:
-        return ((Kind.NUMBER, f"n:{sign}{quantities.show(value * factor)}"),)
-    return _bare_date(found, digits, lexicon) or _counted(sign, digits, lexicon)
-
-
-_BIG: Final = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
-_BARE_DATE: Final = re.compile(r"(\d{1,2})\.(\d{1,2})")
-_LED_BY_AM: Final = re.compile(r"(?:\b(?:[Aa]m|[Vv]om|[Zz]um|[Dd]en|dem)|tag|woch),?\s$")
-
-
-def _bare_date(found: _Found, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
-    """`am 5.2` in German: the full stop of the month was the one of the sentence."""
-    parts = _BARE_DATE.fullmatch(digits) if lexicon.language == "de" else None
-    before = found.string[max(0, found.start() - 6) : found.start()]
-    if not parts or not _LED_BY_AM.search(before):
-        return ()
-    key = quantities.day_key(int(parts[2]), int(parts[1]))
-    return ((Kind.DATE, key),) if key else ()
-
-
-def _measured(value: Fraction, unit: str, per: str | None) -> tuple[Key, ...]:
-    """A quantity, and for `65 €/h` the unit it is counted by."""
-    key = (Kind.NUMBER, quantities.quantity_key(value, unit))
-    return (key, (Kind.UNIT, quantities.unit_key(per))) if per else (key,)
-
-
-def _compact(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    """`1h30m` and `PT90S`."""
-    get = found.groupdict().get
-    hours, minutes, seconds = (int(get(f"c{n}") or get(f"i{n}") or 0) for n in "hms")
-    return ((Kind.NUMBER, f"q:{hours * 3600 + minutes * 60 + seconds} second"),)
-
-
-def _is_year(sign: str, digits: str) -> bool:
-    return not sign and len(digits) == 4 and digits.isdigit() and digits[:2] in {"19", "20"}
-
-
-def _counted(sign: str, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
-    """A number with nothing beside it: a year, or how many."""
-    if _is_year(sign, digits):
-        return ((Kind.DATE, f"y:{digits}"),)
-    return _bare(sign, digits, lexicon)
-
-
-def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[Key, ...]:
-    """Without a unit, `1.10` may be a version: digits after a point stay as written."""
-    if quantities.is_whole(digits):
-        coded = digits.startswith("0") and len(digits) > 2  # a PIN, a postcode: no amount
-        return ((Kind.NUMBER, f"n:{sign}{digits if coded else int(digits)}"),)
-    value = quantities.number(digits, lexicon)
-    grouped = "," in digits or "'" in digits or (lexicon.language == "de" and "." in digits)
-    if value is not None and ("e" in digits.casefold() or grouped):
-        plain = quantities.show(value) if value.denominator == 1 else digits.replace(",", ".")
-        return ((Kind.NUMBER, f"n:{sign}{plain}"),)
-    return ((Kind.NUMBER, f"n:{sign}{digits}"),)
-
-
-def _range(found: _Found, lexicon: Lexicon) -> tuple[Key, ...]:
-    """`9-18` is from 9 to 18, `2025-03` a month; what does not rise stays as written."""
-    low, high = quantities.number(found["r1"], lexicon), quantities.number(found["r2"], lexicon)
-    one, other = found["r1"], found["r2"]
-    if len(one) == 4 and len(other) == 2 and _is_year("", one) and 1 <= int(other) <= 12:
-        return ((Kind.DATE, f"m:{int(other):02d}"), (Kind.DATE, f"y:{one}"))
-    clock = found["rc"]
-    if low is None or high is None or (low >= high and not clock):
-        keys = _whole(found)
-        return (*keys, (Kind.UNIT, quantities.unit_key(found["ru"]))) if found["ru"] else keys
-    if clock:
-        times = quantities.clock_range(one, other, clock)
-        return tuple((Kind.DATE, key) for key in times) or _whole(found)
-    if found["ru"]:
-        return (*_measured(low, found["ru"], None), *_measured(high, found["ru"], None))
-    return tuple(key for part in (one, other) for key in _counted("", part, lexicon))
-
-
-def _fraction(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    whole, part, of = (int(found[name] or 0) for name in ("fw", "fa", "fb"))
-    if not of or (found["fw"] and part >= of):
-        return _whole(found)
-    value = whole + Fraction(part, of)
-    if found["fu"]:
-        return _measured(value, found["fu"], None)
-    # As written: 4/12 may be a day.
-    return ((Kind.NUMBER, f"n:{quantities.show(value) if found['fw'] else f'{part}/{of}'}"),)
-
-
-def _jfrac(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    if found["jhalf"]:
-        return ((Kind.NUMBER, "n:1/2"),)
-    of = quantities.kanji_number(found["jb"])
-    part = quantities.kanji_number(found["ja"])
-    return ((Kind.NUMBER, f"n:{part}/{of}"),) if of else _whole(found)
-
-
-def _money(found: _Found, lexicon: Lexicon) -> tuple[Key, ...]:
-    value = quantities.number(found["cn"], lexicon)
-    if value is None:
-        return _whole(found)
-    factor = lexicon.multipliers.get((found["ck"] or "").strip().casefold(), 1)
-    return _measured(value * factor, found["cur"], found["cp"])
-
-
-def _jnum(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    unit = found["ju"] or found["hu"]
-    if found["hu"]:
-        value = Fraction(1, 2)
-    else:
-        value = quantities.kanji_number(found["jn"] or found.group())
-        value += Fraction(1, 2) if found["jh"] else 0
-    if found["hu"] == "月":
-        unit = "か月"
-    key = quantities.quantity_key(value, unit) if unit else f"n:{quantities.show(value)}"
-    return ((Kind.NUMBER, key),)
-
-
-def _version(found: _Found, _: Lexicon) -> tuple[Key, ...]:
-    bare = found.group().removeprefix("v")
-    kind = Kind.VERSION if "." in bare else Kind.IDENTIFIER
-    return ((kind, f"n:{bare}"),)
-
-
-def _literal(kind: Kind) -> Callable[[_Found, Lexicon], tuple[Key, ...]]:
-    return lambda found, _: ((kind, found.group().rstrip(".:")),)
-
-
-_READERS: Final[dict[str, Callable[[_Found, Lexicon], tuple[Key, ...]]]] = {
-    "url": _literal(Kind.PATH),
-    "mail": _literal(Kind.IDENTIFIER),
-    "uuid": _literal(Kind.IDENTIFIER),
-    "iso": _iso,
-    "dmy": _dmy,
-    "slashes": _slashes,
-    "jdate": _jdate,
-    "dm": lambda found, lexicon: _named_day(found, "6", lexicon),
-    "md": lambda found, lexicon: _named_day(found, "7", lexicon),
-    **dict.fromkeys(("days", "jdays"), _weekdays),
-    "time": _time,
-    "compact": _compact,
-    "flag": _literal(Kind.IDENTIFIER),
-    "range": _range,
-    "fraction": _fraction,
-    "jfrac": _jfrac,
-    "path": _literal(Kind.PATH),
-    "version": _version,
-    "jnum": _jnum,
-    "money": _money,
-    "number": _number,
-    "compound": _literal(Kind.IDENTIFIER),
-    "identifier": _literal(Kind.IDENTIFIER),
-    "dotted": _literal(Kind.PATH),
-    "digits": lambda found, _: _whole(found),
-    "sign_": _literal(Kind.RELATION),
-}
-_SHORT: Final = {
-    "w/": "with",
-    "w/o": "without",
-    "w/out": "without",
-    "w/in": "within",
-    "b/c": "because",
-    "and/or": "or",
-    "und/oder": "oder",
-}
-
-
-def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
-    """Matches in order. Words come without keys: `word_classes.py` tells what they are."""
-    flat, digits, search = PLAIN_WORD.match, PLAIN_NUMBER.match, pattern(lexicon).search
-    first, phrases, language = heads(lexicon), phrases_of(lexicon), lexicon.language
-    beside = companions(lexicon)
-    at = 0
-    while at < len(text):
-        plain = flat(text, at)
-        if plain is not None:
-            word = plain[1].casefold()
-            phrase = phrases[word].match(text, plain.start(1)) if word in phrases else None
-            if phrase is not None:
-                yield Raw("phrase", phrase.group())
-                at = phrase.end()
-                continue
-            if word not in first:
-                yield Raw("word", plain[1], (), word if word.isascii() else fold(word, language))
-                at = plain.end()
-                continue
-        elif (number := digits(text, at)) and (number[2] or "").casefold() not in beside:
-            yield Raw("number", number[1], _counted("", number[1], lexicon))
-            at = number.end()
-            continue
-        found = search(text, at + (text[at] == " "))  # nothing in the table begins with a space
-        if found is None:
-            return
-        yield from _read(found, lexicon)
-        at = found.end()
-
-
-def _read(found: _Found, lexicon: Lexicon) -> Iterator[Raw]:
-    name, text = found.lastgroup or "other", found.group()
-    if name == "word":
-        yield Raw(name, text, (), fold(text, lexicon.language))
-    elif name == "short":
-        word = _SHORT[text.casefold()]
-        yield Raw("word", word, (), word)
-    elif name == "pair":
-        for part in text.split("/"):
-            yield from scan(part, lexicon)
-    else:
-        reader = _READERS.get(name)
-        yield Raw(name, text, reader(found, lexicon) if reader else ())

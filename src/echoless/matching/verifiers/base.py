@@ -66,6 +66,9 @@ class Verifier(Protocol):
     Registered as an entry point of the group `echoless.verifiers`: a callable that takes what
     stands after the colon in `--verifier name:argument` (or an empty text) and returns a verifier.
     An opinion must depend on the two texts alone: it is taken for every memory with these texts.
+
+    A plug-in that computes on this machine alone sets `sends_texts = False` on that callable; any
+    other counts as one that hands texts to a server, which is announced.
     """
 
     @property

@@ -35,7 +35,7 @@ from echoless.matching.verifiers.base import (
     turned,
 )
 from echoless.models.llm.budget import Spent
-from echoless.models.llm.injection import speaks_to_model
+from echoless.models.llm.prompt_text import speaks_to_model
 
 RULE: Final = "verifier-says-same"
 """Rule of the evidence where a verifier's word made the merge."""

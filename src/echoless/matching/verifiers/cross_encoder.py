@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from echoless.core.errors import VerifierError
 from echoless.core.model import Memory
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.text import valid_unicode
 from echoless.matching.verifiers.base import NoOpinion, Opinion, Reply, Says
-from echoless.models.encoders.local_model import require_argument
+from echoless.models.encoders.registry import require_argument
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +58,8 @@ class _Labels:
 
 class CrossEncoderVerifier:
     """Opinions of an NLI cross-encoder, loaded when first used."""
+
+    sends_texts: ClassVar[bool] = False
 
     def __init__(self, argument: str) -> None:
         """Remember which model.
@@ -150,13 +152,14 @@ class CrossEncoderVerifier:
         from sentence_transformers import CrossEncoder  # noqa: PLC0415
 
         try:
-            return cast("_Model", CrossEncoder(self._argument))
+            model: _Model = CrossEncoder(self._argument)
         except (OSError, ValueError, KeyError, RuntimeError) as problem:
             raise VerifierError(
                 f"The cross-encoder {self._argument!r} cannot be loaded "
                 f"({type(problem).__name__}: {problem}). Name a folder that holds a saved model, "
                 "or a model the hub knows while the network is there."
             ) from problem
+        return model
 
 
 def _read(there: NDArray[np.float64], back: NDArray[np.float64], labels: _Labels) -> Opinion:

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import Final
 
+from echoless.core.choices import TIMEOUT
 from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, VerifierError
-from echoless.core.llm_limits import TIMEOUT, Limits
+from echoless.core.llm_limits import Limits
 from echoless.core.model import Json, Memory
 from echoless.matching.verifiers.base import NoOpinion, NotAsked, Opinion, Reply, Says
 from echoless.models.llm.anthropic import AnthropicModel
 from echoless.models.llm.base import Prompt
 from echoless.models.llm.budget import Spent
-from echoless.models.llm.json_extraction import objects_with
 from echoless.models.llm.openai import OpenAIModel
 from echoless.models.llm.ordered_map import asked_in_order
-from echoless.models.llm.prompt_fence import fenced
+from echoless.models.llm.prompt_text import fenced, objects_with
 from echoless.models.llm.prompts import wording
 from echoless.models.llm.retrying_model import RETRIES, GovernedModel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
@@ -13,12 +13,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+NO_VECTOR: Final = "no vector"
+"""Why a memory is not compared by meaning: the reason in a tally."""
+
 
 class Encoder(Protocol):
     """Converts texts to vectors.
 
     Registered as an entry point of the group `echoless.encoders`: a callable that takes what stands
     after the colon in `--encoder name:argument` (or an empty text) and returns an encoder.
+
+    A plug-in that computes on this machine alone sets `sends_texts = False` on that callable; any
+    other counts as one that hands texts to a server, which is announced.
     """
 
     @property

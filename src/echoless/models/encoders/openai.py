@@ -1,6 +1,6 @@
 """Encoder for servers with OpenAI's `/embeddings`: OpenAI, Ollama, vLLM, LM Studio and others.
 
-Address, key and retries are those of `openai_server.py`.
+Address, key and client are those of `models/server.py`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.choices import TIMEOUT
 from echoless.core.errors import EncoderError
 from echoless.core.masking import without_secrets
 from echoless.core.optional import lazy_module
-from echoless.core.requests import redirected
-from echoless.models.encoders.openai_server import RETRIES, TIMEOUT, OpenAIServer
+from echoless.models.server import OpenAIServer, redirected
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from openai.types import CreateEmbeddingResponse
 else:
     np = lazy_module("numpy")
+    openai = lazy_module("openai")
+
+RETRIES: Final = 4
 
 BATCH: Final = 128
 """Texts in a request. The API takes 2,048 inputs and 300,000 tokens; parts are about 60 tokens."""
@@ -87,8 +90,6 @@ class OpenAIEncoder:
         return np.concatenate(blocks)
 
     def _request(self, client: openai.OpenAI, texts: Sequence[str]) -> NDArray[np.float32]:
-        import openai  # noqa: PLC0415
-
         sent = [without_secrets(text) for text in texts]
         try:
             # "float": not every server knows the SDK's own default, base64
@@ -146,5 +147,5 @@ class OpenAIEncoder:
         }.get(problem.status_code, "What was encoded so far is cached; run again.")
         return EncoderError(
             f"The embedding server {self._server.where} refused model {self._name!r} with status "
-            f"{problem.status_code}: {self._server.said(problem)}. {advice}"
+            f"{problem.status_code}: {self._server.shortened(problem.message)}. {advice}"
         )

@@ -1,52 +1,76 @@
-"""Encoder for models of the sentence-transformers library."""
+"""Encoders of two libraries whose models lie in a folder or on the Hugging Face hub.
+
+model2vec has static embeddings and is the fastest: 35,000 short texts a second on one thread
+(`docs/adr/0002-default-encoder.md`). sentence-transformers runs whole transformers on torch.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 from echoless.core.errors import EncoderError
+from echoless.core.model_files import folder_digest
 from echoless.core.optional import lazy_module, require_module
-from echoless.models.encoders.local_model import model_identity, require_argument
+from echoless.models.encoders.registry import require_argument
 
 if TYPE_CHECKING:
+    import model2vec
     import numpy as np
+    import sentence_transformers
     from numpy.typing import NDArray
+
+    Encode: TypeAlias = Callable[[list[str]], NDArray[np.floating]]
 else:
+    model2vec = lazy_module("model2vec")
     np = lazy_module("numpy")
+    sentence_transformers = lazy_module("sentence_transformers")
+
+_IDENTITY_DIGITS: Final = 12
 
 
-class _Model(Protocol):
-    def encode(
-        self, sentences: Sequence[str], *, show_progress_bar: bool, convert_to_numpy: bool
-    ) -> NDArray[np.floating]: ...
+class _LibraryEncoder(ABC):
+    """A model of one library, loaded when first used.
 
+    Attributes:
+        library: Name of the library, of the encoder and of the extra that brings it.
+        saved: What a folder of a model holds, for messages.
+    """
 
-class SentenceTransformersEncoder:
-    """A `SentenceTransformer`, loaded when first used; prompts are the model's own default."""
+    library: ClassVar[str]
+    saved: ClassVar[str]
+
+    sends_texts: ClassVar[bool] = False
 
     def __init__(self, argument: str) -> None:
         """Keeps which model to load.
 
         Args:
-            argument: A folder, or a name such as `all-MiniLM-L6-v2`.
+            argument: A folder, or a name on the hub.
 
         Raises:
-            MissingExtra: sentence-transformers is not installed.
+            MissingExtra: The library is not installed.
             UsageError: No model was named.
         """
-        self._argument = require_argument("sentence-transformers", argument)
-        require_module(
-            "sentence_transformers",
-            "The encoder 'sentence-transformers'",
-            "sentence-transformers",
-        )
+        self._argument = require_argument(self.library, argument)
+        module = self.library.replace("-", "_")
+        require_module(module, f"The encoder {self.library!r}", self.library)
 
     @cached_property
     def model(self) -> str:
-        """Returns the hub name, or the folder's name with a digest of its files."""
-        return model_identity(self._argument)
+        """Returns the name on the hub, or `folder@0123456789ab`.
+
+        A folder on the disk can hold anything under any name, so its identity is the folder's name
+        and a digest of its files: two models never share one, and moving the folder changes
+        nothing. A name on the hub stands for itself.
+        """
+        folder = Path(self._argument).expanduser()
+        if not folder.is_dir():
+            return self._argument
+        return f"{folder.resolve().name}@{folder_digest(folder)[:_IDENTITY_DIGITS]}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns one vector for each text.
@@ -55,13 +79,14 @@ class SentenceTransformersEncoder:
             texts: Any number of texts, none blank.
 
         Returns:
-            Shape (len(texts), dimensions), float32, not necessarily of unit length.
+            Shape (len(texts), dimensions), float32, not necessarily of unit length; of a static
+            model a zero row for a text without a known token.
 
         Raises:
             EncoderError: The model cannot be loaded, or fails.
         """
         try:
-            rows = self._loaded.encode(list(texts), show_progress_bar=False, convert_to_numpy=True)
+            rows = self._loaded(list(texts))
         except (RuntimeError, ValueError) as problem:  # torch reports everything as RuntimeError
             raise EncoderError(
                 f"The model {self._argument!r} failed on {len(texts)} texts "
@@ -70,15 +95,38 @@ class SentenceTransformersEncoder:
         return np.ascontiguousarray(rows, dtype=np.float32)
 
     @cached_property
-    def _loaded(self) -> _Model:
-        from sentence_transformers import SentenceTransformer  # noqa: PLC0415
-
+    def _loaded(self) -> Encode:
         try:
-            model: _Model = SentenceTransformer(self._argument)
+            return self._load()
         except (OSError, ValueError, KeyError, RuntimeError) as problem:
             raise EncoderError(
-                f"The sentence-transformers model {self._argument!r} cannot be loaded "
-                f"({type(problem).__name__}: {problem}). Name a folder that holds a saved model, "
+                f"The {self.library} model {self._argument!r} cannot be loaded "
+                f"({type(problem).__name__}: {problem}). Name a folder that holds {self.saved}, "
                 "or a model the hub knows while the network is there."
             ) from problem
-        return model
+
+    @abstractmethod
+    def _load(self) -> Encode:
+        """Loads the model and returns the function that encodes with it."""
+
+
+class Model2VecEncoder(_LibraryEncoder):
+    """A model2vec `StaticModel`, for example `minishlab/potion-base-8M`."""
+
+    library = "model2vec"
+    saved = "a saved StaticModel"
+
+    def _load(self) -> Encode:
+        model = model2vec.StaticModel.from_pretrained(self._argument)
+        return partial(model.encode, show_progress_bar=False, use_multiprocessing=False)
+
+
+class SentenceTransformersEncoder(_LibraryEncoder):
+    """A `SentenceTransformer` such as `all-MiniLM-L6-v2`; prompts are the model's own default."""
+
+    library = "sentence-transformers"
+    saved = "a saved model"
+
+    def _load(self) -> Encode:
+        model = sentence_transformers.SentenceTransformer(self._argument)
+        return partial(model.encode, show_progress_bar=False, convert_to_numpy=True)

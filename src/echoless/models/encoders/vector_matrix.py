@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from echoless.core.run_notes import Tally
+from echoless.models.encoders.base import NO_VECTOR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
 Allocate: TypeAlias = "Callable[[tuple[int, int]], NDArray[np.float32]]"
 """Gives an array of (rows, dimensions), float32, of any content; memory-mapped, for example."""
 
-NO_VECTOR: Final = "no vector"
 ZERO: Final = "vector is zero"
 NOT_FINITE: Final = "vector is not finite"
-WRONG_LENGTH: Final = "vector of a wrong length"
 FOREIGN_DIMENSION: Final = "vector of a foreign dimension"
 
 _LENGTHS: Final = (1e-15, 1e15)

@@ -1,4 +1,4 @@
-"""Vectors of memories: stored ones, and ones that an encoder makes, through the cache.
+"""Vectors of memories and of texts: stored ones, and ones an encoder makes, through the cache.
 
 Law 11 is kept here: each model has its own matrix, and within a model all rows have one length. A
 vector of another length is counted by id, never changed.
@@ -16,7 +16,7 @@ from echoless.core.model import Memory
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.text import valid_unicode
-from echoless.models.encoders.base import Encoder, Matrix
+from echoless.models.encoders.base import NO_VECTOR, Encoder, Matrix
 from echoless.models.encoders.calibration import operating_point
 from echoless.models.encoders.chunking import split_parts
 from echoless.models.encoders.vector_cache import VectorCache
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from echoless.models.encoders import vector_matrix
     from echoless.models.encoders.vector_matrix import Allocate, Filling, Sheet
 else:
     np = lazy_module("numpy")
+    vector_matrix = lazy_module("echoless.models.encoders.vector_matrix")
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with texts done and texts in all, after each batch."""
@@ -38,12 +40,14 @@ BATCH: Final = 256
 LOOKED_UP: Final = 8_192
 """Texts looked up in the cache at a time, so that no more vectors lie beside the matrix."""
 
+_TEXT_BATCH: Final = 512
+"""Texts that `TextVectors` hands to the encoder at a time."""
+
 KEPT_EVERY: Final = 1.0
 """Seconds after which what was made is put on the disk: a killed run loses no more, and a fast
 encoder does not wait for the disk after each batch."""
 
 WRONG_LENGTH: Final = "vector of a wrong length"
-NO_VECTOR: Final = "no vector"
 
 
 class MemoryVectoriser:
@@ -139,8 +143,6 @@ class MemoryVectoriser:
         self, memories: Sequence[Memory], tally: Tally
     ) -> tuple[dict[str, Sheet], list[int]]:
         """Returns stored vectors by model, and positions of memories without any vector."""
-        from echoless.models.encoders.vector_matrix import Sheet  # noqa: PLC0415 - brings in numpy
-
         owners: dict[str, array[int]] = {}
         without: list[int] = []
         for position, memory in enumerate(memories):
@@ -152,7 +154,7 @@ class MemoryVectoriser:
                     tally.skip(WRONG_LENGTH, memory.id)
                 else:
                     owners.setdefault(vector.model, array("q")).append(position)
-        sheets = {model: Sheet(owners[model], self._allocate) for model in owners}
+        sheets = {model: vector_matrix.Sheet(owners[model], self._allocate) for model in owners}
         places = dict.fromkeys(owners, 0)
         for memory in memories if sheets else ():
             for vector in memory.vectors:
@@ -167,8 +169,6 @@ class MemoryVectoriser:
         self, encoder: Encoder, memories: Sequence[Memory], stored: Sheet | None, tally: Tally
     ) -> Sheet:
         """Returns stored vectors of the encoder's model, and made ones for all other memories."""
-        from echoless.models.encoders.vector_matrix import Filling  # noqa: PLC0415 - brings in numpy
-
         known = set() if stored is None else set(stored.owners.tolist())
         numbers: dict[str, int] = {}
         owners, wanted = array("q"), array("q")
@@ -181,7 +181,7 @@ class MemoryVectoriser:
             for part in parts:
                 owners.append(position)
                 wanted.append(numbers.setdefault(part, len(numbers)))
-        filling = Filling.beside(stored, owners, wanted, numbers, self._allocate)
+        filling = vector_matrix.Filling.beside(stored, owners, wanted, numbers, self._allocate)
         self._fill(encoder, filling, tally)
         filling.sheet.refuse(tally, lambda position: memories[position].id)
         return filling.sheet
@@ -248,6 +248,59 @@ class _CacheBuffer:
             self._cache.put(self._waiting, self._model, self._tally)
         self._waiting = {}
         self._written = monotonic()
+
+
+class TextVectors:
+    """Unit vectors of texts by an encoder, through the cache of vectors."""
+
+    def __init__(
+        self, encoder: Encoder, cache: VectorCache | None = None, tally: Tally | None = None
+    ) -> None:
+        """Keeps encoder and cache; nothing is encoded yet.
+
+        Args:
+            encoder: Makes vectors; each must depend on its own text alone.
+            cache: Where vectors of earlier runs lie, or None.
+            tally: Told if the cache cannot be used.
+        """
+        self._encoder = encoder
+        self._cache = cache
+        self._tally = tally or Tally()
+        self._rows: dict[str, NDArray[np.float32]] = {}
+
+    def rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Returns unit vectors, shape (len(texts), dimensions); zeros where the model gave none.
+
+        Raises:
+            EncoderError: The encoder failed.
+        """
+        new = sorted({text for text in texts if text not in self._rows})
+        for start in range(0, len(new), _TEXT_BATCH):
+            some = new[start : start + _TEXT_BATCH]
+            vectors = self._vectors(some)
+            made = np.stack([vectors[text] for text in some])
+            norms = np.linalg.norm(made, axis=1, keepdims=True)
+            usable = np.isfinite(norms) & (norms > 0)
+            units = np.where(usable, made / np.where(usable, norms, 1.0), 0.0).astype(np.float32)
+            self._rows.update(zip(some, units, strict=True))
+        return np.stack([self._rows[text] for text in texts])
+
+    def _vectors(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Returns vectors by text as the cache or the encoder gives them, shape (dimensions,).
+
+        Raises:
+            EncoderError: The encoder failed, or gave no row for each text.
+        """
+        model = self._encoder.model
+        known = {} if self._cache is None else self._cache.get(texts, model, self._tally)
+        fresh = [text for text in texts if text not in known]
+        made: dict[str, NDArray[np.float32]] = {}
+        if fresh:
+            rows = encoded(self._encoder, [valid_unicode(text) for text in fresh])
+            made = dict(zip(fresh, rows, strict=True))
+            if self._cache is not None:
+                self._cache.put(made, model, self._tally)
+        return {**known, **made}
 
 
 def encoded(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:

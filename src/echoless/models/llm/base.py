@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
+from echoless.core.choices import TIMEOUT
 from echoless.core.errors import ModelError
-from echoless.core.llm_limits import TIMEOUT
 from echoless.core.model import Json
 
 Complete: TypeAlias = Callable[[str], str]

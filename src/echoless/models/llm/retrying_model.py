@@ -13,9 +13,20 @@ from echoless.core.llm_limits import Limits
 from echoless.core.masking import Veil
 from echoless.models.llm.base import Answer, Model, Passing, Prompt
 from echoless.models.llm.budget import Governor, Reserved, Spent
-from echoless.models.llm.retry_delay import PATIENCE, backoff
 
 RETRIES: Final = 4
+
+FIRST: Final = 0.5
+"""Seconds before the second try; doubled for each further one."""
+
+MOST: Final = 8.0
+"""Seconds between two tries of a server that does not say when."""
+
+PATIENCE: Final = 60.0
+"""Seconds a server may ask to wait. Whoever asks for more is not asked again."""
+
+_JITTER: Final = 0.25
+"""Share of a wait that is left to chance, so that many workers do not come back at once."""
 
 
 class GovernedModel:
@@ -117,3 +128,13 @@ class GovernedModel:
                 self._governor.more_requests(answer.requests - 1)
                 return answer
         raise AssertionError("the last try returns or raises")
+
+
+def backoff(attempt: int, chance: float) -> float:
+    """Returns seconds to wait after a failed try.
+
+    Args:
+        attempt: Which try it was, from 0.
+        chance: From 0 to 1.
+    """
+    return float(min(MOST, FIRST * 2.0 ** min(attempt, 10))) * (1 - _JITTER * chance)

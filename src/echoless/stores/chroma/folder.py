@@ -26,15 +26,24 @@ from echoless.core.errors import (
     StoreNotFound,
     UsageError,
 )
+from echoless.core.failures import of_system
+from echoless.core.optional import lazy_module
 from echoless.core.panics import is_panic
 from echoless.core.sqlite import is_sqlite, is_unfinished_at, open_for_reading
-from echoless.stores.files import Snapshot, translated
+from echoless.stores.files import Snapshot
 
 if TYPE_CHECKING:
+    import chromadb
     import numpy as np
+    from chromadb import config as chroma_config
+    from chromadb import errors as chroma_errors
     from numpy.typing import NDArray
 
     from echoless.core.model import Json
+else:  # optional, and three quarters of a second
+    chromadb = lazy_module("chromadb")
+    chroma_config = lazy_module("chromadb.config")
+    chroma_errors = lazy_module("chromadb.errors")
 
 EXTRA: Final = "chroma"
 DATABASE: Final = "chroma.sqlite3"
@@ -54,7 +63,7 @@ class Collection(Protocol):
 
     @property
     def configuration_json(self) -> Mapping[str, Json]:
-        """The settings of the index and of the embedding function."""
+        """Returns the settings of the index and of the embedding function."""
 
     def get(self, ids: list[str] | None = None, *, include: list[str]) -> Mapping[str, Any]:
         """Returns columns of some records, or of all."""
@@ -217,7 +226,7 @@ def copy(folder: Path, collection: str) -> tuple[Path, State]:
                 raise
             if isinstance(problem, FileNotFoundError):
                 continue  # a file was replaced meanwhile
-            raise translated(problem, folder) from problem
+            raise of_system(problem, folder) from problem
         if state(folder) == before:
             return target, before
         discard(target)
@@ -252,13 +261,12 @@ def open_client(folder: Path) -> Client:
         StoreError: It cannot open the folder.
     """
     try:
-        import chromadb  # noqa: PLC0415 - an optional library, and three quarters of a second
-        from chromadb.config import Settings  # noqa: PLC0415
+        connect, settings = chromadb.PersistentClient, chroma_config.Settings
     except ImportError as problem:
         raise MissingExtra("A Chroma store", EXTRA) from problem
-    quiet = Settings(anonymized_telemetry=False, chroma_otel_collection_endpoint="")
+    quiet = settings(anonymized_telemetry=False, chroma_otel_collection_endpoint="")
     with speaking(folder):
-        return cast("Client", chromadb.PersistentClient(path=str(folder), settings=quiet))
+        return cast("Client", connect(path=str(folder), settings=quiet))
 
 
 @contextmanager
@@ -269,16 +277,14 @@ def speaking(folder: Path) -> Iterator[None]:
         StoreError: The library refused or failed; the message quotes it.
         StoreLocked: Another program holds the database.
     """
-    from chromadb.errors import ChromaError  # noqa: PLC0415
-
     try:
         yield
-    except (ChromaError, ValueError, TypeError) as problem:
+    except (chroma_errors.ChromaError, ValueError, TypeError) as problem:
         if "locked" in str(problem):
             raise _locked(folder) from problem
         raise StoreError(f"Chroma refused at {folder}: {problem}") from problem
     except OSError as problem:
-        raise translated(problem, folder) from problem
+        raise of_system(problem, folder) from problem
     except BaseException as problem:
         if not is_panic(problem):
             raise

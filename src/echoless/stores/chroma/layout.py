@@ -75,7 +75,7 @@ class Layout:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys that hold fields."""
+        """Returns the keys that hold fields."""
         return frozenset({*map(self.key, FIELDS), *self.map.columns.values(), self.privacy} - {""})
 
 

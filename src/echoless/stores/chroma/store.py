@@ -119,7 +119,7 @@ class ChromaStore(BesideSidecar):
 
     @property
     def profile(self) -> str:
-        """The profile of the layout: `ego` for ego-mcp's collection, else `safe`."""
+        """Returns the profile of the layout: `ego` for ego-mcp's collection, else `safe`."""
         return self._its_layout().profile
 
     @property
@@ -129,7 +129,7 @@ class ChromaStore(BesideSidecar):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the collection holds nothing."""
+        """Returns whether the collection holds nothing."""
         return not self._ids()
 
     def protected(self, memory: Memory) -> str | None:

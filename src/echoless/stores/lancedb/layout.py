@@ -76,12 +76,12 @@ class Layout:
 
     @property
     def id(self) -> Place:
-        """The place of the id."""
+        """Returns the place of the id."""
         return next(place for place in self.places if place.field == "id")
 
     @property
     def time(self) -> Place | None:
-        """The place of the time of creation."""
+        """Returns the place of the time of creation."""
         return next((place for place in self.places if place.field == "created_at"), None)
 
 

@@ -58,14 +58,14 @@ class Location:
 
     @property
     def url(self) -> str:
-        """The canonical form."""
+        """Returns the canonical form."""
         parts = [self.columns.query, f"model={quote(self.model)}" if self.model else ""]
         query = "?" + "&".join(filter(None, parts)) if any(parts) else ""
         return f"lancedb:///{self.folder}{query}#{self.table}"
 
     @property
     def sidecar_base(self) -> Path:
-        """The path beside the folder for one table: two tables may use the same ids."""
+        """Returns the path beside the folder for one table: two tables may use the same ids."""
         return self.folder.with_name(f"{self.folder.name}.{self.table}")
 
 

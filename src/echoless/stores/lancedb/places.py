@@ -49,7 +49,7 @@ class Place:
 
     @property
     def key(self) -> str:
-        """The first column, which in `extra` is also the key."""
+        """Returns the first column, which in `extra` is also the key."""
         return self.columns[0]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.core.errors import StoreError
 from echoless.core.model import Json, Memory, Vector
-from echoless.core.optional import require_module
+from echoless.core.optional import lazy_module, require_module
 from echoless.core.panics import is_panic
 from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope
@@ -36,6 +36,8 @@ from echoless.stores.sidecar import BesideSidecar, Sidecar
 if TYPE_CHECKING:
     import lancedb
     import pyarrow as pa
+else:
+    lancedb = lazy_module("lancedb")  # takes more than a second
 
 EXTRA: Final = "lancedb"
 NEW_DIMENSIONS: Final = 1536
@@ -129,39 +131,39 @@ class LanceStore(BesideSidecar):
 
     @property
     def profile(self) -> str:
-        """The profile of the layout."""
+        """Returns the profile of the layout."""
         return self._layout.profile
 
     @property
     def layout(self) -> Layout:
-        """The layout of the table."""
+        """Returns the layout of the table."""
         return self._layout
 
     @property
     def folder(self) -> Path:
-        """The folder of the database."""
+        """Returns the folder of the database."""
         return self._location.folder
 
     @property
     def table(self) -> str:
-        """The name of the table."""
+        """Returns the name of the table."""
         return self._location.table
 
     @property
     def version(self) -> int:
-        """The version of the table now."""
+        """Returns the version of the table now."""
         with self._translated():
             return int(self._table.version)
 
     @property
     def version_before(self) -> int | None:
-        """The version of the table before the last write of echoless, for `Table.restore`."""
+        """Returns the version of the table before the last write, for `Table.restore`."""
         known = self.ledger.fact(_VERSION)
         return None if known is None else int(known)
 
     @property
     def dimensions(self) -> int | None:
-        """The length of the vectors, where the table fixes it."""
+        """Returns the length of the vectors, where the table fixes it."""
         column = next((p.key for p in self._layout.places if p.field == "vectors"), None)
         return None if column is None else cells.dimensions(self._schema.field(column).type)
 
@@ -429,8 +431,6 @@ class LanceStore(BesideSidecar):
 
 def _database(folder: Path) -> lancedb.DBConnection:
     """Opens the database."""
-    import lancedb  # noqa: PLC0415 - takes more than a second
-
     # every read looks for the newest version, so that another program's writes are seen
     return lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
 

@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, JsonObject, Memory, canonical
-from echoless.core.optional import require_module
+from echoless.core.optional import lazy_module, require_module
 from echoless.stores.live import record as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore, is_now
 
 if TYPE_CHECKING:
+    from langgraph.store import base as library
     from langgraph.store.base import BaseStore, Item, Op, PutOp, Result
+else:
+    library = lazy_module("langgraph.store.base")
 
 Labels: TypeAlias = tuple[str, ...]
 TextOf: TypeAlias = Callable[[JsonObject], str | None]
@@ -114,7 +117,7 @@ class TextKey:
 
     @property
     def taken(self) -> frozenset[str]:
-        """The key that holds the text, if it is one of the value itself."""
+        """Returns the key that holds the text, if it is one of the value itself."""
         return frozenset({self.path}) if self.path and "." not in self.path else frozenset()
 
     def _holder(self, value: dict[str, Json]) -> tuple[dict[str, Json], str]:
@@ -180,11 +183,9 @@ class LangGraphStore(LiveStore):
 
     def _items(self, prefix: Labels) -> Iterator[Item]:
         """Yields all items below some labels, page by page."""
-        from langgraph.store.base import SearchOp  # noqa: PLC0415 - an optional library
-
         offset = 0
         while True:
-            op = SearchOp(prefix, None, _PAGE, offset, None, refresh_ttl=False)
+            op = library.SearchOp(prefix, None, _PAGE, offset, None, refresh_ttl=False)
             page = cast("list[Item]", self.call([op])[0])
             yield from page
             if len(page) < _PAGE:
@@ -250,13 +251,11 @@ class LangGraphStore(LiveStore):
 
     def _fetch(self, ids: Iterable[str]) -> dict[str, Item]:
         """Returns items by id."""
-        from langgraph.store.base import GetOp  # noqa: PLC0415
-
         places = [(id_, place) for id_ in sorted(set(ids)) if (place := place_of(id_)) is not None]
         result: dict[str, Item] = {}
         for start in range(0, len(places), _BATCH):
             batch = places[start : start + _BATCH]
-            ops = [GetOp(labels, key, refresh_ttl=False) for _, (labels, key) in batch]
+            ops = [library.GetOp(labels, key, refresh_ttl=False) for _, (labels, key) in batch]
             items = cast("list[Item | None]", self.call(ops))
             for (id_, _), item in zip(batch, items, strict=True):
                 if item is not None:
@@ -304,8 +303,6 @@ class LangGraphStore(LiveStore):
 
     def _op(self, memory: Memory, stamps: Mapping[str, str | None]) -> PutOp:
         """Returns the operation that writes a memory: the one given, if it says the same."""
-        from langgraph.store.base import PutOp  # noqa: PLC0415
-
         labels, key = _checked(memory)
         given = self._given.get(memory.id)
         if given is not None and given.value is not None:
@@ -314,17 +311,15 @@ class LangGraphStore(LiveStore):
                 return given
         rest = records.encode(memory, self.text.taken, stamps)
         value = self.text.put_into(rest, memory.content, memory.id)
-        return PutOp(labels, key, value) if given is None else given._replace(value=value)
+        return library.PutOp(labels, key, value) if given is None else given._replace(value=value)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Removes items."""
-        from langgraph.store.base import PutOp  # noqa: PLC0415
-
         self._must_write()
         gone = sorted(set(ids))
         places = [place for id_ in gone if (place := place_of(id_)) is not None]
         with self.noting(gone):
-            self.call([PutOp(labels, key, None) for labels, key in places])
+            self.call([library.PutOp(labels, key, None) for labels, key in places])
 
 
 def _stamps(item: Item) -> dict[str, str | None]:

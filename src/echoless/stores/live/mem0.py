@@ -14,15 +14,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from urllib.parse import quote, unquote
 
 from echoless.core.errors import BadRecord
 from echoless.core.json_codec import json_text, read_time
 from echoless.core.model import Json, Memory
-from echoless.core.optional import require_module
+from echoless.core.optional import lazy_module, require_module
 from echoless.stores.live import record as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore
+
+if TYPE_CHECKING:
+    from mem0.utils import lemmatization
+else:
+    lemmatization = lazy_module("mem0.utils.lemmatization")
 
 EXTRA: Final = "mem0"
 SCOPES: Final = ("agent_id", "run_id", "user_id")
@@ -43,11 +48,11 @@ class Row(Protocol):
 
     @property
     def id(self) -> object:
-        """The id."""
+        """Returns the id."""
 
     @property
     def payload(self) -> Mapping[str, Json] | None:
-        """The text, the owners and all other fields."""
+        """Returns the text, the owners and all other fields."""
 
 
 class VectorStore(Protocol):
@@ -290,8 +295,6 @@ def _memory(row: Row) -> Memory | None:
 
 def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:
     """Returns the payload mem0 would write for a memory, with the memory's own times."""
-    from mem0.utils.lemmatization import lemmatize_for_bm25  # noqa: PLC0415 - an optional library
-
     owners, now = owners_of(memory.namespace), datetime.now(UTC).isoformat()
     if not owners:
         raise BadRecord(
@@ -310,7 +313,7 @@ def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:
         **times,
         "data": memory.content,
         "hash": hashlib.md5(memory.content.encode(), usedforsecurity=False).hexdigest(),
-        "text_lemmatized": lemmatize_for_bm25(memory.content),
+        "text_lemmatized": lemmatization.lemmatize_for_bm25(memory.content),
     }
     if own is not None:  # as a text: some of mem0's vector stores hold no objects
         payload[records.OWN] = json_text(own)

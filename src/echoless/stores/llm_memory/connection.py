@@ -11,11 +11,18 @@ import sqlite3
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from echoless.core.errors import MissingExtra
+from echoless.core.optional import lazy_module
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS, Database, translated
+
+if TYPE_CHECKING:
+    import apsw
+    import sqlite_vec
+else:  # optional
+    apsw, sqlite_vec = lazy_module("apsw"), lazy_module("sqlite_vec")
 
 EXTRA: Final = "llm-memory"
 CANNOT: Final = "merging needs a SQLite connection that can load sqlite-vec"
@@ -57,8 +64,6 @@ def open_with_vectors(path: Path, *, create: bool = False) -> Database:
 
 def _standard(path: Path, create: bool) -> Database:
     """Opens with the `sqlite3` of the interpreter."""
-    import sqlite_vec  # noqa: PLC0415 - optional
-
     uri = f"file:{quote(str(path.absolute()))}?mode={'rwc' if create else 'rw'}"
     try:
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_SECONDS)
@@ -73,9 +78,6 @@ def _standard(path: Path, create: bool) -> Database:
 
 def _apsw(path: Path, create: bool) -> Database:
     """Opens with apsw."""
-    import apsw  # noqa: PLC0415 - optional
-    import sqlite_vec  # noqa: PLC0415
-
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     try:
         # It has those methods of `sqlite3.Connection` that are used here: execute, executemany,

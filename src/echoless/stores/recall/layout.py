@@ -146,9 +146,7 @@ def make(db: sqlite3.Connection) -> None:
     for name, body in _BODIES.items():
         shared = _SHARED.format(importance=8 if name == "loa_entries" else 5)
         whole = f"{body}, {shared}" if name in TABLES else body
-        head, _, unique = whole.partition(", UNIQUE (")
-        tail = f", UNIQUE ({unique}" if unique else ""
-        db.execute(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY AUTOINCREMENT, {head}{tail})")
+        db.execute(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY AUTOINCREMENT, {whole})")
     db.execute("CREATE TABLE schema_meta (key TEXT PRIMARY KEY, value TEXT)")
     for statement in LINEAGE:
         db.execute(statement)

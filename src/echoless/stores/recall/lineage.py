@@ -45,12 +45,12 @@ class Entry:
 
     @property
     def run(self) -> str:
-        """The run of echoless that wrote it; empty for those of other programs."""
+        """Returns the run of echoless that wrote it; empty for those of other programs."""
         return str(self.detail.get("run") or "")
 
     @property
     def mark(self) -> Mark:
-        """The row as a mark."""
+        """Returns the row as a mark."""
         return Mark(
             self.duplicate,
             self.survivor,

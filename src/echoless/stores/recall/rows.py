@@ -8,7 +8,8 @@ was read restores every column.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
@@ -16,7 +17,7 @@ from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import read_provenance, read_tags, read_time
 from echoless.core.model import Json, Memory, Provenance, Vector
 from echoless.core.text import unreadable
-from echoless.stores.recall.layout import TABLES, Table
+from echoless.stores.recall.layout import TABLES, Table, columns, quoted
 from echoless.stores.scope import Head
 
 Value: TypeAlias = "int | float | str | bytes | None"
@@ -250,7 +251,7 @@ def written(
         BadRecord: A text cannot be stored.
         StoreError: The table has no place for something; the message names the field.
     """
-    columns = set(names)
+    present_columns = set(names)
     old: Row = present[0] if present else {}
     known = [present] if present else []
     if isinstance(saved := memory.native.get("row"), Mapping):
@@ -263,20 +264,24 @@ def written(
             )
         )
     new: dict[str, Value] = {}
-    if known and not present:  # where a row is put back, all its columns count, empty ones too
+    if (
+        known and not present
+    ):  # where a row is put back, all its present_columns count, empty ones too
         new.update({**known[0][0], **dict.fromkeys(_fillable(table))})
     for field in _FIELDS:
         new.update(_field(field, memory, table, [row for row, _ in known]))
     own = _own_columns(table) | {"table", "embedding"}
-    new.update(dict.fromkeys(_fillable(table) & columns))
-    new.update((n, decoded(v)) for n, v in memory.extra.items() if n in columns and n not in own)
+    new.update(dict.fromkeys(_fillable(table) & present_columns))
+    new.update(
+        (n, decoded(v)) for n, v in memory.extra.items() if n in present_columns and n not in own
+    )
     row = {
         name: value
         for name, value in new.items()
-        if name in columns and (not present or old.get(name) != value)
+        if name in present_columns and (not present or old.get(name) != value)
     }
     made = Written(row, _embedding(memory, known))
-    _check(memory, table, {**dict.fromkeys(columns), **old, **row}, made, fresh=not present)
+    _check(memory, table, {**dict.fromkeys(present_columns), **old, **row}, made, fresh=not present)
     return made
 
 
@@ -329,3 +334,57 @@ def _refuse(memory: Memory, name: str) -> NoReturn:
         f"{memory.id!r} cannot be written: a Recall table has no place for its {name}. "
         "Nothing was changed."
     )
+
+
+# ------------------------------------------------------------------ statements
+
+
+def insert(db: sqlite3.Connection, table: str, row: Mapping[str, Value]) -> None:
+    """Adds a row; columns left out take their defaults."""
+    marks, values = _bound(row)
+    names = ", ".join(quoted(name) for name in row)
+    db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join(marks)})", values)
+
+
+def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Value]) -> None:
+    """Changes some columns of a row."""
+    if not row:
+        return
+    marks, values = _bound(row)
+    pairs = ", ".join(f"{quoted(n)} = {mark}" for n, mark in zip(row, marks, strict=True))
+    db.execute(f"UPDATE {table} SET {pairs} WHERE id = ?", (*values, number))
+
+
+def _bound(row: Mapping[str, Value]) -> tuple[list[str], list[Value]]:
+    """Returns placeholders and values; a text that is not UTF-8 is written as its bytes."""
+    marks: list[str] = []
+    values: list[Value] = []
+    for value in row.values():
+        if isinstance(value, str) and not value.isascii():
+            marks.append("CAST(? AS TEXT)")
+            values.append(value.encode("utf-8", "surrogateescape"))
+        else:
+            marks.append("?")
+            values.append(value)
+    return marks, values
+
+
+def exchange_embedding(
+    db: sqlite3.Connection, table: str, number: int, new: Mapping[str, Value] | None
+) -> None:
+    """Replaces the vector of a row, under its old number if that is free, or removes it."""
+    forget_embeddings(db, table, [number])
+    if new is None:
+        return
+    taken = db.execute("SELECT 1 FROM embeddings WHERE id = ?", (new.get("id"),)).fetchone()
+    row = {name: value for name, value in new.items() if name != "id" or not taken}
+    insert(db, "embeddings", {"source_table": table, "source_id": number, **row})
+
+
+def forget_embeddings(db: sqlite3.Connection, table: str, numbers: Sequence[int]) -> None:
+    """Removes the vectors of some rows."""
+    if columns(db, "embeddings"):
+        db.executemany(
+            "DELETE FROM embeddings WHERE source_table = ? AND source_id = ?",
+            [(table, number) for number in numbers],
+        )

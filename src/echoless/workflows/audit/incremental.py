@@ -1,9 +1,10 @@
 """Audits a store again and reuses pages of namespaces in which nothing changed.
 
 A page (`workflows/audit/namespace_report.py`) depends on the memories of its namespace, on what was
-decided about them, on the settings and on this package. It is named by a digest of all that, so a
-cached page of that name is the one that would be made. The store is only asked for digests of what
-it holds (`stores.prints.Printed`), which costs a hundredth of an audit.
+decided about them, on the settings and on the versions of all stages (`core/versions.py`). It is
+named by a digest of all that, so a cached page of that name is the one that would be made. The
+store is only asked for digests of what it holds (`stores.base.Printed`), which costs a hundredth
+of an audit.
 
 Pages lie in a file of the user's cache folder, sealed with the digest of the memories they are
 about (`core/content_encryption.py`): they name words of the texts.
@@ -17,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, fields, replace
 from hashlib import blake2b
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any, Final
 
 from echoless.blocking.candidates import open_vectors
@@ -27,14 +27,13 @@ from echoless.core.garbage_collection import uncollected
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import digest
 from echoless.core.own_folders import cache_folder
-from echoless.core.progress import Progress
-from echoless.core.run_notes import Tally
+from echoless.core.run_notes import Progress, Tally
 from echoless.core.runtime import compiled
 from echoless.core.settings import Choices, Settings, resolve
-from echoless.core.source_digest import digest_of
+from echoless.core.versions import edition
 from echoless.matching import LEFT_OUT
-from echoless.matching.pair_model.network import runtime
-from echoless.models.encoders.user_calibration import own_digest
+from echoless.matching.pair_model.network import learned
+from echoless.models.encoders.calibration import own_digest
 from echoless.stores.base import (
     Printed,
     Prints,
@@ -46,7 +45,13 @@ from echoless.stores.base import (
     check_namespace,
 )
 from echoless.stores.ledger import Ledger
-from echoless.workflows.audit.namespace_report import Page, Share, ToldGroup, ToldMember, ToldPair
+from echoless.workflows.audit.namespace_report import (
+    Page,
+    ReportedGroup,
+    ReportedMember,
+    ReportedPair,
+    Share,
+)
 from echoless.workflows.audit.report import Report, audit
 from echoless.workflows.dedupe import pipeline
 from echoless.workflows.dedupe.series import Series
@@ -73,7 +78,7 @@ CREATE TABLE IF NOT EXISTS pages (
 _OWN_DETECTORS: Final = frozenset(
     {"exact", "normalised", "sequence", "lexical", "minhash", "semantic"}
 )
-"""Those whose source `_rules` covers."""
+"""Those whose version `_rules` covers."""
 
 _LEANS_ON: Final = ("numpy", "rapidfuzz")
 """Libraries whose version may move a digit of a result."""
@@ -172,7 +177,8 @@ class _IncrementalAudit:
         entries = self._file.get([_key(name) for name in names.values()], self._tally)
         pages = {}
         for namespace, name in names.items():
-            data = opened(entries[_key(name)], b"", name) if _key(name) in entries else None
+            key = _key(name)
+            data = opened(entries[key], key, name) if key in entries else None
             page = None if data is None else unpacked(data)
             if page is not None and page.namespace == namespace:
                 pages[namespace] = page
@@ -203,7 +209,8 @@ class _IncrementalAudit:
                     "will look again."
                 )
                 continue
-            entries[_key(name)] = sealed(data, b"", name)
+            key = _key(name)
+            entries[key] = sealed(data, key, name)
         self._file.put(entries, self._tally)
 
     def _names(self, prints: Prints, ledger: _Decisions) -> dict[str, bytes]:
@@ -234,15 +241,13 @@ def _key(name: bytes) -> bytes:
 def _rules(settings: Settings) -> str:
     """Returns all that a page depends on, apart from the store."""
     vectors = open_vectors(settings, Tally(), lambda _stage, _done, _all: None)
-    package = sorted(part.name for part in files("echoless").iterdir())
-    edition = digest_of(*(name for name in package if name != "__pycache__"))
     told = (
-        " ".join((edition, *(version(name) for name in _LEANS_ON))),
+        " ".join((edition("audit"), *(version(name) for name in _LEANS_ON))),
         settings.digest,
         None if vectors is None else vectors.basis,
         own_digest(),
         compiled(),
-        runtime(),
+        learned(),
     )
     return repr(told)
 
@@ -330,11 +335,11 @@ def unpacked(packed_page: bytes) -> Page | None:
         data["months"] = {month: Share(*share) for month, share in data["months"].items()}
         data["groups"] = tuple(
             [
-                ToldGroup(survivor, why, tuple([ToldMember(*member) for member in members]))
+                ReportedGroup(survivor, why, tuple([ReportedMember(*member) for member in members]))
                 for survivor, why, members in data["groups"]
             ]
         )
-        data["held"] = tuple([ToldPair(*pair) for pair in data["held"]])
+        data["held"] = tuple([ReportedPair(*pair) for pair in data["held"]])
         data["series"] = tuple([Series(tuple(ids), newest) for ids, newest in data["series"]])
         data["skipped"] = {reason: tuple(ids) for reason, ids in data["skipped"].items()}
         data["notes"], data["general"] = tuple(data["notes"]), tuple(data["general"])
@@ -346,6 +351,7 @@ def unpacked(packed_page: bytes) -> Page | None:
 class PageFile(BytesFile):
     """Sealed pages by name, in one file."""
 
+    version = 3  # up to 2 entries were sealed with another cipher
     schema = (_SCHEMA,)
     name = "cache of audits"
     instead = "everything was audited anew"

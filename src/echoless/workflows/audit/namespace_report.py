@@ -42,7 +42,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldMember:
+class ReportedMember:
     """A memory of a group, as reported.
 
     Attributes:
@@ -59,7 +59,7 @@ class ToldMember:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldGroup:
+class ReportedGroup:
     """Memories that say the same, as reported.
 
     Attributes:
@@ -70,11 +70,11 @@ class ToldGroup:
 
     survivor: str
     why: str
-    members: tuple[ToldMember, ...]
+    members: tuple[ReportedMember, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldPair:
+class ReportedPair:
     """Two memories that look alike and stay apart, as reported.
 
     Attributes:
@@ -127,8 +127,8 @@ class Page:
     tokens: int
     wasted_tokens: int
     months: Mapping[str, Share]
-    groups: tuple[ToldGroup, ...]
-    held: tuple[ToldPair, ...]
+    groups: tuple[ReportedGroup, ...]
+    held: tuple[ReportedPair, ...]
     series: tuple[Series, ...]
     verdicts: Mapping[str, int]
     left_out: int
@@ -153,7 +153,7 @@ def pages_of(findings: Findings) -> Iterator[Page]:
     own = {note for part in findings.parts.values() for note in part.notes}
     own.add(spared_note(sum(part.spared for part in findings.parts.values())))
     general = tuple(note for note in findings.tally.lasting if note not in own)
-    tell = group_teller(findings)
+    tell = group_reporter(findings)
     for name in sorted(memories):
         part = findings.parts.get(name, Part())
         visible = [m for m in memories[name] if m.id not in findings.marked]
@@ -169,7 +169,7 @@ def pages_of(findings: Findings) -> Iterator[Page]:
             wasted_tokens=sum(token_estimate(m.content) for m in visible if m.id in copies),
             months=_months(visible, copies),
             groups=tuple(tell(group) for group in groups.get(name, ())),
-            held=tuple(map(told_pair, outside(apart, series))),
+            held=tuple(map(reported_pair, outside(apart, series))),
             series=tuple(series),
             verdicts=Counter(verdict_name(pair.verdict) for pair in pairs),
             left_out=part.left_out,
@@ -211,30 +211,32 @@ def _months(visible: Iterable[Memory], copies: set[str]) -> dict[str, Share]:
     return {month: Share(total[month], redundant[month]) for month in sorted(total)}
 
 
-def group_teller(findings: Findings) -> Callable[[Group], ToldGroup]:
+def group_reporter(findings: Findings) -> Callable[[Group], ReportedGroup]:
     """Returns a function that turns groups of these findings into reported groups."""
     measured = measure(findings)
 
-    def member(group: Group, each: Membership) -> ToldMember:
+    def member(group: Group, each: Membership) -> ReportedMember:
         if each.judged is None:
             similarity = measured(each.id, group.survivor) if measured else None
-            return ToldMember(each.id, None, similarity, None)
+            return ReportedMember(each.id, None, similarity, None)
         evidence = each.judged.verdict.evidence
         name = verdict_name(each.judged.verdict)
-        return ToldMember(each.id, name, evidence.similarity, evidence.line())
+        return ReportedMember(each.id, name, evidence.similarity, evidence.line())
 
-    def tell(group: Group) -> ToldGroup:
+    def tell(group: Group) -> ReportedGroup:
         members = tuple(member(group, each) for each in group.members)
-        return ToldGroup(group.survivor, findings.reasons[group.survivor], members)
+        return ReportedGroup(group.survivor, findings.reasons[group.survivor], members)
 
     return tell
 
 
-def told_pair(judged: Judged) -> ToldPair:
+def reported_pair(judged: Judged) -> ReportedPair:
     """Returns a pair as reported; of an update a is the older one."""
     a, b, verdict = judged.a, judged.b, judged.verdict
     if isinstance(verdict, Update) and verdict.newer == "a":
         a, b, verdict = b, a, flipped(verdict)
     evidence = verdict.evidence
     difference = evidence.difference.value if evidence.difference else None
-    return ToldPair(a, b, verdict_name(verdict), difference, evidence.similarity, evidence.line())
+    return ReportedPair(
+        a, b, verdict_name(verdict), difference, evidence.similarity, evidence.line()
+    )

@@ -18,12 +18,12 @@ from echoless.core.run_notes import Tally
 from echoless.workflows.audit.namespace_report import (
     HELD_KINDS,
     Page,
+    ReportedGroup,
+    ReportedPair,
     Share,
-    ToldGroup,
-    ToldPair,
-    group_teller,
+    group_reporter,
     pages_of,
-    told_pair,
+    reported_pair,
 )
 from echoless.workflows.dedupe.findings import Findings, spared_note, totals
 from echoless.workflows.dedupe.series import Series
@@ -54,20 +54,20 @@ class Report:
     taken_over: int = 0
 
     @cached_property
-    def groups(self) -> Sequence[ToldGroup]:
+    def groups(self) -> Sequence[ReportedGroup]:
         """Returns groups of memories that say the same, largest first."""
         groups = (group for page in self.pages for group in page.groups)
         return sorted(groups, key=lambda group: (-len(group.members), group.survivor))
 
     @cached_property
-    def held(self) -> Sequence[ToldPair]:
+    def held(self) -> Sequence[ReportedPair]:
         """Returns pairs that look alike and stay apart, by ids."""
         return sorted((p for page in self.pages for p in page.held), key=lambda pair: pair.ids)
 
     @cached_property
-    def held_by_kind(self) -> Mapping[str, Sequence[ToldPair]]:
+    def held_by_kind(self) -> Mapping[str, Sequence[ReportedPair]]:
         """Returns held pairs by verdict, worst first (`HELD_KINDS`), the closest of each first."""
-        by_kind: dict[str, list[ToldPair]] = {}
+        by_kind: dict[str, list[ReportedPair]] = {}
         for pair in sorted(self.held, key=lambda pair: (-pair.similarity, pair.ids)):
             by_kind.setdefault(pair.verdict, []).append(pair)
         return {kind: by_kind[kind] for kind in HELD_KINDS if kind in by_kind}
@@ -175,7 +175,7 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
 # ------------------------------------------------------------------ as JSON
 
 
-def groups_json(groups: Iterable[ToldGroup], action: str) -> list[dict[str, Json]]:
+def groups_json(groups: Iterable[ReportedGroup], action: str) -> list[dict[str, Json]]:
     """Returns groups as in `--json`.
 
     Args:
@@ -201,7 +201,7 @@ def groups_json(groups: Iterable[ToldGroup], action: str) -> list[dict[str, Json
     ]
 
 
-def held_json(pairs: Iterable[ToldPair]) -> list[dict[str, Json]]:
+def held_json(pairs: Iterable[ReportedPair]) -> list[dict[str, Json]]:
     """Returns held pairs as in `--json`, by ids; of an update a is the older one."""
     return [
         {
@@ -228,9 +228,9 @@ def findings_json(findings: Findings, *, action: str | None = None) -> dict[str,
         "store": findings.url,
         "profile": profile.name,
         "groups": list(
-            groups_json(map(group_teller(findings), findings.groups), action or profile.action)
+            groups_json(map(group_reporter(findings), findings.groups), action or profile.action)
         ),
-        "held": list(held_json(map(told_pair, findings.held))),
+        "held": list(held_json(map(reported_pair, findings.held))),
         "counts": dict(findings.counts),
         **_skipped_json(findings.tally),
         "opinions": findings.opinions.to_json() if findings.opinions else None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, exp
 from typing import Final
 
-from echoless.models.encoders.operating_point import OperatingPoint
+from echoless.models.encoders.calibration import OperatingPoint
 from echoless.workflows.calibration.logistic_fit import Odds
 
 QUESTIONS: Final = 30

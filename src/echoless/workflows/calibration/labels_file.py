@@ -15,7 +15,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Label:
     """An answer about one pair, given beforehand.
 
     Attributes:
@@ -31,7 +31,7 @@ class Told:
     where: str = ""
 
 
-def read_told(lines: Iterable[bytes], source: str) -> list[Told]:
+def read_labels(lines: Iterable[bytes], source: str) -> list[Label]:
     """Reads answers from JSON Lines; empty lines are passed over.
 
     Args:
@@ -49,7 +49,7 @@ def read_told(lines: Iterable[bytes], source: str) -> list[Told]:
     return answers
 
 
-def _answer(line: bytes, where: str) -> Told:
+def _answer(line: bytes, where: str) -> Label:
     """Reads the answer of one line."""
     try:
         data = json.loads(line.decode("utf-8"))
@@ -60,7 +60,7 @@ def _answer(line: bytes, where: str) -> Told:
         raise _bad(where, 'an id is no text, or "same" is neither true nor false')
     if a == b:
         raise _bad(where, f"it names {a!r} twice")
-    return Told(a, b, same, where)
+    return Label(a, b, same, where)
 
 
 def _bad(where: str, why: str) -> BadRecord:
@@ -68,8 +68,8 @@ def _bad(where: str, why: str) -> BadRecord:
     return BadRecord(f"{where.capitalize()} is no answer ({why}). Expected {EXPECTED}.")
 
 
-def pairs_told(
-    told: Sequence[Told], memories: Mapping[str, Memory]
+def labelled_pairs(
+    labels: Sequence[Label], memories: Mapping[str, Memory]
 ) -> list[tuple[Memory, Memory, bool]]:
     """Returns the memories of each answer, smaller id first; the last answer about a pair counts.
 
@@ -77,7 +77,7 @@ def pairs_told(
         InputError: A memory is not there.
     """
     pairs: dict[tuple[str, str], tuple[Memory, Memory, bool]] = {}
-    for each in told:
+    for each in labels:
         for id_ in (each.a, each.b):
             if id_ not in memories:
                 place = f" ({each.where})" if each.where else ""

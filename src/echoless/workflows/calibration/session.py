@@ -4,7 +4,7 @@ The cosines of a store alone (`workflows/calibration/store_statistics.py`) say w
 few dozen answers of the person, about pairs only meaning can decide, say where the odds are even,
 how sure that is, and whether the judge merges too much or too little of these memories.
 Nothing in the store is written; what is learned lies in the user's data folder
-(`models/encoders/user_calibration.py`).
+(`models/encoders/calibration.py`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ from echoless.blocking.candidates import eligible
 from echoless.core.model import Json, Memory, Pair
 from echoless.core.run_notes import Tally
 from echoless.matching.base import Judge
-from echoless.matching.judge import LearnedJudge
-from echoless.matching.opening import open_learned
+from echoless.matching.judge import LearnedJudge, open_learned
 from echoless.models.encoders.base import Encoder
-from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT, known_point, shipped_point
-from echoless.models.encoders.operating_point import OperatingPoint
-from echoless.models.encoders.user_calibration import Answer, Own, read_own, write_own
+from echoless.models.encoders.calibration import (
+    DEFAULT_OPERATING_POINT,
+    Answer,
+    OperatingPoint,
+    Own,
+    known_point,
+    read_own,
+    shipped_point,
+    write_own,
+)
 from echoless.models.encoders.vector_cache import VectorCache
 from echoless.stores.base import Scope, Store, check_namespace
 from echoless.workflows.calibration.decision import (
@@ -33,7 +39,7 @@ from echoless.workflows.calibration.decision import (
     looking_point,
     unsettled,
 )
-from echoless.workflows.calibration.labels_file import Told, pairs_told
+from echoless.workflows.calibration.labels_file import Label, labelled_pairs
 from echoless.workflows.calibration.logistic_fit import (
     RESAMPLES,
     Odds,
@@ -50,7 +56,7 @@ from echoless.workflows.calibration.store_statistics import (
     used_of,
 )
 
-__all__ = ["QUESTIONS", "Asked", "Calibrated", "Reply", "Told", "calibrate"]
+__all__ = ["QUESTIONS", "Asked", "Calibrated", "Label", "Reply", "calibrate"]
 
 _CERTAIN: Final = 5.0
 """What all derived pairs of one kind weigh, in answers."""
@@ -90,7 +96,7 @@ class Calibrated:
         derived: Certain pairs: the same, and strangers.
         answers: All answers there are, of earlier sessions too.
         new: How many of them are new.
-        unused: Told pairs that teach nothing, as the words decide them or they are too long.
+        unused: Labelled pairs that teach nothing, as the words decide them or they are too long.
         odds: Even odds and their interval; None with too few answers of either kind.
         usable: Whether the answers settle where the detector begins looking.
         shift: By how much the decision is shifted, in log odds; above 0 merges more. None with too
@@ -163,7 +169,7 @@ def calibrate(
     *,
     ask: Callable[[Asked], Reply] | None = None,
     questions: int = QUESTIONS,
-    told: Sequence[Told] = (),
+    labels: Sequence[Label] = (),
     namespace: str | None = None,
     cache: VectorCache | None = None,
     save: bool = True,
@@ -176,7 +182,7 @@ def calibrate(
         encoder: The model to calibrate.
         ask: Puts a question to a person; None asks nothing.
         questions: At most.
-        told: Answers given beforehand.
+        labels: Answers given beforehand.
         namespace: Only this one.
         cache: Of vectors.
         save: False keeps nothing, answers included.
@@ -196,7 +202,7 @@ def calibrate(
     comparable = eligible(memories, {}, tally)
     judge = open_learned(tally, cache=cache is not None)
     session = _Session(StorePairs(comparable, encoder, cache), own, judge, save=save)
-    session.take(pairs_told(told, memories))
+    session.take(labelled_pairs(labels, memories))
     session.interview(ask, questions)
     return session.outcome()
 
@@ -230,14 +236,14 @@ class _Session:
         )
         self._start = sorted(same)[len(same) // 10]
 
-    def take(self, told: Sequence[tuple[Memory, Memory, bool]]) -> None:
+    def take(self, labels: Sequence[tuple[Memory, Memory, bool]]) -> None:
         """Takes answers given beforehand."""
         useful = [
             (a, b, same)
-            for a, b, same in told
+            for a, b, same in labels
             if is_short(a.content) and is_short(b.content) and undecided(a.content, b.content)
         ]
-        self._unused += len(told) - len(useful)
+        self._unused += len(labels) - len(useful)
         cosines = self._pairs.cosines_of([(a.content, b.content) for a, b, _ in useful])
         for (a, b, same), cosine in zip(useful, cosines, strict=True):
             self._keep(Undecided(a, b, cosine), same)

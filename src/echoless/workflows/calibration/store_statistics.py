@@ -25,8 +25,8 @@ from echoless.matching.rule_judge import RuleJudge
 from echoless.matching.rules import forbidden
 from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.chunking import split_parts
-from echoless.models.encoders.text_vectors import TextVectors
 from echoless.models.encoders.vector_cache import VectorCache
+from echoless.models.encoders.vectorizer import TextVectors
 
 SAMPLE: Final = 1_500
 """Memories looked at; a million pairs tell what strangers are, and more would only take time."""

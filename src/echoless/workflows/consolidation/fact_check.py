@@ -22,7 +22,7 @@ from typing import Final
 from echoless.matching.facts import Facts, facts_of, remembered
 from echoless.matching.guards import negations, numbers
 from echoless.matching.languages import fold
-from echoless.matching.values.tokens import Kind, Token
+from echoless.matching.values.tokens import Kind, Token, Value
 
 FILE_NAME: Final = re.compile(r"[\w./-]+\.[A-Za-z][A-Za-z0-9]{0,5}")
 _PATH: Final = re.compile(r"(?<![\w/])/?(?:[\w.-]+/)+[\w.-]+")
@@ -154,7 +154,7 @@ class _Content:
         self._flat = self._text.casefold()
         self._line = " ".join(text.split())
         self._facts = facts_of(text)
-        self._keys = self._facts.counts
+        self._values = self._facts.counts
         self._numbers, self._names = set(numbers(text)), set(names(text))
         self._denied = _denials(self._facts)
         self._denies = bool(negations(text)) or bool(self._denied)
@@ -226,8 +226,8 @@ class _Content:
                 yield token.text
 
     def says(self, token: Token) -> bool:
-        """Checks whether the text has a token, by its key or as written."""
-        return token.key in self._keys or self._has(token.text)
+        """Checks whether the text has a token, by its value or as written."""
+        return token.value in self._values or self._has(token.text)
 
     def _has(self, words: str) -> bool:
         """Checks whether the text has these words; whole words where a script separates them."""
@@ -238,10 +238,10 @@ class _Content:
 
 
 @remembered
-def _denials(facts: Facts) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Returns each denial with the keys of what it may deny: around it, in Japanese before it."""
+def _denials(facts: Facts) -> tuple[tuple[str, frozenset[Value]], ...]:
+    """Returns each denial with the values of what it may deny: around it, in Japanese before it."""
     tokens = facts.tokens
-    denials: list[tuple[str, frozenset[str]]] = []
+    denials: list[tuple[str, frozenset[Value]]] = []
     for at, token in enumerate(tokens):
         if token.kind is not Kind.NEGATION:
             continue
@@ -252,7 +252,7 @@ def _denials(facts: Facts) -> tuple[tuple[str, frozenset[str]], ...]:
         last = at + 1 if facts.language == "ja" else min(len(tokens), at + 1 + _AROUND)
         while end < last and not _STOP.search(tokens[end].mark):
             end += 1
-        about = frozenset(t.key for t in tokens[first:end] if t.kind is not Kind.NEGATION)
+        about = frozenset(t.value for t in tokens[first:end] if t.kind is not Kind.NEGATION)
         denials.append((token.text, about))
     return tuple(denials)
 

@@ -21,7 +21,7 @@ from echoless.core.run_notes import Tally
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan
 from echoless.models.llm import Complete, Embed, Model
-from echoless.models.llm.callable_adapter import as_model
+from echoless.models.llm.registry import as_model
 from echoless.stores.base import Store
 from echoless.workflows.consolidation.llm_rewrite import Proposal, Proposed, Refused, propose_merges
 from echoless.workflows.consolidation.pairs import Consolidation
@@ -101,7 +101,7 @@ def plan_consolidation(
         locale: Language of the prompt, `de`, `en` or `ja`; that of the settings by default.
         action: `merge` or `delete`; without a model also `mark`.
         embed: Gives the vectors of new texts, where survivors have stored ones.
-        encoder: `name:argument`, in place of `embed`; see `rewriting.NewVectors`.
+        encoder: `name:argument`, in place of `embed`; see `rewrite.NewVectors`.
         workers: Questions on their way at a time, from 1; those of the settings by default.
         progress: Told how many groups were asked about.
 

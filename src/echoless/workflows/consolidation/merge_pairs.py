@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detectors.semantic import similarities
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Duplicate, Evidence, Judged, Memory
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import ActionKind, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.execution import rollback as undoing
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import apply
-from echoless.execution.plan import Plan, make_plan
+from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.models.llm import Embed
 from echoless.stores.base import Protects, Retains, Store, Unites
 from echoless.stores.ledger import Mark
 from echoless.workflows.consolidation.fact_check import lost_facts
 from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
+
+if TYPE_CHECKING:
+    from echoless.blocking.detectors import lexical
+else:
+    lexical = lazy_module("echoless.blocking.detectors.lexical")
 
 __all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge", "plan_merges"]
 
@@ -74,7 +80,7 @@ def merge_memories(
             names, paths, dates, negations and decisions of both, and of what stands hidden behind
             it.
         embed: Gives the vector of that text, where the one that stays has a stored one.
-        encoder: `name:argument`, in place of `embed`; see `rewriting.NewVectors`.
+        encoder: `name:argument`, in place of `embed`; see `rewrite.NewVectors`.
         action: `mark`, `merge` or `delete`.
         by: Who decided, for the history.
         settings: Complete settings; those of the store's profile by default.
@@ -120,8 +126,7 @@ def plan_merge(
         store,
         [(keep, remove)],
         {} if content is None else {keep: content},
-        embed=embed,
-        encoder=encoder,
+        vectors=NewVectors(embed, encoder),
         action=action,
         by=by,
         settings=settings,
@@ -133,31 +138,27 @@ def plan_merges(
     pairs: Sequence[tuple[str, str]],
     texts: Mapping[str, str] | None = None,
     *,
-    embed: Embed | None = None,
-    encoder: str | None = None,
+    vectors: NewVectors | None = None,
     action: ActionKind = "merge",
     by: str = CALLER,
     settings: Settings | None = None,
 ) -> Plan:
     """Returns one plan for several pairs; writes nothing.
 
-    What is not described here is as for `merge_memories`.
-
     Args:
         store: The store of all.
         pairs: The one that stays and the one that goes. One may stay in several pairs; none goes
             twice, or goes and stays.
         texts: New texts by the id of the one that stays.
-        embed: As above.
-        encoder: As above.
-        action: As above.
-        by: As above.
-        settings: As above.
+        vectors: Gives the vectors of these texts, where those that stay have stored ones.
+        action: As for `merge_memories`, like the next two.
+        by: Who decided, for the history.
+        settings: Complete settings; those of the store's profile by default.
 
     Raises:
         InputError: A memory is not there.
-        UsageError: As above, or the pairs contradict each other.
-        EncoderError: As above.
+        UsageError: As for `merge_memories`, or the pairs contradict each other.
+        EncoderError: As for `merge_memories`.
     """
     chosen = settings or resolve(Choices(), proposed=store.profile)
     behind = _behind(pairs)
@@ -167,7 +168,7 @@ def plan_merges(
     for keep, gone in behind.items():
         for remove in gone:
             _check_pair(store, memories[keep], memories[remove], prior, chosen.profile)
-    vectors = NewVectors(embed, encoder)
+    vectors = vectors or NewVectors()
     rewrites = {}
     for keep, text in (texts or {}).items():
         if memories[keep].pinned:
@@ -177,29 +178,35 @@ def plan_merges(
         already = store.get(id_ for id_, mark in marks.items() if mark.survivor == keep)
         sources = [*(memories[id_] for id_ in (keep, *behind[keep])), *already.values()]
         rewrites[keep] = rewrite_of(memories[keep], sources, text, vectors=vectors, by=by)
-    merges = [(keep, remove) for keep, gone in behind.items() for remove in gone]
+    merges = [(remove, keep) for keep, gone in behind.items() for remove in gone]
     return make_plan(
         [_group(memories, keep, gone, rewrites.get(keep)) for keep, gone in behind.items()],
         memories.__getitem__,
+        PlanBasis(
+            store=store.identity,
+            url=store.url,
+            profile=chosen.profile.name,
+            settings=chosen.digest,
+            rules=store if isinstance(store, Unites) else None,
+            retained=store.retained(merges) if isinstance(store, Retains) else {},
+        ),
         action=action,
         reasons=dict.fromkeys(behind, CHOSEN if by == CALLER else f"chosen by {by}"),
-        store=store.identity,
-        url=store.url,
-        profile=chosen.profile.name,
-        settings=chosen.digest,
         rewrites=rewrites,
-        rules=store if isinstance(store, Unites) else None,
-        retained=store.retained([(r, k) for k, r in merges]) if isinstance(store, Retains) else {},
     )
 
 
 def notes_on(plan: Plan) -> tuple[str, ...]:
-    """Returns what only the removed memories say, as far as it can be checked, a sentence each."""
+    """Returns what only the removed memories say, as far as it can be checked, a sentence each.
+
+    Args:
+        plan: From `plan_merge` or `plan_merges`; a plan file has no such notes.
+    """
     return tuple(
-        f"{member.id}: {member.evidence.partition('; ')[2]}."
+        f"{member.id}: {member.note}."
         for action in plan.actions
         for member in action.members
-        if "; " in member.evidence
+        if member.note
     )
 
 
@@ -293,15 +300,13 @@ def _group(
 
 def _similarity(one: Memory, other: Memory) -> float:
     """Returns the cosine of stored vectors, or shared wording without vectors of one model."""
-    from echoless.blocking.detectors.lexical import pair_similarity  # noqa: PLC0415 - loads numpy
-
     cosines = [
         value
         for matrix in MemoryVectoriser().matrices([one, other], Tally())
         for value in similarities(matrix, [(0, 1)])
         if value is not None
     ]
-    return max(0.0, *cosines) if cosines else pair_similarity(one.content, other.content)
+    return max(0.0, *cosines) if cosines else lexical.pair_similarity(one.content, other.content)
 
 
 # ------------------------------------------------------------------ pairs that stay apart

@@ -16,7 +16,7 @@ from typing import Final
 
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, verdict_name
-from echoless.core.progress import Progress
+from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
 from echoless.stores.base import Store
 from echoless.workflows.consolidation.recency import window_of

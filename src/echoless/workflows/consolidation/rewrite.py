@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from echoless.core.errors import EcholessError, EncoderError, UsageError
 from echoless.core.json_codec import bytes_to_floats, floats_to_bytes
 from echoless.core.model import Memory, Vector
+from echoless.core.optional import lazy_module
 from echoless.core.text import is_blank
 from echoless.execution.actions import Rewrite
 from echoless.models.encoders import registry
@@ -17,7 +18,10 @@ from echoless.models.llm import Embed
 from echoless.workflows.consolidation.fact_check import LostFacts, lost_facts
 
 if TYPE_CHECKING:
+    from echoless.blocking.vector_join import exact_join
     from echoless.models.encoders.base import Encoder
+else:
+    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
 
 _OWN: Final = 0.99
 """Cosine from which an encoder is taken for the model of a stored vector: it gives the stored text
@@ -135,12 +139,10 @@ def _by_callable(keep: Memory, text: str, embed: Embed) -> Vector:
 
 def _by_measure(keep: Memory, text: str, encoder: Encoder) -> Vector:
     """Returns the vector of an encoder of another name that gives the old text its old vector."""
-    from echoless.blocking.vector_join.exact_join import cosine  # noqa: PLC0415 - brings in numpy
-
     (old,) = keep.vectors
     before, after = _encoded(encoder, [keep.content, text])
     if len(before) == old.dimensions and not is_blank(keep.content):
-        near = cosine(bytes_to_floats(old.data), before)
+        near = exact_join.cosine(bytes_to_floats(old.data), before)
         if near is not None and near >= _OWN:
             return _vector(old, after, encoder.model)
     raise UsageError(_none_fits(keep, encoder.model))

@@ -20,12 +20,18 @@ from echoless.core.model import (
     Verdict,
     verdict_name,
 )
+from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.stores.base import Unites
 
 if TYPE_CHECKING:
+    from echoless.blocking.detectors import sequence
+    from echoless.blocking.vector_join import exact_join
     from echoless.matching.verifiers.consultation import Heard
+else:
+    sequence = lazy_module("echoless.blocking.detectors.sequence")
+    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
 
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
@@ -191,17 +197,14 @@ def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
     """
     profile, memories = findings.settings.profile, findings.memories
     if profile.centre and profile.encoder == "stored":
-        from echoless.blocking.vector_join.exact_join import cosine  # noqa: PLC0415 - loads numpy
 
         def stored_cosine(a: str, b: str) -> float | None:
             one, other = memories[a].vectors[:1], memories[b].vectors[:1]
             if not one or not other or one[0].model != other[0].model:
                 return None
-            return cosine(bytes_to_floats(one[0].data), bytes_to_floats(other[0].data))
+            return exact_join.cosine(bytes_to_floats(one[0].data), bytes_to_floats(other[0].data))
 
         return stored_cosine
     if not any(d.name == "sequence" for d in profile.detectors):
         return None
-    from echoless.blocking.detectors.sequence import ratio  # noqa: PLC0415 - brings in rapidfuzz
-
-    return lambda a, b: ratio(memories[a].content, memories[b].content)
+    return lambda a, b: sequence.ratio(memories[a].content, memories[b].content)

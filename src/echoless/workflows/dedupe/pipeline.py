@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from echoless.blocking.candidates import beside, candidates, eligible, open_vectors
+from echoless.blocking.candidates import (
+    Preference,
+    beside,
+    candidates,
+    eligible,
+    open_vectors,
+)
 from echoless.clustering.assign import (
     GroupingInput,
     best_first,
@@ -23,21 +29,20 @@ from echoless.core.groups import Group
 from echoless.core.model import Judged, Memory, Verdict, verdict_name
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import ActionKind
-from echoless.core.progress import Progress
-from echoless.core.run_notes import Tally
+from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text_facts_cache import Readings, open_readings
 from echoless.execution.actions import Rewrite
-from echoless.execution.plan import Plan, make_plan
+from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.recovery import outdated
 from echoless.matching import MOST_PAIRS
 from echoless.matching.runner import (
     consult,
     judge_all,
     kept_apart,
+    open_cached_verdicts,
     open_consultation,
     open_judge,
-    open_kept,
 )
 from echoless.models.encoders.memory_mapped import Spill
 from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
@@ -174,7 +179,8 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
     run = _read(store, settings, selection, tally, tell)
     memories, touched = run.memories, run.touched
     order = best_first(memories, run.copies, settings.profile, run.prior)
-    proposed = candidates(memories, run.copies, settings, tally, tell, run.vectors, touched, order)
+    preference = Preference(touched, order)
+    proposed = candidates(memories, run.copies, settings, tally, tell, run.vectors, preference)
     decided = _decide(store, run, proposed.signals, consultation)
     groups = tuple(
         group
@@ -255,7 +261,7 @@ def _decide(
     """Judges the candidates and makes groups; compares stranded memories with the survivors."""
     settings, memories, tally, tell = run.settings, run.memories, run.tally, run.tell
     judge = open_judge(settings.profile, run.vectors, tally, most=MOST_PAIRS)
-    cache = open_kept(judge, tally, enabled=settings.cache)
+    cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
 
     def ask(some: PairSignals) -> list[Judged]:
         return judge_all(judge, memories, some, run.apart, tell, tally, cache)
@@ -355,22 +361,23 @@ def plan_groups(
         rewrites: New texts of survivors, by id; not for `mark`.
         untouched: Fields of the survivors that stay as they are: `tags`, `metadata`.
     """
-    memories = findings.memories
     with uncollected():
         return make_plan(
             groups,
-            memories.__getitem__,
+            findings.memories.__getitem__,
+            PlanBasis(
+                store=findings.store,
+                url=findings.url,
+                profile=findings.settings.profile.name,
+                settings=findings.settings.digest,
+                measure=measure(findings),
+                rules=findings.rules,
+                retained=findings.retained,
+            ),
             action=action or findings.settings.profile.action,
             reasons=findings.reasons,
-            store=findings.store,
-            url=findings.url,
-            profile=findings.settings.profile.name,
-            settings=findings.settings.digest,
-            measure=measure(findings),
             rewrites=rewrites,
-            rules=findings.rules,
             untouched=untouched,
-            retained=findings.retained,
         )
 
 

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from echoless.core.masking import OUTPUT
-from echoless.core.model import Json
 from echoless.core.secret_masking import learn
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 
 
-def learn_of(store: Store, ids: Iterable[str]) -> None:
+def learn_ids(store: Store, ids: Iterable[str]) -> None:
     """Registers the secrets of memories of a store by their ids.
 
     Args:
@@ -28,21 +27,21 @@ def learn_held(findings: Findings) -> None:
     learn(findings.memories.get(id_) for each in findings.held for id_ in (each.a, each.b))
 
 
-def learn_told(store: Store, told: Json) -> None:
+def learn_answer(store: Store, answer: object) -> None:
     """Registers the secrets of all memories that an answer names by their ids.
 
     Args:
         store: Open.
-        told: The answer.
+        answer: As it will be printed.
     """
     if not OUTPUT.shown:
-        learn_of(store, _ids(told))
+        learn_ids(store, _ids(answer))
 
 
-def learn_run(store: Store, run: str, told: Json) -> None:
+def learn_run(store: Store, run: str, answer: object) -> None:
     """Registers the secrets of memories that the events or the images of a run name."""
     if not OUTPUT.shown:
-        learn_told(store, told)
+        learn_answer(store, answer)
         learn(image.memory for image in store.ledger.images(run))
 
 
@@ -50,7 +49,7 @@ _NAMING: Final = frozenset({"id", "a", "b", "survivor", "ids", "added", "keep", 
 """Keys under which answers and events name memories."""
 
 
-def _ids(answer: Json, *, named: bool = False) -> Iterator[str]:
+def _ids(answer: object, *, named: bool = False) -> Iterator[str]:
     """Yields the ids in an answer.
 
     Args:

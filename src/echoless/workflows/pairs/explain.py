@@ -8,7 +8,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.matching.explanation import Explanation, Reading, explain
 from echoless.matching.runner import open_judge
-from echoless.models.encoders.opening import open_vectoriser
+from echoless.models.encoders.registry import open_vectoriser
 
 __all__ = ["Explanation", "explain_memories", "explanation_json"]
 

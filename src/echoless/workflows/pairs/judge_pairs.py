@@ -28,17 +28,21 @@ from echoless.core.model import (
     merges,
     verdict_name,
 )
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.matching.runner import open_consultation, open_judge
-from echoless.models.encoders.opening import open_vectoriser
+from echoless.models.encoders.registry import open_vectoriser
 from echoless.workflows.pairs.pairs_file import Question, read_questions
 
 if TYPE_CHECKING:
+    from echoless.blocking.detectors import lexical
     from echoless.matching.base import Judge
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders.vectorizer import MemoryVectoriser
+else:
+    lexical = lazy_module("echoless.blocking.detectors.lexical")
 
 __all__ = ["Question", "Ruling", "judge_pairs", "read_questions"]
 
@@ -246,11 +250,9 @@ class _PairJudge:
         The full judge reads the texts, and is always asked. The others trust that a detector of
         their profile proposed the pair, so for them one has to.
         """
-        from echoless.blocking.detectors.lexical import pair_similarity  # noqa: PLC0415 - loads numpy
-
         measured = []
         for question, cosine in zip(questions, self._cosines(questions), strict=True):
-            signals = {"lexical": pair_similarity(question.a.content, question.b.content)}
+            signals = {"lexical": lexical.pair_similarity(question.a.content, question.b.content)}
             if cosine is not None:
                 signals["semantic"] = cosine
             elif self.vectoriser is not None and self.vectoriser.encoder is not None:

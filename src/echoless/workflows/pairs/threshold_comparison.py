@@ -18,7 +18,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Settings
 from echoless.matching.runner import open_judge
-from echoless.models.encoders.opening import open_vectoriser
+from echoless.models.encoders.registry import open_vectoriser
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
@@ -51,7 +51,7 @@ class HeldBack:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondLook:
+class ThresholdComparison:
     """The pairs a bare threshold would merge, and what the full judge says of them.
 
     Attributes:
@@ -92,12 +92,21 @@ class SecondLook:
 
     def lines(self) -> Iterator[str]:
         """Yields the lines of a report: one summary, and one line for each example."""
+        yield f"Second look: {self.summary}"
+        yield from self.example_lines()
+
+    @property
+    def summary(self) -> str:
+        """Returns how many pairs the threshold would merge and the full judge would hold back."""
         verdicts = ", ".join(f"{number} {name}" for name, number in self.verdicts.items())
         of = "" if self.read == self.merges else f" (of the {self.read} closest)"
-        yield (
-            f"Second look: the bare threshold would merge {self.merges} pair(s); the full judge "
+        return (
+            f"the bare threshold would merge {self.merges} pair(s); the full judge "
             f"would hold back {self.held}{of}" + (f": {verdicts}" if verdicts else "")
         )
+
+    def example_lines(self) -> Iterator[str]:
+        """Yields one line for each example."""
         for each in self.examples:
             yield f"  {each.a} ↔ {each.b} [{each.verdict} @ {each.similarity:.3f}] {each.evidence}"
 
@@ -109,7 +118,7 @@ def second_look(
     encoder: str = "auto",
     examples: int = EXAMPLES,
     limit: int = LIMIT,
-) -> SecondLook:
+) -> ThresholdComparison:
     """Finds pairs of a store with some settings, and judges them again with the full judge.
 
     Args:
@@ -123,12 +132,14 @@ def second_look(
     Raises:
         EncoderError: The encoder failed.
     """
-    return look_again(find(store, settings), encoder=encoder, examples=examples, limit=limit)
+    return compare_with_judge(
+        find(store, settings), encoder=encoder, examples=examples, limit=limit
+    )
 
 
-def look_again(
+def compare_with_judge(
     findings: Findings, *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
-) -> SecondLook:
+) -> ThresholdComparison:
     """Judges the pairs of some findings again; arguments as for `second_look`."""
     memories = findings.memories
     known = {(judged.a, judged.b) for judged in findings.judged}
@@ -144,7 +155,7 @@ def look_again(
 
 def look_at(
     pairs: Iterable[Pair], *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
-) -> SecondLook:
+) -> ThresholdComparison:
     """Judges pairs that a threshold proposes again.
 
     Args:
@@ -168,7 +179,7 @@ def look_at(
     ]
     learn(memory for pair, _ in back[:examples] for memory in (pair.a, pair.b))
     kinds = [v.evidence.difference.value for _, v in back if v.evidence.difference is not None]
-    return SecondLook(
+    return ThresholdComparison(
         merges=len(proposed),
         read=len(read),
         held=len(back),

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.candidates import eligible
 from echoless.core.errors import InputError
 from echoless.core.model import Memory
-from echoless.core.progress import Progress
-from echoless.core.run_notes import Tally
+from echoless.core.optional import lazy_module
+from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.execution.recovery import outdated
-from echoless.models.encoders.opening import open_vectoriser
+from echoless.models.encoders.registry import open_vectoriser
 from echoless.stores.base import Scope, Store, check_namespace
 from echoless.workflows.retrieval.vector_similarity import closeness
+
+if TYPE_CHECKING:
+    from echoless.blocking.detectors import sequence
+else:
+    sequence = lazy_module("echoless.blocking.detectors.sequence")
 
 BY_WORDING: Final = "There is no vector to compare by, so only the wording was compared."
 
@@ -44,12 +49,12 @@ class Neighbours:
 
     Attributes:
         base: What was asked about.
-        found: Closest first, then by id.
+        nearest: Closest first, then by id.
         tally: What was left out, and why.
     """
 
     base: Memory
-    found: tuple[Neighbour, ...]
+    nearest: tuple[Neighbour, ...]
     tally: Tally
 
 
@@ -65,15 +70,28 @@ def memory_of(store: Store, id_: str) -> Memory:
     return memory
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeighbourQuery:
+    """Which memories count as neighbours.
+
+    Attributes:
+        namespaces: Only these; None for all.
+        limit: At most so many, from 1.
+        least: Similarity, 0 to 1, inclusive.
+        exclude_linked: Leave out memories linked with the base in either direction.
+    """
+
+    namespaces: Collection[str] | None = None
+    limit: int = 10
+    least: float = 0.85
+    exclude_linked: bool = True
+
+
 def neighbours(
     store: Store,
     base: Memory,
     settings: Settings,
-    *,
-    namespaces: Collection[str] | None = None,
-    limit: int = 10,
-    least: float = 0.85,
-    exclude_linked: bool = True,
+    query: NeighbourQuery,
     progress: Progress | None = None,
 ) -> Neighbours:
     """Finds the visible, living memories closest to one; reads only.
@@ -85,10 +103,7 @@ def neighbours(
         store: Any open store.
         base: A memory of it, or a text dressed as one with the id `ASKED`.
         settings: Names encoder and cache, and when a memory has expired.
-        namespaces: Only these; None for all.
-        limit: At most so many, from 1.
-        least: Similarity, 0 to 1, inclusive.
-        exclude_linked: Leave out memories linked with it in either direction.
+        query: Which memories count.
         progress: Told how far encoding is.
 
     Raises:
@@ -96,20 +111,21 @@ def neighbours(
         EncoderError: The encoder failed.
     """
     tally = Tally()
-    others = [m for m in _visible(store, namespaces, settings, tally) if m.id != base.id]
+    visible = _visible(store, query.namespaces, settings, tally)
+    others = [memory for memory in visible if memory.id != base.id]
     targets = {link.target for link in base.links}
     linked = {
         memory.id
         for memory in others
         if memory.id in targets or any(link.target == base.id for link in memory.links)
     }
-    if exclude_linked:
+    if query.exclude_linked:
         others = [m for m in others if m.id not in linked]
     scores = _scores(base, others, settings, tally, progress)
     near = [Neighbour(m, scores[m.id], m.id in linked) for m in others if m.id in scores]
-    near = [each for each in near if each.similarity >= least]
+    near = [each for each in near if each.similarity >= query.least]
     near.sort(key=lambda each: (-each.similarity, each.memory.id))
-    return Neighbours(base, tuple(near[:limit]), tally)
+    return Neighbours(base, tuple(near[: query.limit]), tally)
 
 
 def _visible(
@@ -147,11 +163,9 @@ def _scores(
         for reason, ids in encoding.skipped.items():
             tally.skip(reason, *(i for i in ids if i != base.id))
         return scores
-    from echoless.blocking.detectors.sequence import ratio  # noqa: PLC0415 - brings in rapidfuzz
-
     tally.note(BY_WORDING)
     for at, memory in enumerate(others):
         if at % 1000 == 0:
             tell("comparing the wording", at, len(others))
-        scores[memory.id] = round(ratio(base.content, memory.content), 6)
+        scores[memory.id] = round(sequence.ratio(base.content, memory.content), 6)
     return scores

@@ -9,11 +9,10 @@ from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import UsageError
 from echoless.core.model import Memory
-from echoless.core.progress import Progress
-from echoless.core.run_notes import Tally
+from echoless.core.run_notes import Progress, Tally
 from echoless.core.text import is_blank
 from echoless.execution.recovery import outdated
-from echoless.models.encoders.opening import open_vectoriser
+from echoless.models.encoders.registry import open_vectoriser
 from echoless.stores import full_text
 from echoless.stores.base import Scope, Store, TextSearch, check_namespace
 from echoless.stores.ledger import Mark
@@ -30,6 +29,10 @@ _DEPTH: Final = 100
 """Hits of each ranking that take part in the fusion, at least."""
 
 _QUERY: Final = "\0query"
+
+
+class NoQueryVector(UsageError):
+    """Error for a search by vector without an encoder that could encode the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +185,7 @@ def _by_vector(
     memories = [m for m in store.scan(scope) if not is_blank(m.content)]
     scores = closeness(question, memories, vectoriser, encoding)
     if memories and not scores:
-        raise UsageError(
+        raise NoQueryVector(
             "Searching by vector needs an encoder for the query. Install one with "
             "pip install 'echoless[use]', name one with --encoder, or use --mode text."
         )
@@ -244,9 +247,7 @@ def similar(
             cache=cache,
             progress=progress,
         )
-    except UsageError as problem:
-        if "needs an encoder" not in str(problem):
-            raise
+    except NoQueryVector:
         answer = search(store, text, mode="text", limit=limit, namespace=namespace)
         answer.tally.note("No encoder is at hand, so only words were compared.")
         return answer

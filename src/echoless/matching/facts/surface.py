@@ -1,0 +1,100 @@
+"""Reads what stands between the tokens of a text: signs, capitals, function words, endings.
+
+Two texts of the same tokens may still differ there. This only ever holds a merge by rules back.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from echoless.core.text import undress
+from echoless.matching.facts.extraction import Facts, remembered
+from echoless.matching.languages import Lexicon
+from echoless.matching.values.tokens import Kind, Token
+
+_PARTING: Final = re.compile(
+    r"[.,;:!…]+(?=\s|$)|(?<!\d)[\"'“”„«»‘’「」『』]|[。、，；：！・–—]|(?<=\w)[’'](?=\w)"
+)
+"""Signs that only part sentences and phrases, or quote them."""
+_PLAIN: Final = re.compile(r"[\w\s]+")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_START: Final = re.compile(r"(?:^|[.!?:。|\n])[\s\"'(*_`-]*[^\W\d_]+")
+
+
+@remembered
+def signs(facts: Facts) -> tuple[tuple[int, str], ...]:
+    """Returns the signs that may mean something, each with the number of tokens before it.
+
+    Signs inside a token are read with it: `15:00`, `-3 °C`, `src/a.py`.
+    """
+    left = _PARTING.sub(" ", undress(facts.body))
+    found: list[tuple[int, str]] = []
+    at = 0
+    for place, token in enumerate(facts.tokens):
+        start = left.find(token.text, at)
+        if start >= 0:
+            found.extend((place, sign) for sign in _PLAIN.sub("", left[at:start]))
+            at = start + len(token.text)
+    found.extend((len(facts.tokens), sign) for sign in _PLAIN.sub("", left[at:]))
+    return tuple(found)
+
+
+@remembered
+def capitals(facts: Facts) -> frozenset[str]:
+    """Returns the words with a capital, as written; the first word of a sentence is left out."""
+    starts = {found.end() for found in _START.finditer(facts.body)}
+    found = (each for each in _WORD.finditer(facts.body) if each.end() not in starts)
+    return frozenset(each.group() for each in found if not each.group().islower())
+
+
+@remembered
+def words(facts: Facts) -> frozenset[str]:
+    """Returns the words of a text as written."""
+    return frozenset(_WORD.findall(facts.body))
+
+
+def has_case(facts: Facts) -> bool:
+    """Returns whether capitals tell anything: the text is written neither small nor in capitals."""
+    return not facts.body.islower() and not facts.body.isupper()
+
+
+_POINTING: Final = frozenset(
+    {"his", "her", "hers", "its", "their", "my", "your", "our", "sein", "seine", "ihr", "ihre"}
+)
+"""Words that stand like an article and say whose."""
+_CASES: Final = frozenset({"den", "dem", "des", "einen", "einem", "eines"})
+"""German articles that say who does what to whom."""
+_HELPING: Final = frozenset({"do", "does", "did"})
+
+
+@cache
+def silent(lex: Lexicon) -> frozenset[str]:
+    """Returns the function words of a language that say nothing: articles, `does`."""
+    return (lex.sets["articles"] | _HELPING) - lex.persons.keys() - _POINTING - _CASES
+
+
+def telling(token: Token, lex: Lexicon) -> tuple[str, ...]:
+    """Returns the function words before a token that say something: `to`, `from`, `was`."""
+    return tuple(word for word in token.glue.split() if word not in silent(lex))
+
+
+@remembered
+def small_words(facts: Facts) -> tuple[tuple[str, ...], ...]:
+    """Returns the function words before each token and at the end: `to`, `from`, `was`, `his`.
+
+    Articles say nothing and are left out.
+    """
+    lex = facts.lexicon
+    trailing = tuple(word for word in facts.trailing if word not in silent(lex))
+    return (*(telling(token, lex) for token in facts.tokens), trailing)
+
+
+@remembered
+def past(facts: Facts) -> frozenset[str]:
+    """Returns the English words of a text that are written as done."""
+    if facts.language != "en":
+        return frozenset()
+    found = (t.text.casefold() for t in facts.tokens if t.kind is Kind.WORD)
+    return frozenset(word for word in found if word.endswith("ed"))

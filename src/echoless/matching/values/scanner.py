@@ -1,0 +1,367 @@
+"""Cuts a text into matches that carry values: one pass of one pattern, first alternative wins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from echoless.matching.languages import Lexicon, fold
+from echoless.matching.values import quantities
+from echoless.matching.values.patterns import (
+    PLAIN_NUMBER,
+    PLAIN_WORD,
+    companions,
+    heads,
+    pattern,
+    phrases_of,
+)
+from echoless.matching.values.tokens import (
+    DialTime,
+    EitherDay,
+    Kind,
+    Month,
+    Number,
+    Ordinal,
+    Quantity,
+    Raw,
+    TypedValue,
+    Weekday,
+    Year,
+)
+
+_Found: TypeAlias = re.Match[str]
+
+
+# ------------------------------------------------------------------ dates and times
+
+
+_LED_BY_DAY: Final = re.compile(
+    r"(?:\b(?:am|vom|zum|den|dem|seit|bis|ab|und)|(?:tag|woch|Mo|Di|Mi|Do|Fr|Sa|So)\.?,?|[-–])\s?$"
+)
+
+
+def _whole(found: _Found) -> tuple[TypedValue, ...]:
+    return ((Kind.NUMBER, Number(found.group())),)
+
+
+def _day(found: _Found, month: int, day: str | None, year: str | None) -> tuple[TypedValue, ...]:
+    values: list[TypedValue] = []
+    if month:
+        value = quantities.day_of(month, int(day)) if day else Month(month)
+        if value is None or not 1 <= month <= 12:
+            return _whole(found)
+        values.append((Kind.DATE, value))
+    if year:
+        values.append((Kind.DATE, _year(year)))
+    return tuple(values)
+
+
+def _year(digits: str) -> Year:
+    """A year in two digits is one of this century."""
+    return Year(int(digits) + (2000 if len(digits) == 2 else 0))
+
+
+def _named_day(found: _Found, n: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    n = n if found[f"m{n}"] else "A"
+    month = lexicon.months.get(found[f"m{n}"].casefold().replace("ä", "ae"), 0)
+    return _day(found, month, found.groupdict().get(f"d{n}"), found[f"y{n}"])
+
+
+def _iso(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    values = _day(found, int(found["m1"]), found["d1"], found["y1"])
+    if found["h0"] and values[0][0] is Kind.DATE:
+        time = quantities.clock(found["h0"], found["n0"], None, found["x0"])
+        values += ((Kind.DATE, time),) if time else ()
+        values += ((Kind.NUMBER, Number(found["z0"])),) if found["z0"] else ()
+    return values
+
+
+def _dmy(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    get = found.groupdict().get
+    if get("d9"):
+        led = _LED_BY_DAY.search(found.string[max(0, found.start() - 8) : found.start()])
+        if not led:
+            return ((Kind.NUMBER, Number(f"{get('d9')}.{get('m9')}")),)
+    n = next(n for n in "289" if get(f"d{n}"))
+    return _day(found, int(found[f"m{n}"]), found[f"d{n}"], get(f"y{n}"))
+
+
+def _slashes(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    """Day and month tell themselves apart if one is above twelve; else either may be meant."""
+    one, other, year = int(found["a"]), int(found["b"]), found["y"]
+    if one > 12 or one == other:
+        return _day(found, other, str(one), year)
+    if other > 12:
+        return _day(found, one, str(other), year)
+    return ((Kind.DATE, EitherDay(one, other)), (Kind.DATE, _year(year)))
+
+
+def _jdate(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    get = found.groupdict().get
+    month = get("m3") or get("em4") or get("m4") or get("m5")
+    day = get("d3")
+    year = get("y3") or get("y4")
+    era, of_era = get("era") or get("era4"), get("ye") or get("ye4")
+    if era and of_era:
+        year = str(quantities.western_year(era, of_era))
+    number = int(quantities.kanji_number(month)) if month else 0
+    return _day(found, number, str(quantities.kanji_number(day)) if day else None, year)
+
+
+def _weekdays(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    if found.lastgroup == "days":
+        names = re.findall("Mo|Di|Mi|Do|Fr|Sa|So", found.group())
+        index = {name: i for i, name in enumerate(("Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"), 1)}
+    else:
+        names = [c for c in found.group().removesuffix("曜日").removesuffix("曜") if c in _DAYS_JA]
+        index = _DAYS_JA
+    days = tuple((Kind.DATE, Weekday(index[name])) for name in names)
+    return ((Kind.WORD, "毎週"), *days) if found.group().startswith("毎週") else days
+
+
+_DAYS_JA: Final = {day: i for i, day in enumerate("月火水木金土日", 1)}
+_SOON: Final = re.compile("(午前|早朝|朝|昼|夕方|夜|晩|深夜|午後)の?$")
+
+
+def _time(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    get = found.groupdict().get
+    n = next(n for n in "14235" if get(f"h{n}"))
+    hour = str(quantities.kanji_number(found[f"h{n}"]))
+    minute = str(quantities.kanji_number(get(f"n{n}") or "")) if get(f"n{n}") else None
+    part = get("p0") or get(f"p{n}")
+    if n == "3" and not part:
+        before = _SOON.search(found.string[max(0, found.start() - 4) : found.start()])
+        part = before[1] if before else None
+    time = quantities.clock(hour, "30" if get("half") else minute, part, get("x1"))
+    if time is None:
+        return _whole(found)
+    # "8 o'clock" may be in the evening, "8 Uhr" is in the morning.
+    open_half = n == "2" and (get("oc") or "").casefold() == "o'clock" and 0 < int(hour) <= 12
+    dial = DialTime(int(hour) % 12, int(minute or 0))
+    return ((Kind.DATE, dial if open_half else time),)
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def _number(found: _Found, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    digits, unit, sign = found["n"], found["u"], "-" if found["sign"] in {"-", "−"} else ""
+    if found["ord"]:
+        return ((Kind.RELATION, Ordinal(int(digits)) if digits.isdigit() else digits),)
+    value = quantities.number(digits, lexicon)
+    if value is None:
+        return ((Kind.NUMBER, Number(f"{sign}{digits}")),)
+    k = (found["k"] or "").strip()
+    factor = lexicon.multipliers.get(k.casefold(), _BIG.get(k)) if k else None
+    if unit:
+        signed = -value if sign else value
+        return _measured(signed * (factor or 1), unit, found["np"])
+    if factor:
+        return ((Kind.NUMBER, Number(f"{sign}{value * factor}")),)
+    return _bare_date(found, digits, lexicon) or _counted(sign, digits, lexicon)
+
+
+_BIG: Final = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
+_BARE_DATE: Final = re.compile(r"(\d{1,2})\.(\d{1,2})")
+_LED_BY_AM: Final = re.compile(r"(?:\b(?:[Aa]m|[Vv]om|[Zz]um|[Dd]en|dem)|tag|woch),?\s$")
+
+
+def _bare_date(found: _Found, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    """`am 5.2` in German: the full stop of the month was the one of the sentence."""
+    parts = _BARE_DATE.fullmatch(digits) if lexicon.language == "de" else None
+    before = found.string[max(0, found.start() - 6) : found.start()]
+    if not parts or not _LED_BY_AM.search(before):
+        return ()
+    day = quantities.day_of(int(parts[2]), int(parts[1]))
+    return ((Kind.DATE, day),) if day else ()
+
+
+def _measured(value: Fraction, unit: str, per: str | None) -> tuple[TypedValue, ...]:
+    """A quantity, and for `65 €/h` the unit it is counted by."""
+    amount = (Kind.NUMBER, quantities.quantity_of(value, unit))
+    return (amount, (Kind.UNIT, quantities.unit_named(per))) if per else (amount,)
+
+
+def _compact(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    """`1h30m` and `PT90S`."""
+    get = found.groupdict().get
+    hours, minutes, seconds = (int(get(f"c{n}") or get(f"i{n}") or 0) for n in "hms")
+    whole = Fraction(hours * 3600 + minutes * 60 + seconds)
+    return ((Kind.NUMBER, Quantity(whole, "second")),)
+
+
+def _is_year(sign: str, digits: str) -> bool:
+    return not sign and len(digits) == 4 and digits.isdigit() and digits[:2] in {"19", "20"}
+
+
+def _counted(sign: str, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    """A number with nothing beside it: a year, or how many."""
+    if _is_year(sign, digits):
+        return ((Kind.DATE, Year(int(digits))),)
+    return _bare(sign, digits, lexicon)
+
+
+def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    """Without a unit, `1.10` may be a version: digits after a point stay as written."""
+    if quantities.is_whole(digits):
+        coded = digits.startswith("0") and len(digits) > 2  # a PIN, a postcode: no amount
+        return ((Kind.NUMBER, Number(f"{sign}{digits if coded else int(digits)}")),)
+    value = quantities.number(digits, lexicon)
+    grouped = "," in digits or "'" in digits or (lexicon.language == "de" and "." in digits)
+    if value is not None and ("e" in digits.casefold() or grouped):
+        plain = str(value) if value.denominator == 1 else digits.replace(",", ".")
+        return ((Kind.NUMBER, Number(f"{sign}{plain}")),)
+    return ((Kind.NUMBER, Number(f"{sign}{digits}")),)
+
+
+def _range(found: _Found, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    """`9-18` is from 9 to 18, `2025-03` a month; what does not rise stays as written."""
+    low, high = quantities.number(found["r1"], lexicon), quantities.number(found["r2"], lexicon)
+    one, other = found["r1"], found["r2"]
+    if len(one) == 4 and len(other) == 2 and _is_year("", one) and 1 <= int(other) <= 12:
+        return ((Kind.DATE, Month(int(other))), (Kind.DATE, Year(int(one))))
+    clock = found["rc"]
+    if low is None or high is None or (low >= high and not clock):
+        whole = _whole(found)
+        return (*whole, (Kind.UNIT, quantities.unit_named(found["ru"]))) if found["ru"] else whole
+    if clock:
+        times = quantities.clock_range(one, other, clock)
+        return tuple((Kind.DATE, time) for time in times) or _whole(found)
+    if found["ru"]:
+        return (*_measured(low, found["ru"], None), *_measured(high, found["ru"], None))
+    return tuple(each for part in (one, other) for each in _counted("", part, lexicon))
+
+
+def _fraction(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    whole, part, of = (int(found[name] or 0) for name in ("fw", "fa", "fb"))
+    if not of or (found["fw"] and part >= of):
+        return _whole(found)
+    value = whole + Fraction(part, of)
+    if found["fu"]:
+        return _measured(value, found["fu"], None)
+    # As written: 4/12 may be a day.
+    return ((Kind.NUMBER, Number(str(value) if found["fw"] else f"{part}/{of}")),)
+
+
+def _jfrac(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    if found["jhalf"]:
+        return ((Kind.NUMBER, Number("1/2")),)
+    of = quantities.kanji_number(found["jb"])
+    part = quantities.kanji_number(found["ja"])
+    return ((Kind.NUMBER, Number(f"{part}/{of}")),) if of else _whole(found)
+
+
+def _money(found: _Found, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    value = quantities.number(found["cn"], lexicon)
+    if value is None:
+        return _whole(found)
+    factor = lexicon.multipliers.get((found["ck"] or "").strip().casefold(), 1)
+    return _measured(value * factor, found["cur"], found["cp"])
+
+
+def _jnum(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    unit = found["ju"] or found["hu"]
+    if found["hu"]:
+        value = Fraction(1, 2)
+    else:
+        value = quantities.kanji_number(found["jn"] or found.group())
+        value += Fraction(1, 2) if found["jh"] else 0
+    if found["hu"] == "月":
+        unit = "か月"
+    return ((Kind.NUMBER, quantities.quantity_of(value, unit) if unit else Number(str(value))),)
+
+
+def _version(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+    bare = found.group().removeprefix("v")
+    kind = Kind.VERSION if "." in bare else Kind.IDENTIFIER
+    return ((kind, Number(bare)),)
+
+
+def _literal(kind: Kind) -> Callable[[_Found, Lexicon], tuple[TypedValue, ...]]:
+    return lambda found, _: ((kind, found.group().rstrip(".:")),)
+
+
+_READERS: Final[dict[str, Callable[[_Found, Lexicon], tuple[TypedValue, ...]]]] = {
+    "url": _literal(Kind.PATH),
+    "mail": _literal(Kind.IDENTIFIER),
+    "uuid": _literal(Kind.IDENTIFIER),
+    "iso": _iso,
+    "dmy": _dmy,
+    "slashes": _slashes,
+    "jdate": _jdate,
+    "dm": lambda found, lexicon: _named_day(found, "6", lexicon),
+    "md": lambda found, lexicon: _named_day(found, "7", lexicon),
+    **dict.fromkeys(("days", "jdays"), _weekdays),
+    "time": _time,
+    "compact": _compact,
+    "flag": _literal(Kind.IDENTIFIER),
+    "range": _range,
+    "fraction": _fraction,
+    "jfrac": _jfrac,
+    "path": _literal(Kind.PATH),
+    "version": _version,
+    "jnum": _jnum,
+    "money": _money,
+    "number": _number,
+    "compound": _literal(Kind.IDENTIFIER),
+    "identifier": _literal(Kind.IDENTIFIER),
+    "dotted": _literal(Kind.PATH),
+    "digits": lambda found, _: _whole(found),
+    "sign_": _literal(Kind.RELATION),
+}
+_SHORT: Final = {
+    "w/": "with",
+    "w/o": "without",
+    "w/out": "without",
+    "w/in": "within",
+    "b/c": "because",
+    "and/or": "or",
+    "und/oder": "oder",
+}
+
+
+def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
+    """Yields the matches in order. Words come without values: `word_classes.py` classifies them."""
+    flat, digits, search = PLAIN_WORD.match, PLAIN_NUMBER.match, pattern(lexicon).search
+    first, phrases, language = heads(lexicon), phrases_of(lexicon), lexicon.language
+    beside = companions(lexicon)
+    at = 0
+    while at < len(text):
+        plain = flat(text, at)
+        if plain is not None:
+            word = plain[1].casefold()
+            phrase = phrases[word].match(text, plain.start(1)) if word in phrases else None
+            if phrase is not None:
+                yield Raw("phrase", phrase.group())
+                at = phrase.end()
+                continue
+            if word not in first:
+                yield Raw("word", plain[1], (), word if word.isascii() else fold(word, language))
+                at = plain.end()
+                continue
+        elif (number := digits(text, at)) and (number[2] or "").casefold() not in beside:
+            yield Raw("number", number[1], _counted("", number[1], lexicon))
+            at = number.end()
+            continue
+        found = search(text, at + (text[at] == " "))  # nothing in the table begins with a space
+        if found is None:
+            return
+        yield from _read(found, lexicon)
+        at = found.end()
+
+
+def _read(found: _Found, lexicon: Lexicon) -> Iterator[Raw]:
+    name, text = found.lastgroup or "other", found.group()
+    if name == "word":
+        yield Raw(name, text, (), fold(text, lexicon.language))
+    elif name == "short":
+        word = _SHORT[text.casefold()]
+        yield Raw("word", word, (), word)
+    elif name == "pair":
+        for part in text.split("/"):
+            yield from scan(part, lexicon)
+    else:
+        reader = _READERS.get(name)
+        yield Raw(name, text, reader(found, lexicon) if reader else ())

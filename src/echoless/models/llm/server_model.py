@@ -1,0 +1,263 @@
+"""Language models behind HTTP servers: how one is asked, and what its errors mean.
+
+Texts of errors and answers are searched for the key before anyone sees them. Retries are made by
+`GovernedModel`, so that each request is counted.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from echoless.core.errors import ModelError, ModelUnavailable
+from echoless.models.llm.base import Answer, Passing, Prompt
+from echoless.models.server import ProviderServer, redirected
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+
+    StatusError: TypeAlias = openai.APIStatusError | anthropic.APIStatusError
+
+OTHER_SHAPE: Final = frozenset({400, 422, 501})
+"""Of a server that may not know a schema, or another part of what was asked."""
+
+_SECRET: Final = 12
+"""Characters from which a key is one; servers without keys are given any word."""
+
+_HOPELESS: Final = frozenset({401, 403, 404})
+_PASSING: Final = frozenset({408, 409, 429})
+
+
+class Closable(Protocol):
+    """A client of an SDK."""
+
+    def close(self) -> None:
+        """Closes its connections."""
+        ...
+
+
+Client = TypeVar("Client", bound=Closable)
+
+
+@dataclass(frozen=True, slots=True)
+class SdkErrors:
+    """The errors of an SDK. Those of OpenAI and Anthropic come from one generator.
+
+    Attributes:
+        status: The server answered with a status from 300.
+        connection: It did not answer.
+        timeout: It did not answer in time; one of `connection`.
+        other: Root of them all.
+    """
+
+    status: type[openai.APIStatusError | anthropic.APIStatusError]
+    connection: type[Exception]
+    timeout: type[Exception]
+    other: type[Exception]
+
+
+class ServerModel(ABC, Generic[Client]):
+    """One model of one server; the client is opened for the first prompt and then kept.
+
+    Attributes:
+        called: What the server is called in messages, as a subject.
+        missing: What to check if the model is not found.
+        shapes: How an object is asked for; the first shape the server accepts wins.
+        plain_shapes: How many of the last shapes ask for plain text.
+        server: Its address, model and key.
+    """
+
+    called: ClassVar[str]
+    missing: ClassVar[str]
+    shapes: ClassVar[tuple[str, ...]]
+    plain_shapes: ClassVar[int]
+
+    def __init__(self, server: ProviderServer, open_client: Callable[[], Client]) -> None:
+        """Keeps the server; nothing is sent yet.
+
+        Args:
+            server: Whom to ask.
+            open_client: Opens a client of the SDK and says where texts go.
+        """
+        self.server = server
+        self._open_client = open_client
+        self._shapes = self.shapes
+        self._lock = Lock()
+        self._made: Client | None = None
+        self._subject = Subject(
+            f"{self.called} {server.where}", server.model, server.key_advice, self.missing
+        )
+
+    @property
+    def name(self) -> str:
+        """Returns provider and model; with the server unless that is the provider's own."""
+        return f"{self.server.provider.name}:{self.server.identity}"
+
+    @property
+    def client(self) -> Client:
+        """Returns the client of the SDK, which is closed with this object."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._open_client()
+                weakref.finalize(self, self._made.close)
+            return self._made
+
+    @property
+    @abstractmethod
+    def errors(self) -> SdkErrors:
+        """Returns the errors of the SDK."""
+
+    @abstractmethod
+    def ask(self, shape: str, prompt: Prompt) -> Answer:
+        """Sends one request and reads the answer; errors are those of the SDK."""
+
+    def message(self, problem: StatusError) -> object:
+        """Returns what the server said of an error."""
+        return problem.message
+
+    def answer(self, prompt: Prompt) -> Answer:
+        """Returns the answer to a prompt, requested in the best form the server accepts.
+
+        Raises:
+            Passing: Too many requests, a busy or silent server.
+            ModelUnavailable: The server refuses the key or the model.
+            ModelError: The server refuses this prompt, or answers with something else than JSON.
+        """
+        errors, with_schema = self.errors, prompt.schema is not None
+        shapes = self._shapes if with_schema else self._shapes[-self.plain_shapes :]
+        for requests, shape in enumerate(shapes, 1):
+            try:
+                answer = self.ask(shape, prompt)
+            except errors.status as problem:
+                if problem.status_code in OTHER_SHAPE and shape != shapes[-1]:
+                    continue
+                reason = self.server.shortened(self.message(problem))
+                headers = dict(problem.response.headers)
+                # without the cause: the SDK's error carries the request's headers
+                raise self._subject.refused(
+                    problem.status_code, reason, headers, requests
+                ) from None
+            except errors.connection as problem:
+                timed_out = isinstance(problem, errors.timeout)
+                raise self._subject.silent(timed_out=timed_out, requests=requests) from None
+            except (errors.other, ValueError) as problem:
+                raise self._subject.unreadable(problem, requests) from None
+            if with_schema:  # a plain prompt does not tell whether schemas are known
+                self._shapes = shapes[requests - 1 :]
+            return replace(answer, requests=requests)
+        raise AssertionError("the last shape returns or raises")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The server and model that a message is about.
+
+    Attributes:
+        server: As a subject: `The chat server http://localhost:11434/v1`.
+        model: Its name.
+        key: What to check if the key is refused: the variable that holds it, or why none was sent.
+        missing: What to check if the model is not found.
+    """
+
+    server: str
+    model: str
+    key: str
+    missing: str
+
+    def refused(
+        self, status: int, reason: str, headers: Mapping[str, str], requests: int = 1
+    ) -> ModelError:
+        """Returns the error for a status.
+
+        Args:
+            status: From 300.
+            reason: What the server said, without the key.
+            headers: Of its answer.
+            requests: Sent to come that far.
+        """
+        if 300 <= status < 400:
+            return ModelUnavailable(redirected(self.server), requests=requests)
+        retry = headers.get("x-should-retry", "")
+        what = f"{self.server} refused model {self.model!r} with status {status}: {reason}"
+        if status in _HOPELESS:
+            advice = {401: f"Check {self.key}.", 403: f"Check {self.key}, and what it may do."}
+            text = f"{what}. {advice.get(status, self.missing)}"
+            return ModelUnavailable(text, requests=requests)
+        passing = status in _PASSING or status >= 500
+        if retry == "true" or (passing and retry != "false"):
+            advice_ = "Wait, or check the quota." if status == 429 else "Try again."
+            return Passing(what, advice_, wait=asked_to_wait(headers), requests=requests)
+        return ModelError(f"{what}. Try again, or ask another model.", requests=requests)
+
+    def silent(self, *, timed_out: bool, requests: int = 1) -> Passing:
+        """Returns the error for a server that did not answer."""
+        if timed_out:
+            what = f"{self.server} (model {self.model!r}) did not answer in time"
+            return Passing(what, "Try again, or a quicker model.", requests=requests)
+        return Passing(
+            f"{self.server} (model {self.model!r}) cannot be reached",
+            "Check the address and that the server runs, or leave the model out.",
+            unavailable=True,
+            requests=requests,
+        )
+
+    def unreadable(self, problem: Exception, requests: int = 1) -> ModelError:
+        """Returns the error for an answer that is no JSON."""
+        return ModelError(
+            f"{self.server} (model {self.model!r}) answered with something that is no JSON "
+            f"({type(problem).__name__}). Try again, or check the address.",
+            requests=requests,
+        )
+
+
+def asked_to_wait(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Returns seconds a server asks to wait: `retry-after-ms`, or `Retry-After` in either form.
+
+    Args:
+        headers: Of its answer; names in any case.
+        now: For a date; the time of day by default.
+
+    Returns:
+        Seconds from 0, or None if it does not say.
+    """
+    by_name = {name.lower(): value for name, value in headers.items()}
+    milliseconds = _number(by_name.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1_000
+    value = by_name.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
+        return seconds
+    try:
+        until = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if until.tzinfo is None:
+        until = until.replace(tzinfo=UTC)
+    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def without_secret(text: str, key: str) -> str:
+    """Returns an answer without the key, because answers are stored in ledgers."""
+    return text.replace(key, "[key]") if len(key) >= _SECRET else text
+
+
+def whole(value: object) -> int | None:
+    """Returns a count of tokens if it is one; some servers leave it out."""
+    return value if isinstance(value, int) and value >= 0 else None

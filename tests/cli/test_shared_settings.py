@@ -1,0 +1,106 @@
+"""Every shared setting is declared whole: flag, variable, key in a file, range and trust."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import click
+import pytest
+
+from echoless.cli.main import main
+from echoless.core.choices import SETTINGS, Choices, Setting
+from echoless.core.errors import UsageError
+from echoless.core.llm_limits import Limits
+from echoless.core.settings import Settings, layered
+
+WITHOUT_TRUST = {
+    "profile",
+    "threshold",
+    "semantic",
+    "survivor",
+    "grouping",
+    "action",
+    "namespace",
+    "since",
+    "limit",
+    "cache",
+    "locale",
+}
+"""Written out: whoever lets a setting count from any file says so twice."""
+
+NOT_A_FLAG: dict[str, str] = {}
+"""Why a setting has no flag, by its name."""
+
+DECLARED = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
+
+
+def options_of_dedup() -> dict[str, click.Option]:
+    """The options of the command that takes every setting, by name."""
+    command = main.get_command(click.Context(main), "dedup")
+    assert command is not None
+    return {str(p.name): p for p in command.params if isinstance(p, click.Option)}
+
+
+def test_each_field_is_declared_under_its_own_name() -> None:
+    assert list(SETTINGS) == [each.name for each in fields(Choices)]
+    assert all(name == each.name and each.help for name, each in SETTINGS.items())
+    assert Choices() == Choices(**dict.fromkeys(SETTINGS))
+
+
+@DECLARED
+def test_its_flag_takes_its_kind_of_value(setting: Setting) -> None:
+    if setting.name in NOT_A_FLAG:
+        return
+    option = options_of_dedup()[setting.name]
+    assert option.opts == [setting.flag]
+    assert option.help == setting.help
+    assert option.multiple == setting.several
+    if setting.words:
+        assert isinstance(option.type, click.Choice)
+        assert tuple(option.type.choices) == setting.words
+    else:
+        kinds = {str: click.STRING, int: click.INT, float: click.FLOAT, bool: click.BOOL}
+        assert option.type is kinds[setting.kind]
+
+
+@DECLARED
+def test_its_variable_and_its_key_in_a_file_take_the_same_kind(setting: Setting) -> None:
+    assert setting.variable == f"ECHOLESS_{setting.name.upper()}"
+    written = "1" if setting.kind in {int, float} else "x"
+    value = setting.from_environment(written)
+    assert setting.fits(value)
+    assert isinstance(value, list) == setting.several
+    assert setting.fits(True) == (setting.kind is bool)
+    chosen = layered(Choices(), environment={setting.variable: written, "ECHOLESS_NO_CONFIG": "1"})
+    assert getattr(chosen, setting.name) is not None
+
+
+@DECLARED
+def test_its_default_is_in_its_range_and_what_is_below_is_refused(setting: Setting) -> None:
+    setting.check(setting.default)
+    bound = setting.least if setting.above is None else setting.above
+    assert (bound is not None) == (setting.kind in {int, float})
+    if bound is not None:
+        with pytest.raises(UsageError, match=rf"^{setting.flag} must be a .*number"):
+            setting.check(bound - 1 if setting.above is None else bound)
+    if setting.most is not None:
+        setting.check(setting.most)
+        with pytest.raises(UsageError, match=f"^{setting.flag} must be at most"):
+            setting.check(setting.most + 1)
+
+
+@pytest.mark.parametrize("of", [Settings, Limits])
+def test_python_has_the_declared_defaults_too(of: type[Settings | Limits]) -> None:
+    by_name = {each.name: each.default for each in fields(of) if each.name != "profile"}
+    shared = {name: each.default for name, each in SETTINGS.items() if name in by_name}
+    assert shared == {name: by_name[name] for name in shared}
+
+
+def test_a_file_that_is_not_trusted_sets_only_what_is_written_out_here() -> None:
+    assert {name for name, each in SETTINGS.items() if each.harmless} == WITHOUT_TRUST
+    rest = {name: set(each.built_in) for name, each in SETTINGS.items() if not each.harmless}
+    assert {name: words for name, words in rest.items() if words} == {
+        "encoder": {"auto", "stored", "none", "use"},
+        "verifier": {"none"},
+        "detector": {"exact", "normalised", "sequence", "lexical", "minhash", "semantic"},
+    }
