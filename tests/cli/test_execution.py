@@ -99,6 +99,27 @@ def test_a_proposal_to_delete_is_refused_before_the_store_is_read(
     assert not Path("new.json").exists()
 
 
+def test_more_than_the_allowed_share_is_neither_hidden_nor_planned(
+    echoless: Call, database: str
+) -> None:
+    asked = ("dedup", database, "--no-semantic", "--most-hidden")
+    for way in (("--apply",), ("--plan", "plan.json")):
+        refused = echoless(*asked, "10%", *way)
+        assert refused.exit_code == 5
+        assert "of the visible memories, more than --most-hidden 10% allows" in refused.stderr
+    assert hidden(database) == {}
+    assert not Path("plan.json").exists()
+    assert echoless(*asked, "10%").exit_code == 0, "a dry run shows what it would be"
+    assert echoless(*asked, "0.9", "--apply").exit_code == 0
+    assert hidden(database) == ALL
+
+
+def test_a_share_that_is_none_is_refused_before_the_search(echoless: Call, database: str) -> None:
+    refused = echoless("dedup", database, "--most-hidden", "lots")
+    assert refused.exit_code == 2
+    assert "--most-hidden 'lots' is not a share" in refused.stderr
+
+
 def test_a_plan_is_written_applied_once_and_refused_after(echoless: Call, database: str) -> None:
     said = echoless("dedup", database, "--no-semantic", "--plan", "plan.json").stdout
     assert f"Next: echoless apply {database} plan.json" in said

@@ -35,14 +35,14 @@ from echoless.cli.outcome import (
 )
 from echoless.cli.progress import Bar
 from echoless.cli.review import Place
-from echoless.core.errors import UsageError
+from echoless.core.errors import PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, write_plan
 from echoless.stores import open_store
-from echoless.workflows.audit.report import findings_json
+from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
 
@@ -58,6 +58,7 @@ class _Request:
         plan_file: File to write the plan to, or None.
         now: Whether to carry the plan out at once.
         interactive: Whether to ask group by group.
+        most_hidden: Largest share that a plan may hide, as it was typed; None for any.
         top: Most groups to print; all if None.
         as_json: Whether to print JSON.
     """
@@ -68,6 +69,7 @@ class _Request:
     plan_file: Path | None
     now: bool
     interactive: bool
+    most_hidden: str | None
     top: int | None
     as_json: bool
 
@@ -82,9 +84,27 @@ class _Request:
         if self.interactive and (self.now or self.as_json):
             other = "--apply" if self.now else "--json"
             raise UsageError(f"--interactive asks before it writes; leave out {other}.")
+        if self.most_hidden is not None:
+            share_limit(self.most_hidden, "--most-hidden")
         if self.plan_file and self.plan_file.exists():
             raise UsageError(
                 f"{self.plan_file} exists. Give the plan another name, or remove it first."
+            )
+
+    def check_share(self, findings: Findings) -> None:
+        """Checks that not more is hidden than was allowed, where no person looks at the groups.
+
+        Raises:
+            PlanTooLarge: More would be hidden.
+        """
+        if self.most_hidden is None:
+            return
+        limit = share_limit(self.most_hidden, "--most-hidden")
+        if (self.now or self.plan_file) and findings.ratio > limit:
+            raise PlanTooLarge(
+                f"The plan would hide {findings.ratio:.2%} of the visible memories, more than "
+                f"--most-hidden {self.most_hidden} allows. Nothing was written. Look at the groups "
+                "without --apply and --plan, or raise the limit."
             )
 
     def check_delete(self, settings: Settings) -> None:
@@ -129,6 +149,12 @@ class _Request:
     help="Decide group by group; nothing is written before a last question.",
 )
 @click.option(
+    "--most-hidden",
+    metavar="SHARE",
+    help="Write nothing with --apply or --plan if more than SHARE of the visible memories would be "
+    "hidden (10% or 0.1); the exit code is 5.",
+)
+@click.option(
     "--top",
     type=click.IntRange(min=0),
     metavar="N",
@@ -151,6 +177,7 @@ def dedup_command(*, request: _Request) -> int:
         request.check_delete(settings)
         with Bar(quiet=request.as_json) as bar:
             findings = find(opened, settings, progress=bar)
+        request.check_share(findings)
         if request.interactive and render.is_interactive():
             place = Place(opened, request.store, request.plan_file)
             return review_findings(place, findings)

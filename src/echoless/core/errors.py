@@ -19,7 +19,8 @@ EcholessError                1   something failed or was refused
 │   ├── PlanUnreadable           not a plan file, or edited by hand
 │   ├── PlanForeign              made for another store
 │   ├── PlanUsed                 used before
-│   └── PlanRefused              the store did not keep what was written; all was rolled back
+│   ├── PlanRefused              the store did not keep what was written; all was rolled back
+│   └── PlanTooLarge             it would hide more than was allowed; nothing was written
 ├── UndoConflict             6   someone edited the records since
 ├── MissingExtra             7   an optional library is not installed
 ├── DamagedPackage           7   a file of an installed package is not as it was installed
@@ -58,6 +59,7 @@ __all__ = [
     "PlanError",
     "PlanForeign",
     "PlanRefused",
+    "PlanTooLarge",
     "PlanUnreadable",
     "PlanUsed",
     "StoreError",
@@ -190,6 +192,10 @@ class PlanUsed(PlanError):
 
 class PlanRefused(PlanError):
     """Error for a store that did not keep what was written; the run was rolled back."""
+
+
+class PlanTooLarge(PlanError):
+    """Error for a plan that would hide more of a store than was allowed; nothing was written."""
 
 
 class UndoConflict(EcholessError):

@@ -275,8 +275,12 @@ def _share_json(share: Share) -> dict[str, Json]:
     }
 
 
-def share_limit(text: str) -> float:
-    """Reads the limit of `--fail-over`: `5%`, or a share such as `0.05`.
+def share_limit(text: str, option: str = "--fail-over") -> float:
+    """Reads the limit of an option: `5%`, or a share such as `0.05`.
+
+    Args:
+        text: As it was typed.
+        option: Which option it is, for the message.
 
     Returns:
         0 to 1.
@@ -290,5 +294,5 @@ def share_limit(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise UsageError(f"--fail-over {text!r} is not a share. Write it like 5% or 0.05 (0 to 1).")
+        raise UsageError(f"{option} {text!r} is not a share. Write it like 5% or 0.05 (0 to 1).")
     return value
