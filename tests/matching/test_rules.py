@@ -42,7 +42,6 @@ EXAMPLES = {
     ),
     "order-differs": ("The cat chases the dog", "The dog chases the cat"),
     "tense-differs": ("Deployed the gateway", "Deploy the gateway"),
-    "question-differs": ("Is the gateway ready?", "The gateway is ready."),
     "small-words-differ": ("Send it to Bob", "Send it from Bob"),
     "signs-differ": ("The gateway is ready?", "The gateway is ready."),
     "hidden-characters": ("We no\u200bw deploy daily.", "We now deploy daily."),

@@ -93,8 +93,6 @@ _SHORT: Final = 3
 """Letters up to which every change of case may tell another word."""
 _VERSION: Final = re.compile(r"\d{1,2}\.\d{1,2}")
 
-_ASKS: Final = re.compile(r"[?？]\s*$|か(?=[。．]?\s*$)")
-
 
 def kind_of(token: Token) -> DifferenceKind:
     """Returns the kind of difference a token makes.
@@ -195,15 +193,6 @@ def _tense(found: Comparison) -> Difference | None:
     return Difference(DifferenceKind.MODALITY, tuple(sorted(a - b)), tuple(sorted(b - a)))
 
 
-def _question(found: Comparison) -> Difference | None:
-    """`Is the port 5432?` asks what `The port is 5432.` states."""
-    a, b = (_ASKS.search(side.normal) for side in (found.a, found.b))
-    if bool(a) == bool(b):
-        return None
-    sides = (() if sign is None else (sign[0].strip(),) for sign in (a, b))
-    return Difference(DifferenceKind.MODALITY, *sides)
-
-
 def _captured(found: Comparison) -> Difference | None:
     """The same event noted at two times may be two events; a lasting state is one."""
     a, b = found.a, found.b
@@ -248,7 +237,6 @@ RULES: Final[tuple[Rule, ...]] = (
     _between("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),
     _between("order-differs", DifferenceKind.ORDER, Force.IN_ONE_WORDING, _order),
     _between("tense-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _tense, "en"),
-    _between("question-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _question),
     _between("small-words-differ", DifferenceKind.DETAIL, Force.IN_ONE_WORDING, _small_words),
     _between("signs-differ", DifferenceKind.DETAIL, Force.HOLDS, _signs),
     # No model sees these two, so none overrules them.
