@@ -13,7 +13,9 @@ from echoless import apply, find, open_store, plan, undo
 from echoless.core.errors import ForeignStore, StoreError, StoreLocked, StoreNotFound, UsageError
 from echoless.core.model import Memory, Vector
 from echoless.execution.actions import Rewrite
-from echoless.stores.field_map import FieldMap
+from echoless.stores import Scope
+from echoless.stores.field_map import FieldMap, read_pairs
+from echoless.stores.registry import mapped
 from echoless.testing.stores import StoreConformance, contents, plan_by_hand
 from tests.stores.chroma_folders import Row, held, make, opened
 
@@ -255,3 +257,21 @@ def test_a_text_in_metadata_is_the_content(tmp_path: Path) -> None:
         assert (first.content, first.extra) == ("Text n-1.", {"document": "title"})
         store.put([replace(first, content="Another text.")])
     assert held(folder, "notes")["n-1"][:2] == ("title", {"body": "Another text."})
+
+
+def test_what_mem0_keeps_in_chroma_is_read_by_the_map_of_that_name(tmp_path: Path) -> None:
+    from mem0.vector_stores.chroma import ChromaDB
+
+    texts = ("Anna drinks tea.", "Ben drinks tea.")
+    payloads = [
+        {"data": text, "user_id": "anna", "hash": "x", "created_at": "2026-05-01T10:00:00+00:00"}
+        for text in texts
+    ]
+    written = ChromaDB(collection_name="mem0", path=str(tmp_path / "chroma"))
+    written.insert([[1.0, 0.0], [0.0, 1.0]], payloads, ["a", "b"])
+    written.client.close()
+    with open_store(mapped(f"chroma:///{tmp_path}/chroma#mem0", read_pairs(["mem0"]))) as store:
+        memories = sorted(store.scan(Scope()), key=lambda memory: memory.id)
+    assert [memory.content for memory in memories] == list(texts)
+    assert {memory.namespace for memory in memories} == {"anna"}
+    assert {memory.created_at for memory in memories} == {"2026-05-01T10:00:00+00:00"}

@@ -8,6 +8,7 @@ from echoless.core.errors import BadRecord, InputError, UsageError
 from echoless.core.model import Json, Link, Provenance
 from echoless.stores import column_values as values
 from echoless.stores.field_map import (
+    PRESETS,
     FieldMap,
     Location,
     read_file,
@@ -29,6 +30,17 @@ def test_options_files_and_urls_say_the_same(tmp_path: Path) -> None:
     location = read_location("folder/x?map=namespace:project&map=created_at:made%20at#part")
     assert location == Location(Path("folder/x"), "part", MAP)
     assert read_location(str(location)) == location
+
+
+def test_the_name_of_a_program_stands_for_its_map_and_a_pair_goes_before_it() -> None:
+    assert read_pairs(["mem0"]) == PRESETS["mem0"]
+    chosen = read_pairs(["namespace=agent_id", "mem0"])
+    assert chosen.column("namespace") == "agent_id"
+    assert chosen.column("content") == "data"
+    location = read_location("folder/x?map=mem0#part")
+    assert location.map == PRESETS["mem0"]
+    with pytest.raises(UsageError, match=r"'mem9' is not FIELD=COLUMN.*preset \(mem0\)"):
+        read_pairs(["mem9"])
 
 
 def test_a_column_of_any_name_survives_the_url() -> None:

@@ -140,7 +140,8 @@ _MAPPING: Final = (
         multiple=True,
         metavar="FIELD=COLUMN",
         help="For a store of another program: the column or metadata key that holds a field of a "
-        "memory, such as namespace=project. May be given several times.",
+        "memory, such as namespace=project; or the program that wrote it: mem0. May be given "
+        "several times.",
     ),
     click.option(
         "--map-file",

@@ -111,25 +111,45 @@ class FieldMap:
         return "&".join(f"map={name}:{quote(column, safe=_SAFE)}" for name, column in pairs)
 
 
+PRESETS: Final[Mapping[str, FieldMap]] = {
+    # The payload that mem0 2.2 stores in a Chroma collection (`mem0/memory/main.py`).
+    "mem0": FieldMap(
+        {
+            "content": "data",
+            "namespace": "user_id",
+            "created_at": "created_at",
+            "updated_at": "updated_at",
+        }
+    ),
+}
+"""Maps by the name of the program whose layout they are."""
+
+
 def read_pairs(pairs: Iterable[str], separator: str = "=") -> FieldMap:
-    """Reads a map from `field=column` texts; the first separator counts.
+    """Reads a map from `field=column` texts and names of presets; the first separator counts.
+
+    A pair goes before a preset.
 
     Raises:
-        UsageError: A text has no separator, or names a field twice.
+        UsageError: A text is neither, or names a field twice.
     """
     columns: dict[str, str] = {}
+    preset = FieldMap()
     for pair in pairs:
         name, separated, column = pair.partition(separator)
         name = name.strip()
+        if not separated and name in PRESETS:
+            preset = preset.over(PRESETS[name])
+            continue
         if not separated:
             raise UsageError(
                 f"The map entry {pair!r} is not FIELD{separator}COLUMN, such as "
-                f"namespace{separator}project."
+                f"namespace{separator}project, and not the name of a preset ({', '.join(PRESETS)})."
             )
         if name in columns:
             raise UsageError(f"The map names the field {name!r} twice.")
         columns[name] = column.strip()
-    return FieldMap(columns)
+    return FieldMap(columns).over(preset)
 
 
 def read_file(path: Path) -> FieldMap:
