@@ -18,11 +18,11 @@ class Judge(Protocol):
     """
 
     def judge(self, pair: Pair) -> Verdict:
-        """Give the verdict with its evidence."""
+        """Gives the verdict with its evidence."""
         ...
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """The verdicts on many pairs, in their order: the same as one by one, only sooner."""
+        """Returns the verdicts on many pairs, in their order: those of one by one, but sooner."""
         ...
 
 

@@ -146,7 +146,7 @@ def explain(judge: Judge, pair: Pair) -> Explanation:
 
 
 def _forbids(evidence: Evidence, found: Finding, letters: float, judge: Judge) -> bool:
-    """Whether a difference forbids the merge: without a model all but a change of words does."""
+    """Checks whether a difference forbids the merge; without a model all but other words do."""
     rule, difference = found
     if isinstance(judge, LearnedJudge):
         decides = rule.name if evidence.rule == rule.name else ""

@@ -147,7 +147,7 @@ class Fields:
 
     @property
     def dated(self) -> str:
-        """The sentence with its date in front."""
+        """Returns the sentence with its date in front."""
         return f"{self.date}: {self.sentence}" if self.date else self.sentence
 
 

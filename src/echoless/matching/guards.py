@@ -78,13 +78,13 @@ _NEGATIONS: Final = frozenset(
 
 @lru_cache(maxsize=65_536)
 def numbers(text: str) -> tuple[str, ...]:
-    """Numeric tokens as written after NFKC, in order."""
+    """Returns numeric tokens as written after NFKC, in order."""
     return tuple(_NUMBER.findall(unicodedata.normalize("NFKC", text)))
 
 
 @lru_cache(maxsize=65_536)
 def negations(text: str) -> tuple[str, ...]:
-    """Negation words, lower-cased, apostrophes dropped, in order."""
+    """Returns negation words, lower-cased, apostrophes dropped, in order."""
     flat = unicodedata.normalize("NFKC", text).lower().replace("’", "'").replace("‘", "'")
     # Every contraction counts, also the rare ones (`needn't`) that have no entry of their own.
     return tuple(
@@ -113,7 +113,7 @@ class GuardJudge:
         self._rules = RuleJudge()
 
     def judge(self, pair: Pair) -> Verdict:
-        """Give the verdict with its evidence."""
+        """Gives the verdict with its evidence."""
         how, similarity = pair.best
         if self._guards:
             held = _held(pair, how, similarity)
@@ -126,7 +126,7 @@ class GuardJudge:
         return Duplicate(Evidence(rule, how, similarity))
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """The verdicts on many pairs, in their order."""
+        """Returns the verdicts on many pairs, in their order."""
         return [self.judge(pair) for pair in pairs]
 
 
@@ -151,7 +151,7 @@ class ContainmentJudge:
     """Another judge, but a pair it would merge is held if one text holds the other and more."""
 
     def __init__(self, inner: Judge) -> None:
-        """Put the hold before a judge.
+        """Puts the hold before a judge.
 
         Args:
             inner: Decides first; only what it would merge is looked at.
@@ -159,7 +159,7 @@ class ContainmentJudge:
         self._inner = inner
 
     def judge(self, pair: Pair) -> Verdict:
-        """Give the verdict with its evidence."""
+        """Gives the verdict with its evidence."""
         verdict = self._inner.judge(pair)
         added = _containment(pair) if merges(verdict) else None
         if added is None:
@@ -168,12 +168,12 @@ class ContainmentJudge:
         return Unsure(Evidence("containment", how, similarity, (added,)))
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """The verdicts on many pairs, in their order."""
+        """Returns the verdicts on many pairs, in their order."""
         return [self.judge(pair) for pair in pairs]
 
 
 def _containment(pair: Pair) -> Difference | None:
-    """What the longer text has around the shorter one; None where neither holds the other."""
+    """Returns what the longer text has around the shorter one; None if neither holds the other."""
     a, b = loose(pair.a.content), loose(pair.b.content)
     if a == b:
         return None

@@ -44,7 +44,7 @@ Opposites: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def fold(word: str, language: str) -> str:
-    """One spelling of a word: case folded, diacritics taken off, German umlauts written out."""
+    """Returns a word in small letters without diacritics, German umlauts written out."""
     word = word.casefold()
     if word.isascii():
         return word
@@ -58,7 +58,7 @@ def fold(word: str, language: str) -> str:
 
 @cache
 def stem(word: str, language: str) -> str:
-    """A light stem: plural, participle and case endings off. Too little rather than too much."""
+    """Returns a light stem: plural, participle and case endings off."""
     if len(word) < 4 or word in _KEEP or not word.isalpha():
         return word
     return _stem_de(word) if language == "de" else _stem_en(word)
@@ -144,11 +144,11 @@ class Lexicon:
     phrases: tuple[str, ...]
 
     def has(self, name: str, word: str) -> bool:
-        """Whether the folded word stands in the list of that name."""
+        """Returns whether the folded word stands in the list of that name."""
         return word in self.sets[name]
 
     def opposed(self, one: str, other: str) -> bool:
-        """Whether two folded words are opposites, as written, by their stems or by a prefix.
+        """Checks whether two folded words are opposites: as written, by stem or by a prefix.
 
         `allows` and `denied` are, and `assigned` and `unassigned`.
         """
@@ -197,7 +197,7 @@ def _folded(groups: Sequence[Sequence[str]], language: str) -> list[list[str]]:
 
 @cache
 def lexicon(language: str) -> Lexicon:
-    """The lexicon of a language, read once."""
+    """Returns the lexicon of a language, read once."""
     raw = _raw(language)
 
     def each(words: Iterable[str]) -> list[str]:
@@ -239,7 +239,7 @@ def lexicon(language: str) -> Lexicon:
 
 @cache
 def _opposite_stems(language: str) -> Opposites:
-    """The stems of the opposites of a stem. Made when first asked for: few texts need it."""
+    """Returns the stems of the opposites of a stem, made when first asked for."""
     pairs = _folded(_raw(language)["antonyms"], language)
     return _both_ways([stem(one, language), stem(other, language)] for one, other in pairs)
 
@@ -260,7 +260,7 @@ def units() -> Mapping[str, Unit]:
 
 
 def language_of(text: str) -> str:
-    """Which lexicon fits a text: kana means Japanese, else the language with more of its markers.
+    """Returns the language of a text: kana means Japanese, else the one with most markers.
 
     Returns:
         `en`, `de` or `ja`. English also stands for everything unknown: its capitals mean names.

@@ -175,7 +175,7 @@ def _apart(pair: Pair, found: Comparison, told: Sequence[Finding]) -> Verdict:
 
 
 def _opposed(found: Comparison, first: Finding) -> bool:
-    """Whether the deciding difference is another value or state, not another wording."""
+    """Returns whether the deciding difference is another value or state, not another wording."""
     kind, difference = first.rule.kind, first.difference
     if first.rule.force < Force.IN_ONE_WORDING:
         return False

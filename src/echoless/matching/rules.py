@@ -124,7 +124,7 @@ def _left_over(kind: DifferenceKind) -> Callable[[Comparison], Difference | None
 
 
 def _opposites(found: Comparison) -> Difference | None:
-    """`open` against `closed`."""
+    """Finds `open` against `closed`."""
     if not found.opposites:
         return None
     left, right = zip(*found.opposites, strict=True)
@@ -132,14 +132,14 @@ def _opposites(found: Comparison) -> Difference | None:
 
 
 def _order(found: Comparison) -> Difference | None:
-    """`from S3 to Postgres` against `from Postgres to S3`."""
+    """Finds `from S3 to Postgres` against `from Postgres to S3`."""
     if found.ordered:
         return None
     return Difference(DifferenceKind.ORDER, _texts(found.a.tokens), _texts(found.b.tokens))
 
 
 def _small_words(found: Comparison) -> Difference | None:
-    """`to Bob` against `from Bob`, `is down` against `was down`."""
+    """Finds `to Bob` against `from Bob`, `is down` against `was down`."""
     a, b = small_words(found.a), small_words(found.b)
     if a == b:
         return None
@@ -149,7 +149,7 @@ def _small_words(found: Comparison) -> Difference | None:
 
 
 def _signs(found: Comparison) -> Difference | None:
-    """`Ready?` against `Ready.`, `A & B` against `A % B`."""
+    """Finds `Ready?` against `Ready.`, `A & B` against `A % B`."""
     a, b = signs(found.a), signs(found.b)
     if a == b:
         return None
@@ -158,7 +158,7 @@ def _signs(found: Comparison) -> Difference | None:
 
 
 def _capitals(found: Comparison) -> Difference | None:
-    """`TLS` against `tls`, where both texts write some words with a capital."""
+    """Finds `TLS` against `tls`, where both texts write some words with a capital."""
     if not (has_case(found.a) and has_case(found.b)):
         return None
     a, b = capitals(found.a), capitals(found.b)
@@ -186,7 +186,7 @@ def _hidden(found: Comparison) -> Difference | None:
 
 
 def _tense(found: Comparison) -> Difference | None:
-    """`Deployed the gateway` reports, `Deploy the gateway` instructs."""
+    """Finds `Deployed the gateway` reports, `Deploy the gateway` instructs."""
     a, b = past(found.a), past(found.b)
     if a == b:
         return None
@@ -194,7 +194,7 @@ def _tense(found: Comparison) -> Difference | None:
 
 
 def _captured(found: Comparison) -> Difference | None:
-    """The same event noted at two times may be two events; a lasting state is one."""
+    """Returns the same event noted at two times may be two events; a lasting state is one."""
     a, b = found.a, found.b
     lasting = a.stative and b.stative and not a.relative
     if lasting or not a.stamps or not b.stamps or a.stamps == b.stamps:

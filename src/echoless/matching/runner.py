@@ -50,7 +50,7 @@ def open_judge(
     *,
     most: int | None = None,
 ) -> Judge:
-    """The judge of a profile.
+    """Returns the judge of a profile.
 
     Args:
         profile: Names the judge.
@@ -92,7 +92,7 @@ def judge_all(
     tally: Tally,
     kept: CachedVerdicts | None = None,
 ) -> list[Judged]:
-    """The verdict on every pair but those kept apart, by ids.
+    """Returns the verdict on every pair but those kept apart, by ids.
 
     Args:
         judge: Decides.
@@ -176,7 +176,7 @@ def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:
-    """The verifier of the run, made first: a wrong name is told before the long work."""
+    """Returns the verifier of the run, made first: a wrong name is told before the long work."""
     if settings.verifier == "none":
         return None
     verifier = registry.open_verifier(settings.verifier, settings.limits, locale=settings.locale)

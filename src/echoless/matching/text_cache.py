@@ -20,7 +20,7 @@ class ByText(Generic[_T]):
     """
 
     def __init__(self, read: Callable[[str], _T], most: int = MOST) -> None:
-        """Put a memory before a function.
+        """Puts a memory before a function.
 
         Args:
             read: Depends on nothing but the text.
@@ -33,7 +33,7 @@ class ByText(Generic[_T]):
         self._elder: dict[str, _T] = {}
 
     def __call__(self, text: str) -> _T:
-        """The result for a text."""
+        """Returns the result for a text."""
         found = self._young.get(text)
         if found is not None:
             return found
@@ -48,5 +48,5 @@ class ByText(Generic[_T]):
         return found
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Begins anew."""
         self._young, self._elder, self._room = {}, {}, self._most

@@ -44,7 +44,7 @@ spinning, which a single look took for another program."""
 def rulings(
     judge: Judge, batches: Iterable[Sequence[Pair]], *, pairs: int, keeping: bool, tally: Tally
 ) -> Generator[Ruled, None, None]:
-    """The verdicts on each batch, in order.
+    """Returns the verdicts on each batch, in order.
 
     Args:
         judge: Decides.

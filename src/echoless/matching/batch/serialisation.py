@@ -43,7 +43,7 @@ _SIDES: Final[dict[object, Side]] = {"a": "a", "b": "b"}
 
 
 def packed(verdict: Verdict) -> bytes:
-    """A verdict without what the detectors measured: that belongs to the run."""
+    """Returns a verdict without what the detectors measured: that belongs to the run."""
     match verdict:
         case Subsumes(superset=side, narrows=narrows):
             letter = ("n" if narrows else "s") + side
@@ -58,7 +58,7 @@ def packed(verdict: Verdict) -> bytes:
 
 
 def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
-    """The verdict, with what the detectors of this run measured; None if it is none.
+    """Returns the verdict, with what the detectors of this run measured; None if it is none.
 
     Args:
         data: As `packed` made it.
@@ -106,7 +106,7 @@ class Ruled(NamedTuple):
 
 
 def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
-    """What a judge of this process says of one batch.
+    """Returns what a judge of this process says of one batch.
 
     Args:
         judge: Decides.

@@ -34,7 +34,7 @@ class View:
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words of its language."""
+        """Returns the words of its language."""
         return self.facts.lexicon
 
     def without(self, gone: set[int]) -> View:
@@ -48,7 +48,7 @@ class View:
 
 
 def contained(small: View, large: View) -> Adding | None:
-    """Whether the larger text states all of the smaller one, in its words and order, and adds.
+    """Checks whether the larger text states all of the smaller one, in order, and adds to it.
 
     What is added may stand before it up to a colon or full stop, after it as an adjunct or a
     further clause, or in between as a phrase of its own. It may not turn the meaning: a negation,
@@ -71,7 +71,7 @@ def contained(small: View, large: View) -> Adding | None:
 
 
 def _without_day(small: View, large: View) -> tuple[View, View]:
-    """`On Tuesday it failed` and `It failed on Tuesday`: the only date may stand anywhere."""
+    """Reads `On Tuesday it failed` and `It failed on Tuesday`: the only date may stand anywhere."""
     days = [i for i, token in enumerate(small.tokens) if token.kind is Kind.DATE]
     if len(days) != 1 or large.values.count(small.values[days[0]]) != 1:
         return small, large
@@ -116,7 +116,7 @@ def _added(small: View, large: View, places: list[int]) -> Adding | None:
 
 
 def _limits(tail: Sequence[Token], lex: Lexicon) -> bool:
-    """A limit, a condition or a scope at the end: `but only in staging`, `unless CI is red`."""
+    """Checks for a limit, condition or scope at the end: `only in staging`, `unless CI is red`."""
     opening = tail[:2]
     limiting = any(
         token.kind in {Kind.QUANTIFIER, Kind.SCOPE}
@@ -130,7 +130,7 @@ def _limits(tail: Sequence[Token], lex: Lexicon) -> bool:
 
 
 def turns(token: Token, lex: Lexicon) -> bool:
-    """Whether an added token can turn the meaning of what it is added to."""
+    """Returns whether an added token can turn the meaning of what it is added to."""
     if token.kind in {Kind.NEGATION, Kind.MODALITY, Kind.SCOPE}:
         return True
     if token.kind is Kind.QUANTIFIER:
@@ -144,7 +144,7 @@ def _listed(token: Token, name: str, lex: Lexicon) -> bool:
 
 
 def _reverses(token: Token, lex: Lexicon) -> bool:
-    """Whether a word takes back what was said."""
+    """Returns whether a word takes back what was said."""
     if lex.language == "ja" and len(token.text) > 1:  # an ending may be cut off: 間違, of 間違い
         return any(entry.startswith(token.text) for entry in lex.sets["retracting"])
     return _listed(token, "reversers", lex) or _listed(token, "retracting", lex)
@@ -202,7 +202,7 @@ def _statements(tail: Sequence[Token]) -> list[list[Token]]:
 
 
 def _statement_may_follow(part: list[Token], lex: Lexicon) -> bool:
-    """A statement of its own may deny or limit its own things; a continuation may not.
+    """Returns a statement of its own may deny or limit its own things; a continuation may not.
 
     Two words of its own are taken as the sign that a clause speaks of something else.
     """

@@ -77,12 +77,12 @@ class Facts:
 
     @property
     def relative(self) -> bool:
-        """It tells a day from where its writer stands (`tomorrow`)."""
+        """Checks whether the text tells a day from where its writer stands (`tomorrow`)."""
         return _is_relative(self)
 
     @property
     def lexicon(self) -> Lexicon:
-        """The words of its language."""
+        """Returns the words of its language."""
         return lexicon(self.language)
 
 
@@ -90,7 +90,7 @@ _T = TypeVar("_T")
 
 
 def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
-    """Keep what a function reads out of one text for as long as the facts of the text are kept."""
+    """Keeps what a function reads out of one text for as long as the facts of the text are kept."""
     name = f"{read.__module__}.{read.__qualname__}"
 
     @wraps(read)
@@ -111,7 +111,7 @@ def _is_relative(facts: Facts) -> bool:
 
 @ByText
 def facts_of(text: str) -> Facts:
-    """Take the facts out of a text.
+    """Takes the facts out of a text.
 
     Args:
         text: Any text; more than `MAX_LENGTH` characters are cut off.
@@ -150,14 +150,14 @@ def facts_of(text: str) -> Facts:
 
 
 def day_of(created_at: str | None) -> int | None:
-    """The day in UTC a text was written, counted from 1970; None where no calendar has it."""
+    """Returns the day in UTC of a text, counted from 1970; None where no calendar has it."""
     moment = instant(created_at)
     days = None if moment is None else moment // _DAY
     return days if days is not None and _FIRST_DAY <= days <= _LAST_DAY else None
 
 
 def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = None) -> Facts:
-    """The same facts with relative days (`tomorrow`, `last Monday`) made absolute.
+    """Returns the same facts with relative days (`tomorrow`, `last Monday`) made absolute.
 
     Args:
         facts: Of one text.
@@ -180,12 +180,12 @@ def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = Non
 
 
 def _counts(tokens: tuple[Token, ...]) -> dict[Value, int]:
-    """A plain dict: two Counters are compared a hundred times more slowly."""
+    """Returns a plain dict: two Counters are compared a hundred times more slowly."""
     return dict(Counter(token.value for token in tokens))
 
 
 def _stative(spoken: list[str], lex: Lexicon) -> bool:
-    """The first verb says what is (`likes`), not what happened (`deployed`)."""
+    """Returns the first verb says what is (`likes`), not what happened (`deployed`)."""
     for word in spoken:
         if word in lex.sets["stative"]:
             return True
@@ -195,7 +195,7 @@ def _stative(spoken: list[str], lex: Lexicon) -> bool:
 
 
 def _has(words: set[str], low: str, lex: Lexicon) -> bool:
-    """Whether there is a word or a phrase of change."""
+    """Returns whether there is a word or a phrase of change."""
     entries = lex.sets["update"]
     if lex.language == "ja":
         return any(entry in low for entry in entries)

@@ -87,7 +87,7 @@ _MIN_BODY: Final = 12
 
 
 def unframe(text: str, lexicon: Lexicon) -> tuple[str, tuple[str, ...], bool]:
-    """Take the frame off.
+    """Takes the frame off.
 
     Args:
         text: Normalised text, line breaks as `LINE`.
@@ -117,7 +117,7 @@ def _once(text: str, lexicon: Lexicon, stamps: list[str]) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """The value of `{"memory": "…"}`."""
+    """Returns the value of `{"memory": "…"}`."""
     try:
         fields = json.loads(text.replace(LINE, " "))
     except (ValueError, RecursionError):
@@ -142,7 +142,7 @@ _ENDINGS: Final = (
 
 
 def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
-    """The text without what stands before it, or None."""
+    """Returns the text without what stands before it, or None."""
     log = _LOG.match(text) if text[:1].isdigit() or text[:1] == "[" else None
     if log and _STAMP.match(log["at"].strip("[]")):
         stamps.append(log["at"].strip("[]"))
@@ -167,7 +167,7 @@ def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
 
 
 def _without_fields(text: str, stamps: list[str]) -> str:
-    """A hand-over sheet without the lines that say who wrote it when."""
+    """Returns a hand-over sheet without the lines that say who wrote it when."""
     text = text.lstrip(f" {LINE}")
     for _ in range(8):
         field = _FIELD.match(text)
@@ -179,7 +179,7 @@ def _without_fields(text: str, stamps: list[str]) -> str:
 
 
 def _behind(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
-    """The text without what stands behind it, or None."""
+    """Returns the text without what stands behind it, or None."""
     offset, tail = max(0, len(text) - 200), text[-200:]
     for pattern, signs in _ENDINGS:
         found = pattern.search(tail) if any(sign in tail for sign in signs) else None
@@ -193,7 +193,7 @@ def _behind(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
 
 
 def _leads_on(word: str, lexicon: Lexicon) -> bool:
-    """`in #ops` speaks of a channel: the tag belongs to the sentence."""
+    """Checks for a tag that belongs to the sentence: `in #ops` speaks of a channel."""
     folded = fold(word, lexicon.language)
     closed = ("prepositions", "articles", "conjunctions", "significant", "function")
     names = {"channel", "kanal", "tag", "label", "room", "hashtag"}
@@ -201,7 +201,7 @@ def _leads_on(word: str, lexicon: Lexicon) -> bool:
 
 
 def _is_frame(inner: str, lexicon: Lexicon, stamps: list[str]) -> bool:
-    """Whether all words are about notes; a lone number or an empty label is no frame."""
+    """Returns whether all words are about notes; a lone number or an empty label is no frame."""
     if _RECORD.match(inner) or inner.strip().casefold() in {"end", "ende", "eof"}:
         return True
     found = _STAMP.findall(inner)

@@ -54,7 +54,7 @@ def _time_of(written: str) -> ClockTime:
 
 @lru_cache(maxsize=65_536)
 def _class_of(word: str, lex: Lexicon) -> _Class:
-    """Sort `person` may be a person if it has a capital, `open` may be a name."""
+    """Returns the class of a word: `person` is one if it has a capital, `open` may be a name."""
     if word in lex.times:
         return _Class("closed", Kind.DATE, _time_of(lex.times[word]))
     if word in lex.negation:
@@ -92,7 +92,7 @@ _BETWEEN_CODE: Final = frozenset("+-*/%<>")
 
 
 def _is_named_a(raws: list[Raw], at: int) -> bool:
-    """`Copy a to b`, `f(a, b)`: a letter that is no article, as nothing it could lead follows."""
+    """Checks for a letter that is no article, as in `Copy a to b` and `f(a, b)`."""
     after, second = (raws[at + n] if at + n < len(raws) else None for n in (1, 2))
     if after is None or (after.kind == "mark" and not _BEHIND_CODE.isdisjoint(after.text)):
         return True
@@ -107,7 +107,7 @@ def _is_letter(raw: Raw) -> bool:
 
 
 def _number_sign(raws: list[Raw], at: int) -> int:
-    """How many matches, from one on, are the `no.` of `no. 14`."""
+    """Returns how many matches, from one on, are the `no.` of `no. 14`."""
     if raws[at].text != "no" or len(raws) < at + 3 or raws[at + 1].text != ".":
         return 0
     return 2 if any(isinstance(value, Number) for _, value in raws[at + 2].values) else 0
@@ -127,11 +127,11 @@ class Reader:
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """Function words read since the last token."""
+        """Returns function words read since the last token."""
         return tuple(self._glue)
 
     def read(self, raws: list[Raw]) -> list[Token]:
-        """All tokens of a text, in order."""
+        """Returns all tokens of a text, in order."""
         told: list[Token] = []
         skipped = 0
         for index in range(len(raws)):
@@ -199,7 +199,7 @@ class Reader:
             yield from self._classed(base + tail, text)
 
     def _plain(self, text: str, folded: str) -> tuple[Token, ...]:
-        """A word without an apostrophe."""
+        """Returns a word without an apostrophe."""
         if text in self._coded:
             return (self._make(Kind.IDENTIFIER, text, text),)
         return self._classed(folded.replace("-", ""), text)

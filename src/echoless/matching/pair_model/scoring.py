@@ -40,12 +40,12 @@ class Scores(NamedTuple):
 
     @property
     def turned(self) -> Scores:
-        """The same with the sides exchanged."""
+        """Returns the same with the sides exchanged."""
         return Scores(self.b_holds_a, self.a_holds_b, self.conflict)
 
     @property
     def probabilities(self) -> tuple[float, float, float]:
-        """The three as probabilities, 0 to 1."""
+        """Returns the three as probabilities, 0 to 1."""
         ab, ba, conflict = (1 / (1 + math.exp(-logit)) for logit in self)
         return ab, ba, conflict
 

@@ -10,7 +10,7 @@ from echoless.matching.values.tokens import Kind, Number, Quantity
 
 
 def signed(c: Cursor, at: int) -> Spelled | None:
-    """`minus five degrees`."""
+    """Reads `minus five degrees`."""
     if not c.has(at, "minus"):
         return None
     number = c.number(at + 1)
@@ -31,7 +31,7 @@ def signed(c: Cursor, at: int) -> Spelled | None:
 
 
 def _measured(c: Cursor, value: Fraction, at: int, taken: int) -> Spelled | None:
-    """A value with the unit that follows, an article or `of an` between them or not."""
+    """Returns a value with the unit that follows, an article or `of an` between them or not."""
     for skip in (0, 1, 2):
         if skip == 1 and not c.has(at + taken, "one"):
             continue
@@ -45,7 +45,7 @@ def _measured(c: Cursor, value: Fraction, at: int, taken: int) -> Spelled | None
 
 
 def share(c: Cursor, at: int) -> Spelled | None:
-    """`half an hour`, `three quarters of an hour`, `two thirds`, `a fifth of`."""
+    """Reads `half an hour`, `three quarters of an hour`, `two thirds`, `a fifth of`."""
     if c.word(at) in c.forms.hour_parts:
         part = quantities.quantity_of(c.forms.hour_parts[c.word(at)], "h")
         return Spelled(1, Kind.NUMBER, part)
@@ -82,7 +82,7 @@ def _named_share(c: Cursor, at: int, lead: int, count: Fraction) -> Spelled | No
 
 
 def mixed(c: Cursor, at: int) -> Spelled | None:
-    """`two and a half hours`, `an hour and a half`, `two dozen`."""
+    """Reads `two and a half hours`, `an hour and a half`, `two dozen`."""
     found = c.number(at)
     if found is None and c.has(at, "one"):
         found = 1, Fraction(1)
@@ -103,7 +103,7 @@ def mixed(c: Cursor, at: int) -> Spelled | None:
 
 
 def _and_a_part(c: Cursor, at: int) -> tuple[int, Fraction] | None:
-    """`and a half`, `and three quarters`."""
+    """Reads `and a half`, `and three quarters`."""
     if not c.has(at, "and"):
         return None
     lead = 1 if c.has(at + 1, "one") else 0
@@ -118,7 +118,7 @@ def _and_a_part(c: Cursor, at: int) -> tuple[int, Fraction] | None:
 
 
 def amount(c: Cursor, at: int) -> Spelled | None:
-    """A number in words, with the unit after it."""
+    """Returns a number in words, with the unit after it."""
     found = c.number(at)
     if found is None:
         return None
@@ -136,7 +136,7 @@ def amount(c: Cursor, at: int) -> Spelled | None:
 
 
 def _counts(c: Cursor, at: int) -> bool:
-    """Whether `one` is a number here and not a pronoun: a plain noun has to follow."""
+    """Returns whether `one` is a number here and not a pronoun: a plain noun has to follow."""
     after = c.word(at + 1)
     closed = ("function", "articles", "prepositions", "conjunctions", "significant", "bland")
     known = any(c.lex.has(name, after) for name in closed) or after in c.lex.modality
@@ -144,7 +144,7 @@ def _counts(c: Cursor, at: int) -> bool:
 
 
 def one_in(c: Cursor, at: int) -> Spelled | None:
-    """`one in twenty`, `one run in twenty`: the words after the share are dropped."""
+    """Reads `one in twenty`, `one run in twenty`: the words after the share are dropped."""
     if c.word(at) != "one" and not (c.raws[at].values and c.raws[at].text == "1"):
         return None
     for link in (at + 1, at + 2):

@@ -8,7 +8,7 @@ from echoless.matching.values.tokens import ClockTime, DialTime, Kind, Quantity
 
 
 def _hour(c: Cursor, at: int) -> tuple[int, int] | None:
-    """A whole hour of the dial or the day: how many matches, and the hour."""
+    """Returns a whole hour of the dial or the day: how many matches, and the hour."""
     found = c.number(at)
     if found is None or found[1].denominator != 1 or not 0 <= found[1] <= 24:
         return None
@@ -25,7 +25,7 @@ def _hour(c: Cursor, at: int) -> tuple[int, int] | None:
 
 
 def _told(c: Cursor, at: int, taken: int, hour: int, minute: int) -> Spelled | None:
-    """A clock time with what may follow it: `o'clock`, `Uhr`, `in the evening`."""
+    """Returns a clock time with what may follow it: `o'clock`, `Uhr`, `in the evening`."""
     if minute < 0:
         hour, minute = (hour - 1) % (24 if hour > 12 else 12), minute + 60
     said = c.has(at + taken, "oclock")
@@ -45,7 +45,7 @@ def _told(c: Cursor, at: int, taken: int, hour: int, minute: int) -> Spelled | N
 
 
 def _minutes(c: Cursor, at: int) -> tuple[int, int] | None:
-    """`quarter`, `ten`, `eight minutes`: how many matches, and the minutes."""
+    """Reads `quarter`, `ten`, `eight minutes`: how many matches, and the minutes."""
     if c.has(at, "quarter"):
         return 1, 15
     if c.has(at, "half"):
@@ -68,7 +68,7 @@ def _minutes(c: Cursor, at: int) -> tuple[int, int] | None:
 
 
 def clock(c: Cursor, at: int) -> Spelled | None:
-    """`half past seven`, `Viertel nach drei`, `halb acht`, `six in the morning`."""
+    """Reads `half past seven`, `Viertel nach drei`, `halb acht`, `six in the morning`."""
     if c.has(at, "half_next") or c.has(at, "three_quarters"):
         hour = _hour(c, at + 1)
         if hour is not None:
@@ -82,7 +82,7 @@ def clock(c: Cursor, at: int) -> Spelled | None:
 
 
 def _past_or_to(c: Cursor, at: int) -> Spelled | None:
-    """`ten past nine`, `eight minutes to ten`, `fünf nach halb acht`."""
+    """Reads `ten past nine`, `eight minutes to ten`, `fünf nach halb acht`."""
     minutes = _minutes(c, at)
     if minutes is None:
         return None
@@ -107,7 +107,7 @@ def _past_or_to(c: Cursor, at: int) -> Spelled | None:
 
 
 def _plain_hour(c: Cursor, at: int) -> Spelled | None:
-    """`seven o'clock`, `10 at night`, `at seven thirty`."""
+    """Reads `seven o'clock`, `10 at night`, `at seven thirty`."""
     hour = _hour(c, at)
     if hour is None:
         return None
@@ -127,7 +127,7 @@ def _plain_hour(c: Cursor, at: int) -> Spelled | None:
 
 
 def timed(c: Cursor, at: int) -> Spelled | None:
-    """A time in digits with the part of the day after it: `8 Uhr abends`."""
+    """Returns a time in digits with the part of the day after it: `8 Uhr abends`."""
     raw = c.raws[at]
     time = raw.values[0][1] if raw.kind == "time" else None
     if not isinstance(time, ClockTime | DialTime):

@@ -44,7 +44,7 @@ class Forms:
 
 @cache
 def forms_of(lexicon: Lexicon) -> Forms:
-    """How the language of a lexicon says values, read once."""
+    """Returns how the language of a lexicon says values, read once."""
     raw = shipped_json("matching/lexicon/forms.json")[lexicon.language]
     sets = {name: frozenset(words) for name, words in raw.items() if isinstance(words, list)}
     fractions = {w: Fraction(value) for value, words in raw["fractions"].items() for w in words}
@@ -91,15 +91,15 @@ class Cursor:
         self._numbers: dict[int, tuple[int, Fraction] | None] = {}
 
     def word(self, at: int) -> str:
-        """The folded word at a place; empty where there is none."""
+        """Returns the folded word at a place; empty where there is none."""
         return self.words[at] if 0 <= at < len(self.words) else ""
 
     def has(self, at: int, name: str) -> bool:
-        """Whether the word at a place stands in a list."""
+        """Returns whether the word at a place stands in a list."""
         return self.word(at) in self.forms.sets[name]
 
     def stands_alone(self, at: int) -> bool:
-        """Whether the digits at a place cannot begin a value in words, whatever it is.
+        """Returns whether the digits at a place cannot begin a value in words, whatever it is.
 
         The readers of such values find none then: all look at what follows, but for ordinals, the
         `1` of `1 in 20`, and times.
@@ -116,7 +116,7 @@ class Cursor:
         return after.word not in goes_on and plain not in goes_on
 
     def number(self, at: int) -> tuple[int, Fraction] | None:
-        """A plain number in digits or words: how many matches it takes, and its value."""
+        """Returns a plain number in digits or words: how many matches it takes, and its value."""
         if at >= len(self.raws):
             return None
         if at not in self._numbers:
@@ -143,7 +143,7 @@ class Cursor:
         return str(raw.values[0][1]) if raw.values else str(found[1])
 
     def cardinal(self, at: int) -> tuple[int, Fraction] | None:
-        """A number in words."""
+        """Returns a number in words."""
         lex, words = self.lex, list[str]()
         for word in self.words[at : at + _WINDOW]:
             known = word in lex.numbers or (words and word in lex.multipliers)
@@ -161,7 +161,7 @@ class Cursor:
         return len(words), Fraction(value)
 
     def unit(self, at: int) -> tuple[int, str] | None:
-        """A unit in one word or two (`square metres`): how many matches, and its name."""
+        """Returns a unit in one word or two (`square metres`): how many matches, and its name."""
         word = self.word(at)
         if not word or len(word) < 2 or word == "in":
             return None
@@ -173,7 +173,7 @@ class Cursor:
         return (1, plain) if plain in units() else None
 
     def part(self, at: int) -> tuple[int, str] | None:
-        """A part of the day: `in the morning`, `abends`, `p.m.`."""
+        """Returns a part of the day: `in the morning`, `abends`, `p.m.`."""
         if at >= len(self.raws):
             return None
         first = self.word(at) or self.raws[at].text.casefold()
@@ -183,7 +183,7 @@ class Cursor:
         return None
 
     def ends(self, at: int) -> bool:
-        """Whether no noun begins at a place: the text, a clause or a phrase with its own head."""
+        """Checks that no noun begins at a place: text, clause or phrase end, or have a head."""
         if at >= len(self.raws) or self.raws[at].kind in _ENDS:
             return True
         word = self.words[at]

@@ -69,17 +69,17 @@ def fraction(text: str) -> Fraction | None:
 
 
 def uncounted(value: Value) -> bool:
-    """Whether the unit of a quantity says nothing a bare number does not: `25 %`, 2枚."""
+    """Returns whether the unit of a quantity says nothing a bare number does not: `25 %`, 2枚."""
     return isinstance(value, Quantity) and (value.unit == "percent" or value.unit in _COUNTERS)
 
 
 def same_value(one: Token, other: Token) -> bool:
-    """Whether two different values may be the same value."""
+    """Returns whether two different values may be the same value."""
     return _less_exact(one, other) or _less_exact(other, one)
 
 
 def _less_exact(one: Token, other: Token) -> bool:
-    """Whether one token says less exactly what the other says."""
+    """Returns whether one token says less exactly what the other says."""
     match one.value, other.value:
         case Number(text), _:
             return _number_stands_for(one, text, other)
@@ -101,7 +101,7 @@ def _less_exact(one: Token, other: Token) -> bool:
 
 
 def _number_stands_for(number: Token, text: str, other: Token) -> bool:
-    """Whether a plain number may be what another token says with more words."""
+    """Returns whether a plain number may be what another token says with more words."""
     match other.value:
         case Year(year):
             return text == str(year)
@@ -120,7 +120,7 @@ def _number_stands_for(number: Token, text: str, other: Token) -> bool:
 
 
 def _share(text: str, amount: Quantity) -> bool:
-    """`a quarter`, `0.25` and `25 %`."""
+    """Matches `a quarter`, `0.25` and `25 %`."""
     share = fraction(text)
     if amount.unit != "percent" or share is None or share.denominator == 1:
         return False
@@ -128,7 +128,7 @@ def _share(text: str, amount: Quantity) -> bool:
 
 
 def _written_out(one: str, other: str) -> bool:
-    """`1/4` and `0.25`; but 1.10 is not 1.1, which may be versions."""
+    """Matches `1/4` and `0.25`; but 1.10 is not 1.1, which may be versions."""
     if ("/" in one) == ("/" in other):
         return False
     value = fraction(one)
@@ -136,7 +136,7 @@ def _written_out(one: str, other: str) -> bool:
 
 
 def _without_unit(number: Token, text: str, written: str, amount: Quantity) -> bool:
-    """`240` and `240 seconds`; `two cards` are not `two hours`, but may be 2枚."""
+    """Matches `240` and `240 seconds`; `two cards` are not `two hours`, but may be 2枚."""
     plain, name = fraction(text), quantities.unit_of(written)
     if plain is None or name is None or units()[name].base != amount.unit:
         return False
@@ -146,7 +146,7 @@ def _without_unit(number: Token, text: str, written: str, amount: Quantity) -> b
 
 
 def _short(text: str, value: Number | Quantity) -> bool:
-    """`10m` may be minutes, metres or millions, `37C` degrees or a seat."""
+    """Matches `10m`, which may be minutes, metres or millions, `37C` degrees or a seat."""
     found = _SHORT.fullmatch(text)
     if found is None:
         return False
@@ -159,7 +159,7 @@ def _short(text: str, value: Number | Quantity) -> bool:
 
 
 def _hour(number: Token, text: str, time: ClockTime | DialTime) -> bool:
-    """`at eight` and `8 pm`, `5.30` and `17:30`."""
+    """Matches `at eight` and `8 pm`, `5.30` and `17:30`."""
     parts = _HOUR_MINUTE.fullmatch(text)
     if parts is not None:
         said, minute = int(parts[1]), int(parts[2])
@@ -173,7 +173,7 @@ def _hour(number: Token, text: str, time: ClockTime | DialTime) -> bool:
 
 
 def _either_way(text: str, day: Day) -> bool:
-    """`4/12` and the fourth of December, or the twelfth of April."""
+    """Matches `4/12` and the fourth of December, or the twelfth of April."""
     one, _, other = text.partition("/")
     if not (one.isdecimal() and other.isdecimal()):
         return False
@@ -181,13 +181,13 @@ def _either_way(text: str, day: Day) -> bool:
 
 
 def _pointed(text: str, day: Day) -> bool:
-    """`5.2` and the fifth of February."""
+    """Matches `5.2` and the fifth of February."""
     found = _DAY_MONTH.fullmatch(text)
     return found is not None and day == Day(int(found[2]), int(found[1]))
 
 
 def same_otherwise(one: Token, other: Token) -> bool:
-    """Whether a value is the same as an identifier or a word: `10m`, `half`."""
+    """Returns whether a value is the same as an identifier or a word: `10m`, `half`."""
     for x, y in ((one, other), (other, one)):
         if x.kind is Kind.IDENTIFIER and isinstance(y.value, Number | Quantity):
             if _short(x.text, y.value):
@@ -198,7 +198,7 @@ def same_otherwise(one: Token, other: Token) -> bool:
 
 
 def same_instant(left: list[Token], right: list[Token]) -> list[tuple[Token, Token]]:
-    """A clock time of each side with the zone it is told in: `18:00 UTC` and `8 pm CEST`."""
+    """Returns a clock time of each side with its zone: `18:00 UTC` and `8 pm CEST`."""
     one, other = _zoned(left), _zoned(right)
     if one is None or other is None:
         return []

@@ -28,7 +28,7 @@ _DIGITS: Final = re.compile(r"\d{1,2}")
 
 
 def joined(raws: Sequence[Raw], sets: Mapping[str, frozenset[str]]) -> list[Raw]:
-    """Add up quantities in two units, and give the first end of a range what the second says.
+    """Adds up quantities in two units, and give the first end of a range what the second says.
 
     Args:
         raws: Matches in order.
@@ -62,7 +62,7 @@ def _still_afternoon(out: Sequence[Raw], raw: Raw) -> Raw:
 
 
 def _added(out: list[Raw], raw: Raw, sets: Mapping[str, frozenset[str]]) -> bool:
-    """`4 h 30 min`: the second quantity is a part of the first one's unit."""
+    """Reads `4 h 30 min`: the second quantity is a part of the first one's unit."""
     part = raw.values[0][1]
     if not isinstance(part, Quantity):
         return False
@@ -81,7 +81,7 @@ def _added(out: list[Raw], raw: Raw, sets: Mapping[str, frozenset[str]]) -> bool
 
 
 def _share(out: list[Raw], raw: Raw, sets: Mapping[str, frozenset[str]]) -> None:
-    """Give the number before `to` or `and` the half of the day, the unit or the month after it."""
+    """Gives the number before `to` or `and` the half of the day, the unit or the month after it."""
     if len(out) < 2 or len(out[-2].values) != 1:
         return
     link, first = out[-1], out[-2]

@@ -90,14 +90,14 @@ def phrases_of(lexicon: Lexicon) -> dict[str, re.Pattern[str]]:
 
 @cache
 def pattern(lexicon: Lexicon) -> re.Pattern[str]:
-    """The pattern of a language."""
+    """Returns the pattern of a language."""
     steps = (_named, _days, _dates, _shares, _written, _numbers, _plain)
     table = {name: body for step in steps for name, body in step(lexicon).items()}
     return re.compile("|".join(f"(?P<{name}>{body})" for name, body in table.items()))
 
 
 def _named(lexicon: Lexicon) -> dict[str, str]:
-    """What is one thing whatever stands in it."""
+    """Returns what is one thing whatever stands in it."""
     return {
         "url": rf"[A-Za-z][A-Za-z0-9+.-]{{1,12}}://[^\s<>\"'`,;)\]、。」』】{CJK}]+",
         "mail": rf"(?<![{_W}.])[{_W}.+-]{{1,64}}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
@@ -226,7 +226,7 @@ def _shares(lexicon: Lexicon) -> dict[str, str]:
 
 
 def _written(lexicon: Lexicon) -> dict[str, str]:
-    """What keeps its spelling."""
+    """Returns what keeps its spelling."""
     grouped = r"(?!\d{1,3}(?:\.\d{3}){2}(?![\d.]))" if lexicon.language == "de" else ""
     return {
         "short": rf"(?<![{_W}/.])(?i:w/in|w/out|w/o|w/(?=\s)|b/c|and/or|und/oder)(?![{_W}/])",

@@ -32,12 +32,12 @@ _ERAS: Final = {"令和": 2018, "平成": 1988, "昭和": 1925}
 
 @lru_cache(maxsize=16_384)
 def is_whole(text: str) -> bool:
-    """Whether it is digits only, and not too many of them to have a plain value."""
+    """Returns whether it is digits only, and not too many of them to have a plain value."""
     return len(text) <= _MAX_DIGITS and text.isdigit() and text.isascii()
 
 
 def number(text: str, lexicon: Lexicon) -> Fraction | None:
-    """Value of a number as written, without its sign; None where it has no plain value.
+    """Returns the value of a number as written, without its sign; None where it has no plain value.
 
     Args:
         text: Digits with separators, such as `1,250`, `1.250,50` or `3e-4`.
@@ -60,7 +60,7 @@ def number(text: str, lexicon: Lexicon) -> Fraction | None:
 
 
 def kanji_number(text: str) -> Fraction:
-    """Value of Japanese numerals, mixed with digits or not: `三万`, `2万5千`, `百二十`."""
+    """Returns the value of Japanese numerals: `三万`, `2万5千`, `百二十`."""
     total, section, digit = Fraction(0), Fraction(0), ""
     for char in text.replace(",", ""):
         if char in _KANJI_BIG:
@@ -79,7 +79,7 @@ def _read(digits: str) -> Fraction:
 
 
 def word_number(words: Sequence[str], lexicon: Lexicon) -> int | None:
-    """Value of a run of number words such as `one hundred and twenty`; None if it is none.
+    """Returns the value of number words such as `one hundred and twenty`; None if they have none.
 
     `twenty` `five` adds, `two` `hundred` multiplies; anything else (`one two`) is no number.
     """
@@ -103,7 +103,7 @@ def word_number(words: Sequence[str], lexicon: Lexicon) -> int | None:
 
 @lru_cache(maxsize=4096)
 def compound_number(word: str) -> Fraction | None:
-    """Value of a German number written as one word: `fuenfundzwanzig`, `zwoelfeinhalbtausend`.
+    """Returns the value of a German number in one word: `fuenfundzwanzig`.
 
     Args:
         word: Folded.
@@ -164,7 +164,7 @@ _ELSEWHERE: Final = {"mon": "monat", "in": "inch", "t": "tonne"}
 
 
 def unit_of(text: str) -> str | None:
-    """The unit at the end of a quantity as written (`90 min`, `65 €`, 三つ), or None."""
+    """Returns the unit at the end of a quantity as written (`90 min`, `65 €`, 三つ), or None."""
     text = text.casefold()
     for at in range(len(text)):
         if text[at:] in units() and not (text[at].isascii() and text[at - 1 : at].isalpha()):
@@ -231,7 +231,7 @@ _PARTS: Final = {
 
 
 def in_part(hours: int, part: str) -> int | None:
-    """The hour of 24 from one on the dial and a part of the day; None if they do not fit.
+    """Returns the hour of 24 from one on the dial and a part of the day; None if they do not fit.
 
     Args:
         hours: As said. Above twelve it is returned unless the part is `a`.

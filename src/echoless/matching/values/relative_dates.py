@@ -112,7 +112,7 @@ def anchored_tokens(
 
 
 def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
-    """Whether a text tells a day from where its writer stands."""
+    """Returns whether a text tells a day from where its writer stands."""
     return bool(_relative(tokens, language, date(2024, 1, 3)))
 
 
@@ -148,7 +148,7 @@ def _shifted(day: date, days: int) -> date | None:
 def _plain_day(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
 ) -> _Resolved | None:
-    """`tomorrow`, `the day after tomorrow`, `gestern`; not `heute Morgen`, nor `am Morgen`."""
+    """Reads `tomorrow`, `the day after tomorrow`, `gestern`; not `heute Morgen` or `am Morgen`."""
     shift = words.days.get(folded[at])
     if shift is None:
         return None
@@ -166,7 +166,7 @@ def _plain_day(
 def _this(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
 ) -> _Resolved | None:
-    """`this week`, `this morning`, `last night`; what part of the day it was stays said."""
+    """Reads `this week`, `this morning`, `last night`; what part of the day it was stays said."""
     token = tokens[at]
     if words.refs.get(folded[at]) == -1 and folded[at + 1 : at + 2] and folded[at + 1] in _NIGHTS:
         meant = None if _leads_a_word(tokens, at + 1) else _shifted(day, -1)
@@ -184,7 +184,7 @@ def _this(
 
 
 def _leads_a_word(tokens: Sequence[Token], at: int) -> bool:
-    """`this morning routine` is no morning."""
+    """Checks for a noun that follows: `this morning routine` is no morning."""
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     return after is not None and after.kind is Kind.WORD and not (after.mark or after.glue)
 
@@ -196,7 +196,7 @@ def _week(day: date) -> Week:
 def _named(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
 ) -> _Resolved | None:
-    """`last Monday`, `next week`, `Montag nächster Woche`, 来週の月曜日."""
+    """Reads `last Monday`, `next week`, `Montag nächster Woche`, 来週の月曜日."""
     span, taken = words.spans.get(folded[at]), 1
     if span is None and folded[at] in words.refs and at + 1 < len(tokens):
         shift = words.refs[folded[at]]
@@ -230,7 +230,7 @@ def _month_or_year(day: date, name: str, shift: int) -> tuple[Value, ...]:
 
 
 def _near(day: date, weekday: int, shift: int, word: str) -> tuple[Value, ...]:
-    """The nearest such weekday, if it is also the one of the next or the last week."""
+    """Returns the nearest such weekday, if it is also the one of the next or the last week."""
     away = (
         (weekday - day.isoweekday()) % 7 or 7
         if shift > 0
@@ -247,7 +247,7 @@ def _near(day: date, weekday: int, shift: int, word: str) -> tuple[Value, ...]:
 def _counted(
     tokens: Sequence[Token], folded: Sequence[str], at: int, words: _Words, day: date
 ) -> _Resolved | None:
-    """`in two days`, `a week ago`, `vor drei Tagen`, 2日前."""
+    """Reads `in two days`, `a week ago`, `vor drei Tagen`, 2日前."""
     after = folded[at + 1] if at + 1 < len(tokens) else ""
     days = _days(tokens[at])
     if days is None:
@@ -270,7 +270,7 @@ def _counted(
 def _just_now(
     tokens: Sequence[Token], folded: Sequence[str], at: int, after: str, words: _Words, day: date
 ) -> _Resolved | None:
-    """`an hour ago`, `vor 20 Minuten`: another hour on another day, an open one on the same."""
+    """Reads `an hour ago`, `vor 20 Minuten`: an hour of another day, or an open one of the same."""
     said = tokens[at].value
     if _seconds(said) is None:
         return None

@@ -59,7 +59,7 @@ def _day(found: _Found, month: int, day: str | None, year: str | None) -> tuple[
 
 
 def _year(digits: str) -> Year:
-    """A year in two digits is one of this century."""
+    """Returns a year in two digits is one of this century."""
     return Year(int(digits) + (2000 if len(digits) == 2 else 0))
 
 
@@ -169,7 +169,7 @@ _LED_BY_AM: Final = re.compile(r"(?:\b(?:[Aa]m|[Vv]om|[Zz]um|[Dd]en|dem)|tag|woc
 
 
 def _bare_date(found: _Found, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
-    """`am 5.2` in German: the full stop of the month was the one of the sentence."""
+    """Reads `am 5.2` in German, where the full stop of the month was that of the sentence."""
     parts = _BARE_DATE.fullmatch(digits) if lexicon.language == "de" else None
     before = found.string[max(0, found.start() - 6) : found.start()]
     if not parts or not _LED_BY_AM.search(before):
@@ -179,13 +179,13 @@ def _bare_date(found: _Found, digits: str, lexicon: Lexicon) -> tuple[TypedValue
 
 
 def _measured(value: Fraction, unit: str, per: str | None) -> tuple[TypedValue, ...]:
-    """A quantity, and for `65 €/h` the unit it is counted by."""
+    """Returns a quantity, and for `65 €/h` the unit it is counted by."""
     amount = (Kind.NUMBER, quantities.quantity_of(value, unit))
     return (amount, (Kind.UNIT, quantities.unit_named(per))) if per else (amount,)
 
 
 def _compact(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    """`1h30m` and `PT90S`."""
+    """Reads `1h30m` and `PT90S`."""
     get = found.groupdict().get
     hours, minutes, seconds = (int(get(f"c{n}") or get(f"i{n}") or 0) for n in "hms")
     whole = Fraction(hours * 3600 + minutes * 60 + seconds)
@@ -197,7 +197,7 @@ def _is_year(sign: str, digits: str) -> bool:
 
 
 def _counted(sign: str, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
-    """A number with nothing beside it: a year, or how many."""
+    """Returns a number with nothing beside it: a year, or how many."""
     if _is_year(sign, digits):
         return ((Kind.DATE, Year(int(digits))),)
     return _bare(sign, digits, lexicon)
@@ -217,7 +217,7 @@ def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
 
 
 def _range(found: _Found, lexicon: Lexicon) -> tuple[TypedValue, ...]:
-    """`9-18` is from 9 to 18, `2025-03` a month; what does not rise stays as written."""
+    """Reads a range: `9-18` is from 9 to 18, `2025-03` a month; what falls stays as written."""
     low, high = quantities.number(found["r1"], lexicon), quantities.number(found["r2"], lexicon)
     one, other = found["r1"], found["r2"]
     if len(one) == 4 and len(other) == 2 and _is_year("", one) and 1 <= int(other) <= 12:

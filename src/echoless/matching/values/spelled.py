@@ -22,7 +22,7 @@ _KEPT: Final = frozenset("~〜")
 
 
 def _ordinal(c: Cursor, at: int) -> tuple[int, int] | None:
-    """`third`, `twenty-first`, `3rd`: how many matches, and the number."""
+    """Reads `third`, `twenty-first`, `3rd`: how many matches, and the number."""
     word = c.word(at)
     if word in c.forms.ordinals:
         return 1, c.forms.ordinals[word]
@@ -35,7 +35,7 @@ def _ordinal(c: Cursor, at: int) -> tuple[int, int] | None:
 
 
 def _day(c: Cursor, at: int) -> Spelled | None:
-    """`third of June`, `June the third`, `dritten Juni`; else `twenty-first` alone."""
+    """Reads `third of June`, `June the third`, `dritten Juni`; else `twenty-first` alone."""
     months = c.lex.months
     if c.word(at) in months and c.raws[at].text[0].isupper():
         skip = 1 + c.has(at + 1, "the")
@@ -65,7 +65,7 @@ _AT_WORD: Final[tuple[_Reader, ...]] = (signed, clock, _day, one_in, mixed, shar
 
 
 def _next_value(c: Cursor, at: int) -> Spelled | None:
-    """The value in words that begins at a place; the longest form first."""
+    """Returns the value in words that begins at a place; the longest form first."""
     valued = bool(c.raws[at].values)
     if valued and c.stands_alone(at):
         return None
@@ -77,14 +77,14 @@ def _next_value(c: Cursor, at: int) -> Spelled | None:
 
 
 def _may_start(c: Cursor, word: str) -> bool:
-    """Whether a value in words may begin with a word."""
+    """Returns whether a value in words may begin with a word."""
     if not word or word in c.forms.starts:
         return bool(word)
     return c.lex.language == "de" and quantities.compound_number(word) is not None
 
 
 def spell(raws: Sequence[Raw], lexicon: Lexicon) -> list[Raw]:
-    """Replace values said in words by matches with values, then join what belongs together."""
+    """Replaces values said in words by matches with values, then join what belongs together."""
     kept = list(_without_signs(raws))
     cursor = Cursor(kept, lexicon)
     places = [at for at, raw in enumerate(kept) if raw.values or _may_start(cursor, raw.word)]
@@ -136,7 +136,7 @@ _HOUR: Final = re.compile(r"(?:[1-9]|1\d|2[0-4]|[1-9]\.[0-5]\d|1\d\.[0-5]\d|2[0-
 
 
 def _are_hours(c: Cursor, at: int) -> bool:
-    """`Mon to Fri 9-18`, `open 9-18`."""
+    """Reads `Mon to Fri 9-18`, `open 9-18`."""
     before = c.raws[at - 1] if at else None
     hours = [isinstance(v, Number) and _HOUR.fullmatch(v.text) for _, v in c.raws[at].values]
     if before is None or not all(hours):
@@ -147,7 +147,7 @@ def _are_hours(c: Cursor, at: int) -> bool:
 
 
 def _place(c: Cursor, at: int, end: int, *, linked: bool) -> str:
-    """How a plain number stands, see `Token.bare`."""
+    """Returns how a plain number stands, see `Token.bare`."""
     if not c.ends(end):
         return ""
     led = c.has(at - 1, "hour_leads")
@@ -159,6 +159,6 @@ def _place(c: Cursor, at: int, end: int, *, linked: bool) -> str:
 
 
 def _is_content(word: str, lex: Lexicon) -> bool:
-    """Whether a number after the word is its number: `port 25`, `Corsa 3`."""
+    """Returns whether a number after the word is its number: `port 25`, `Corsa 3`."""
     known = any(lex.has(name, word) for name in (*CLOSED, "bland", "weak"))
     return bool(word) and not known and word not in lex.quantifiers

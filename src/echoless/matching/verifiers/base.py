@@ -73,11 +73,11 @@ class Verifier(Protocol):
 
     @property
     def name(self) -> str:
-        """Name and model, as it stands in evidence, for example `openai:gpt-x`. No secrets."""
+        """Returns name and model as evidence has them, such as `openai:gpt-x`. No secrets."""
         ...
 
     def verify(self, pairs: Sequence[tuple[Memory, Memory]]) -> Sequence[Reply]:
-        """Read pairs; texts may be long, and hold anything.
+        """Reads pairs; texts may be long, and hold anything.
 
         Args:
             pairs: A few pairs, at least one; a is the first of each.
@@ -98,7 +98,7 @@ class Limited(Protocol):
 
     @property
     def spent(self) -> Spent:
-        """What was spent so far."""
+        """Returns what was spent so far."""
         ...
 
     @property
@@ -108,16 +108,16 @@ class Limited(Protocol):
 
     @property
     def prompt(self) -> str:
-        """Version of the prompt: its name, its language, and a digest of its words."""
+        """Returns the version of the prompt: its name, its language, and a digest of its words."""
         ...
 
     def within(self, limits: Limits, locale: str) -> Verifier:
-        """The same verifier under other limits, asked in another language, with its own total."""
+        """Returns the same verifier with other limits and language, and a total of its own."""
         ...
 
 
 def turned(opinion: Opinion) -> Opinion:
-    """The same opinion with the two sides exchanged."""
+    """Returns the same opinion with the two sides exchanged."""
     match opinion.says:
         case Says.A_CONTAINS_B:
             return Opinion(Says.B_CONTAINS_A, opinion.reason)

@@ -102,7 +102,7 @@ class Consultation:
     """One run's questions to one verifier."""
 
     def __init__(self, verifier: Verifier, *, limit: int, progress: Progress | None = None) -> None:
-        """Ask nothing yet.
+        """Asks nothing yet.
 
         Args:
             verifier: Whom to ask.
@@ -150,7 +150,7 @@ class Consultation:
 
     @property
     def heard(self) -> Heard:
-        """How it went so far."""
+        """Returns how it went so far."""
         limited = self._verifier if isinstance(self._verifier, Limited) else None
         return Heard(
             verifier=self._verifier.name,
@@ -163,7 +163,7 @@ class Consultation:
         )
 
     def report(self, tally: Tally) -> None:
-        """Put the counts, and what went wrong first, into the tally."""
+        """Puts the counts, and what went wrong first, into the tally."""
         heard = self.heard
         tally.note(
             f"The verifier {heard.verifier} was asked about {heard.asked} unsure pairs: "

@@ -62,7 +62,7 @@ class CrossEncoderVerifier:
     sends_texts: ClassVar[bool] = False
 
     def __init__(self, argument: str) -> None:
-        """Remember which model.
+        """Keeps which model to load.
 
         Args:
             argument: A folder, or a name such as `cross-encoder/nli-deberta-v3-base`.
@@ -78,11 +78,11 @@ class CrossEncoderVerifier:
 
     @property
     def name(self) -> str:
-        """`cross-encoder:` and the model as it was named."""
+        """Returns `cross-encoder:` and the model as it was named."""
         return f"cross-encoder:{self._argument}"
 
     def verify(self, pairs: Sequence[tuple[Memory, Memory]]) -> Sequence[Reply]:
-        """Ask the model about each pair, both ways.
+        """Asks the model about each pair, both ways.
 
         Args:
             pairs: Any number.
@@ -101,7 +101,7 @@ class CrossEncoderVerifier:
         return [next(opinions) if fit else too_long for fit in fits]
 
     def _fits(self, a: str, b: str) -> bool:
-        """Whether the model reads both texts to their end; what it cuts off it cannot compare."""
+        """Checks whether the model reads both texts to their end, as it compares no more."""
         tokenizer = self._loaded.tokenizer
         tokens = tokenizer(a, b, truncation=False)["input_ids"]
         return len(tokens) <= int(tokenizer.model_max_length)
@@ -136,7 +136,7 @@ class CrossEncoderVerifier:
 
     @cached_property
     def _labels(self) -> _Labels:
-        """Which column means what, from the model's own configuration: orders differ."""
+        """Returns which column means what, from the model's own configuration: orders differ."""
         named: Mapping[Any, Any] = getattr(self._loaded.config, "id2label", None) or {}
         columns = {str(label).strip().lower(): int(at) for at, label in named.items()}
         if "entailment" not in columns or "contradiction" not in columns:
@@ -163,7 +163,7 @@ class CrossEncoderVerifier:
 
 
 def _read(there: NDArray[np.float64], back: NDArray[np.float64], labels: _Labels) -> Opinion:
-    """The opinion in the probabilities of a pair, both ways."""
+    """Returns the opinion in the probabilities of a pair, both ways."""
     entails, entailed = float(there[labels.entailment]), float(back[labels.entailment])
     shown = f"entailment {entails:.2f} and {entailed:.2f}"
     if labels.contradiction in {int(there.argmax()), int(back.argmax())}:

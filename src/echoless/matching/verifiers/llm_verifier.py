@@ -47,7 +47,7 @@ class ModelVerifier:
     """Opinions of a language model; nothing is sent before the first `verify`."""
 
     def __init__(self, model: GovernedModel, *, locale: str = "en") -> None:
-        """Choose the model.
+        """Keeps the model.
 
         Args:
             model: Whom to ask, and how often.
@@ -58,12 +58,12 @@ class ModelVerifier:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """Returns the model's."""
         return self._model.name
 
     @property
     def spent(self) -> Spent:
-        """What was spent so far."""
+        """Returns what was spent so far."""
         return self._model.spent
 
     @property
@@ -73,15 +73,15 @@ class ModelVerifier:
 
     @property
     def prompt(self) -> str:
-        """Version of the prompt: `opinion/LOCALE@` and a digest."""
+        """Returns the version of the prompt: `opinion/LOCALE@` and a digest."""
         return self._words.version
 
     def within(self, limits: Limits, locale: str) -> ModelVerifier:
-        """The same verifier under other limits, asked in another language, with its own total."""
+        """Returns the same verifier with other limits and language, and a total of its own."""
         return ModelVerifier(self._model.within(limits), locale=locale)
 
     def verify(self, pairs: Sequence[tuple[Memory, Memory]]) -> Sequence[Reply]:
-        """Ask about each pair, several at a time.
+        """Asks about each pair, several at a time.
 
         Args:
             pairs: Any number.
@@ -105,7 +105,7 @@ class ModelVerifier:
         return [none if isinstance(e, ModelUnavailable) or e is None else e for e in heard]
 
     def _about(self, pair: tuple[Memory, Memory], gone: Event) -> Reply | ModelUnavailable | None:
-        """The reply; None if another question found that the model can answer nothing."""
+        """Returns the reply; None if another question found that the model can answer nothing."""
         if gone.is_set():
             return None
         a, b = pair
@@ -127,7 +127,7 @@ class ModelVerifier:
 def openai_verifier(
     argument: str, *, retries: int = RETRIES, timeout: float = TIMEOUT
 ) -> ModelVerifier:
-    """A verifier over any server that speaks OpenAI's `/chat/completions`.
+    """Returns a verifier over any server that speaks OpenAI's `/chat/completions`.
 
     Args:
         argument: `MODEL` or `MODEL@BASE_URL`.
@@ -145,7 +145,7 @@ def openai_verifier(
 def anthropic_verifier(
     argument: str, *, retries: int = RETRIES, timeout: float = TIMEOUT
 ) -> ModelVerifier:
-    """A verifier over Anthropic's Messages API.
+    """Returns a verifier over Anthropic's Messages API.
 
     Args:
         argument: `MODEL` or `MODEL@BASE_URL`; a small model if empty.
@@ -161,7 +161,7 @@ def anthropic_verifier(
 
 
 def read_opinion(text: str) -> Reply:
-    """The opinion in what a model wrote: its last JSON object that holds one.
+    """Returns the opinion in what a model wrote: its last JSON object that holds one.
 
     Two objects with different opinions are no answer.
     """

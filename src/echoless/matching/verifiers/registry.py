@@ -12,7 +12,7 @@ from echoless.matching.verifiers.base import Limited, Verifier
 def open_verifier(
     spec: str, limits: Limits | None = None, *, locale: str = "en"
 ) -> Verifier | None:
-    """The verifier a specification names.
+    """Returns the verifier a specification names.
 
     Args:
         spec: `none`, a name, or `name:argument`. Names are the entry points of the group
