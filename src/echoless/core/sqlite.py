@@ -237,6 +237,12 @@ class Database:
         except self.errors as problem:
             raise translated(problem, self.path) from problem
 
+    def faults(self) -> list[str]:
+        """Returns what SQLite's own check finds wrong with the file, up to five sentences."""
+        with self.speaking():
+            rows = self.connection.execute("PRAGMA integrity_check(5)").fetchall()
+        return [f"{self.path}: {text}." for (text,) in rows if text != "ok"]
+
     def close(self) -> None:
         """Closes the connection; may be called twice."""
         for connection in (*self._left, self._connection):

@@ -17,25 +17,10 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from echoless.core.errors import InputError, UsageError
+from echoless.core.json_codec import FIELDS
 from echoless.core.text import unreadable
 
-MAPPABLE: Final = (
-    "id",
-    "content",
-    "namespace",
-    "type",
-    "tags",
-    "importance",
-    "access_count",
-    "created_at",
-    "updated_at",
-    "last_accessed",
-    "provenance",
-    "links",
-    "pinned",
-    "metadata",
-    "vectors",
-)
+MAPPABLE: Final = FIELDS
 """Fields that may have a column. `extra` has none: it holds what belongs to no field."""
 
 _SAFE: Final = "/ :.,@+-_"

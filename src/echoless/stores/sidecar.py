@@ -206,3 +206,29 @@ class BesideSidecar:
 
     def __exit__(self, *failure: object) -> None:
         self.close()
+
+
+class DatabaseBesideSidecar(BesideSidecar):
+    """Common part of the stores that are an SQLite file of another program."""
+
+    _database: Database
+
+    def integrity(self) -> list[str]:
+        """Returns what is wrong with the file, one sentence each; empty if nothing is."""
+        return self._database.faults()
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """Returns the file or its sidecar, where a writer was stopped in the middle."""
+        path = self._database.path
+        own = (path,) if path is not None and self._database.unfinished else ()
+        return (*own, *super().unfinished())
+
+    def take_back(self) -> None:
+        """Undoes unfinished writes on the files themselves."""
+        self._database.heal()
+        super().take_back()
+
+    def close(self) -> None:
+        """Closes both files."""
+        self._database.close()
+        super().close()

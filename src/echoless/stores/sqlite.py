@@ -399,11 +399,10 @@ class SqliteStore:
 
     def integrity(self) -> list[str]:
         """Returns what is wrong with the file, one sentence each; empty if nothing is."""
+        wrong = self._database.faults()
         with self._database.speaking():
-            rows = self._db.execute("PRAGMA integrity_check(5)").fetchall()
             broken = self._db.execute("PRAGMA foreign_key_check").fetchall()
             odd = schema.KNOWN.oddities(self._db)
-        wrong = [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
         wrong += [str(refusal(self._path, odd))] if odd else []
         return wrong + [f"{self._path}: a vector belongs to no memory." for _ in broken[:1]]
 

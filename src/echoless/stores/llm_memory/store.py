@@ -30,12 +30,12 @@ from echoless.stores.llm_memory import connection, layout, links, records, sides
 from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Layout
 from echoless.stores.llm_memory.records import Raw
 from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import DatabaseBesideSidecar, Sidecar
 
 _BATCH: Final = 500
 
 
-class LlmMemoryStore(BesideSidecar):
+class LlmMemoryStore(DatabaseBesideSidecar):
     """Memories in the SQLite file of llm-memory."""
 
     summary: ClassVar[str] = "the SQLite file of llm-memory, vectors included; lineage in a sidecar"
@@ -354,24 +354,3 @@ class LlmMemoryStore(BesideSidecar):
     def relinked(self, new: Memory) -> Memory:
         """Returns a memory with one link of each kind to a target."""
         return replace(new, links=uniting.one_of_a_kind(new.links))
-
-    def integrity(self) -> list[str]:
-        """Returns what is wrong with the file, one sentence each; empty if nothing is."""
-        with self._database.speaking():
-            rows = self._db.execute("PRAGMA integrity_check(5)").fetchall()
-        return [f"{self._path}: {text}." for (text,) in rows if text != "ok"]
-
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns the file or its sidecar, where a writer was stopped in the middle."""
-        own = (self._path,) if self._database.unfinished else ()
-        return (*own, *super().unfinished())
-
-    def take_back(self) -> None:
-        """Undoes unfinished writes on the files themselves."""
-        self._database.heal()
-        super().take_back()
-
-    def close(self) -> None:
-        """Closes both files."""
-        self._database.close()
-        self._sidecar.close()

@@ -31,13 +31,13 @@ from echoless.stores.files import exclusive, make_file
 from echoless.stores.ledger import Kept, Ledger, Mark
 from echoless.stores.recall import layout, lineage, references, rows
 from echoless.stores.recall.layout import TABLES, Table
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import DatabaseBesideSidecar, Sidecar
 
 _BATCH: Final = 500
 _EMBEDDING: Final = ("id", "model", "dimensions", "embedding", "created_at")
 
 
-class RecallStore(BesideSidecar):
+class RecallStore(DatabaseBesideSidecar):
     """Memories in a Recall database."""
 
     summary: ClassVar[str] = "database of Recall: five tables, marks in dedup_lineage"
@@ -341,27 +341,6 @@ class RecallStore(BesideSidecar):
             if fields:
                 reasons[one] = f"it alone has {', '.join(fields)}"
         return reasons
-
-    def integrity(self) -> list[str]:
-        """Returns what is wrong with the file, one sentence each; empty if nothing is."""
-        with self._database.speaking():
-            results = self.connection.execute("PRAGMA integrity_check(5)").fetchall()
-        return [f"{self.path}: {text}." for (text,) in results if text != "ok"]
-
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns the file or its sidecar, where a writer was stopped in the middle."""
-        own = (self.path,) if self._database.unfinished else ()
-        return (*own, *super().unfinished())
-
-    def take_back(self) -> None:
-        """Undoes stopped writes on the files themselves."""
-        self._database.heal()
-        super().take_back()
-
-    def close(self) -> None:
-        """Closes the files."""
-        self._database.close()
-        self._sidecar.close()
 
 
 def _located(location: str) -> tuple[Path, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from echoless.core.errors import ForeignStore, StoreError, StoreNotFound
-from echoless.core.json_codec import field_to_json
+from echoless.core.json_codec import FIELDS, field_to_json
 from echoless.core.model import Memory, identical
 from echoless.core.timestamps import instant
 from echoless.stores.base import ALL, Scope
@@ -29,23 +29,7 @@ from echoless.stores.sidecar import BesideSidecar, Sidecar
 _MARKER: Final = Path("memories", "CURRENT")
 """File with the name of the engine's current state, in every version accepted."""
 
-_COMPARED: Final = (
-    "content",
-    "namespace",
-    "type",
-    "tags",
-    "importance",
-    "access_count",
-    "created_at",
-    "updated_at",
-    "last_accessed",
-    "provenance",
-    "links",
-    "pinned",
-    "metadata",
-    "vectors",
-    "extra",
-)
+_COMPARED: Final = (*(name for name in FIELDS if name != "id"), "extra")
 
 
 class ShodhStore(BesideSidecar):
