@@ -25,6 +25,7 @@ def test_the_demo_walks_the_road_and_ends_where_it_began(place: Path) -> None:
     assert done.returncode == 0, done.stderr
     for step in ("import", "audit", "dedup", "search", "undo", "check"):
         assert f"$ echoless {step} " in done.stdout
+    assert "every file, every byte" in done.stdout
     assert "duplicate hidden" in done.stdout or "duplicates hidden" in done.stdout
     assert "exactly as it was before" in done.stdout
     with open_store(place / "kept" / "agent.db") as store:
@@ -35,18 +36,32 @@ def test_the_demo_walks_the_road_and_ends_where_it_began(place: Path) -> None:
 def test_the_demo_fails_if_the_store_is_not_as_it_was(
     echoless: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demos, "_commands", lambda *, semantic: iter([["stores"]]))
+    monkeypatch.setattr(demos, "_folder_commands", lambda _: iter([["stores"]]))
+    monkeypatch.setattr(demos, "_store_commands", lambda _: iter([["stores"]]))
     given = iter(["one", "another"])
     monkeypatch.setattr(demos, "store_digest", lambda _: next(given))
     result = echoless("demo", "--json")
     assert result.exit_code == 1
     told = json.loads(result.stdout)
     assert told["equal"] is False
-    assert [step["exit_code"] for step in told["steps"]] == [0, 0]
+    assert [step["exit_code"] for step in told["steps"]] == [0, 0, 0]
+
+
+def test_the_demo_fails_if_the_memory_folder_is_not_as_it_was(
+    echoless: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demos, "_folder_commands", lambda _: iter([["stores"]]))
+    monkeypatch.setattr(demos, "_store_commands", lambda _: iter([["stores"]]))
+    given = iter(["one", "another"])
+    monkeypatch.setattr(demos, "folder_digest", lambda _: next(given))
+    result = echoless("demo")
+    assert result.exit_code == 1
+    assert "This is a bug: a sample is not as it was." in result.stdout
 
 
 def test_the_demo_fails_if_a_step_fails(echoless: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demos, "_commands", lambda *, semantic: iter([["undo", "agent.db", "x"]]))
+    monkeypatch.setattr(demos, "_folder_commands", lambda _: iter([["stores"]]))
+    monkeypatch.setattr(demos, "_store_commands", lambda _: iter([["undo", "agent.db", "x"]]))
     result = echoless("demo")
     assert result.exit_code == 1
     assert "This is a bug: echoless undo agent.db x" in result.stdout
@@ -76,7 +91,7 @@ def test_an_interruption_ends_the_demo_not_only_its_step(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("echoless.cli.reading.audit_store", interrupted)
+    monkeypatch.setattr("echoless.cli.audit.audit_store", interrupted)
     result = echoless("demo")
     assert result.exit_code == 130
     assert "$ echoless dedup" not in result.stdout

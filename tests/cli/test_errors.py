@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from echoless.cli import reading as looking
+from echoless.cli import audit as looking
 from echoless.cli.main import FAMILIES
 from echoless.core.errors import StoreReadOnly
 

@@ -144,10 +144,10 @@ def _list(
 )
 @json_option
 def demo_command(*, keep: Path | None, semantic: bool, as_json: bool) -> int:
-    """Walk the whole road on 1,200 sample memories: import, audit, dedup, search, undo, compare.
+    """Walk the whole road on two samples: a memory folder of Claude Code, and 1,200 memories.
 
     Each step is printed as it would be typed, then run by the same commands. Ends with an error
-    unless the store is in the end exactly as it was in the beginning.
+    unless both are in the end exactly as they were in the beginning.
     """
     result = demo(keep, semantic=semantic, quiet=as_json)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Gap, say
+from echoless.cli.document import Gap, count, say
 from echoless.cli.group_review import review_findings
 from echoless.cli.group_view import plan_blocks
 from echoless.cli.options import (
@@ -40,8 +41,10 @@ from echoless.core.garbage_collection import uncollected
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
+from echoless.execution.patch import Patch, check_text_files, make_patch
 from echoless.execution.plan import Plan, write_plan
-from echoless.stores import open_store
+from echoless.stores import Store, open_store
+from echoless.stores.files import write_new
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
@@ -56,6 +59,7 @@ class _Request:
         choices: Settings that were chosen.
         action: What happens to duplicates; the profile's action if None.
         plan_file: File to write the plan to, or None.
+        patch_file: File to write a patch to, or None.
         now: Whether to carry the plan out at once.
         interactive: Whether to ask group by group.
         most_hidden: Largest share that a plan may hide, as it was typed; None for any.
@@ -67,6 +71,7 @@ class _Request:
     choices: Choices
     action: str | None
     plan_file: Path | None
+    patch_file: Path | None
     now: bool
     interactive: bool
     most_hidden: str | None
@@ -86,9 +91,25 @@ class _Request:
             raise UsageError(f"--interactive asks before it writes; leave out {other}.")
         if self.most_hidden is not None:
             share_limit(self.most_hidden, "--most-hidden")
-        if self.plan_file and self.plan_file.exists():
+        for what, path in (("plan", self.plan_file), ("patch", self.patch_file)):
+            if path and path.exists():
+                raise UsageError(
+                    f"{path} exists. Give the {what} another name, or remove it first."
+                )
+        self._check_patch()
+
+    def _check_patch(self) -> None:
+        """Checks that a patch is asked for by itself.
+
+        Raises:
+            UsageError: It is not.
+        """
+        asked = {"--apply": self.now, "--plan": self.plan_file, "--interactive": self.interactive}
+        others = [option for option, value in asked.items() if value]
+        if self.patch_file and others:
             raise UsageError(
-                f"{self.plan_file} exists. Give the plan another name, or remove it first."
+                f"--patch writes what would change to a file and changes nothing; leave out "
+                f"{others[0]}."
             )
 
     def check_share(self, findings: Findings) -> None:
@@ -100,11 +121,11 @@ class _Request:
         if self.most_hidden is None:
             return
         limit = share_limit(self.most_hidden, "--most-hidden")
-        if (self.now or self.plan_file) and findings.ratio > limit:
+        if (self.now or self.plan_file or self.patch_file) and findings.ratio > limit:
             raise PlanTooLarge(
                 f"The plan would hide {findings.ratio:.2%} of the visible memories, more than "
                 f"--most-hidden {self.most_hidden} allows. Nothing was written. Look at the groups "
-                "without --apply and --plan, or raise the limit."
+                "without --apply, --plan and --patch, or raise the limit."
             )
 
     def check_delete(self, settings: Settings) -> None:
@@ -113,7 +134,7 @@ class _Request:
         Raises:
             UsageError: Nobody asked.
         """
-        writes = self.now or self.interactive or self.plan_file
+        writes = self.now or self.interactive or self.plan_file or self.patch_file
         if writes and settings.profile.action == "delete" and self.action is None:
             raise UsageError(
                 "The settings propose to delete duplicates. Say so with --action delete, or hide "
@@ -127,6 +148,7 @@ class _Request:
         "echoless dedup agent.db",
         "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",
         "echoless dedup agent.db --interactive",
+        "echoless dedup memories.jsonl --action delete --patch tidy.patch",
         "echoless dedup agent.db --apply --action merge --threshold semantic=0.9",
     ),
 )
@@ -141,6 +163,14 @@ class _Request:
     metavar="FILE",
     help="Write the plan to a new FILE for `echoless apply`.",
 )
+@click.option(
+    "--patch",
+    "patch_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="For a store of text files: change nothing, and write what --apply would change in them "
+    "to a new FILE, a patch for `git apply`.",
+)
 @click.option("--apply", "now", is_flag=True, help="Make the plan and carry it out at once.")
 @click.option(
     "--interactive",
@@ -151,8 +181,8 @@ class _Request:
 @click.option(
     "--most-hidden",
     metavar="SHARE",
-    help="Write nothing with --apply or --plan if more than SHARE of the visible memories would be "
-    "hidden (10% or 0.1); the exit code is 5.",
+    help="Write nothing with --apply, --plan or --patch if more than SHARE of the visible memories "
+    "would be hidden (10% or 0.1); the exit code is 5.",
 )
 @click.option(
     "--top",
@@ -175,6 +205,8 @@ def dedup_command(*, request: _Request) -> int:
     with open_store(request.store) as opened:
         settings = settings_for(opened, choices)
         request.check_delete(settings)
+        if request.patch_file:
+            check_text_files(opened)
         with Bar(quiet=request.as_json) as bar:
             findings = find(opened, settings, progress=bar)
         request.check_share(findings)
@@ -184,6 +216,8 @@ def dedup_command(*, request: _Request) -> int:
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         made, run = plan(findings), None
+        if request.patch_file:
+            return _write_patch(request, opened, findings, request.patch_file)
         if request.plan_file:
             write_plan(made, request.plan_file)
         if request.now and made.actions:
@@ -206,6 +240,50 @@ def dedup_command(*, request: _Request) -> int:
     return exit_code(run)
 
 
+def _write_patch(request: _Request, store: Store, findings: Findings, path: Path) -> int:
+    """Writes a patch in place of a run, and prints what it holds.
+
+    Returns:
+        The exit code: 5 where a group was refused.
+    """
+    made = plan(findings)
+    patch = make_patch(store, made, folder=Path.cwd())
+    if patch.data:
+        write_new(path, patch.data)
+    notes = _patch_sentences(made, patch, path)
+    if hidden := hidden_already(store, request.store, findings):
+        notes.append(hidden)
+    if request.as_json:
+        written = replace(request, patch_file=path if patch.data else None)
+        _show_json(written, findings, made, None, notes)
+    else:
+        render.show(plan_blocks(findings, made, request.top))
+        render.show([say(sentence) for sentence in notes])
+    return exit_code(patch.run)
+
+
+def _patch_sentences(made: Plan, patch: Patch, path: Path) -> list[str]:
+    """Returns what was written to a patch file and how it is used, or why nothing was."""
+    refused = [f"Left out: {', '.join(r.ids)}: {r.reason}" for r in patch.run.refused]
+    if not patch.data:
+        why = (
+            "In this store a mark stands in the ledger alone. --action delete takes the duplicates "
+            "out of the text, --action merge unites their fields."
+        )
+        nothing = "The plan changes no text, so no patch was written."
+        return [nothing, *([why] if made.actions and not refused else ()), *refused]
+    elsewhere = Path.cwd().resolve() != patch.folder
+    git = ["git", "-C", str(patch.folder)] if elsewhere else ["git"]
+    named = str(path.resolve() if elsewhere else path)
+    files = count(patch.files, "file")
+    next_line = shlex.join([*git, "apply", named])
+    return [
+        f"The patch of {files} is in {path}; nothing was changed. Next: {next_line}",
+        f"To go back after that: {shlex.join([*git, 'apply', '-R', named])}",
+        *refused,
+    ]
+
+
 def _show_json(
     request: _Request, findings: Findings, made: Plan, run: Run | None, notes: Sequence[str]
 ) -> None:
@@ -219,6 +297,7 @@ def _show_json(
             **findings_json(findings),
             "plan": made.id if request.plan_file or run else None,
             "plan_file": None if request.plan_file is None else str(request.plan_file),
+            "patch_file": None if request.patch_file is None else str(request.patch_file),
             "applied": None if run is None else run.id,
             "run": None if run is None else run_json(run, request.store),
             "undo": None if run is None else undo_line(request.store, run),

@@ -1,4 +1,6 @@
-"""Demo: all steps from import to undo on 1,200 sample memories, by the commands one would type.
+"""Demo: all steps from audit to undo, by the commands one would type, on two samples.
+
+The first is a memory folder of Claude Code, the second 1,200 memories in an SQLite store.
 
 `echoless demo`, or `python -m echoless.cli.demo`. Every step runs the real command line in this
 process, so what it shows is what the commands do; at the end every record is compared.
@@ -7,6 +9,7 @@ process, so what it shows is what the commands do; at the end every record is co
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import shlex
 import shutil
@@ -26,6 +29,8 @@ from echoless.stores import open_store
 
 SAMPLE: Final = "sample.jsonl"
 STORE: Final = "agent.db"
+FOLDER: Final = "claude_memory"
+"""Memory folder of a Claude Code user, as it lies in `~/.claude/projects/NAME/memory`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +47,29 @@ class DemoResult:
 
     Attributes:
         steps: Commands in order.
-        before: Digest of every record after the import.
+        before: Digest of every file of the memory folder, and of every record of the store.
         after: The same at the end.
         folder: Where the files are, or None if they were temporary.
     """
 
     steps: tuple[Step, ...]
-    before: str
-    after: str
+    before: tuple[str, str]
+    after: tuple[str, str]
     folder: str | None
 
     @property
     def sound(self) -> bool:
-        """Whether every command ended with 0 and the store is as it was."""
+        """Whether every command ended with 0 and both samples are as they were."""
         return self.before == self.after and all(s.exit_code == 0 for s in self.steps)
 
     def to_json(self) -> dict[str, Json]:
         """Returns the result as in `echoless demo --json`."""
         return {
             "steps": [{"command": s.command, "exit_code": s.exit_code} for s in self.steps],
-            "digest_before": self.before,
-            "digest_after": self.after,
+            "files_before": self.before[0],
+            "files_after": self.after[0],
+            "digest_before": self.before[1],
+            "digest_after": self.after[1],
             "equal": self.before == self.after,
             "folder": self.folder,
         }
@@ -79,28 +86,76 @@ def demo(keep: Path | None = None, *, semantic: bool = False, quiet: bool = Fals
     Raises:
         UsageError: The folder is not empty.
     """
+    words = [] if semantic else ["--no-semantic"]
     with _folder(keep) as folder, contextlib.chdir(folder), _output(quiet=quiet):
-        sample = files("echoless") / "data" / SAMPLE
-        Path(SAMPLE).write_bytes(sample.read_bytes())
-        print(f"In {folder}: {SAMPLE}, 1,200 invented memories of an agent.")
-        steps = [_step(["import", SAMPLE, STORE])]
-        before = store_digest(STORE)
-        print(f"\nDigest of all records, every field: {before}")
-        steps += [_step(command) for command in _commands(semantic=semantic)]
-        after = store_digest(STORE)
-        print(f"\nDigest before: {before}\nDigest after:  {after}")
-        result = DemoResult(tuple(steps), before, after, None if keep is None else str(folder))
-        if result.sound:
-            print("The store is exactly as it was before: every record, every field.")
-        else:
-            failed = ", ".join(step.command for step in steps if step.exit_code)
-            print(f"This is a bug: {failed or 'the store is not as it was'}.")
+        first = _memory_folder(words)
+        second = _embedded_store(words)
+        result = DemoResult(
+            first.steps + second.steps,
+            (first.before, second.before),
+            (first.after, second.after),
+            None if keep is None else str(folder),
+        )
+        if not result.sound:
+            failed = ", ".join(step.command for step in result.steps if step.exit_code)
+            print(f"This is a bug: {failed or 'a sample is not as it was'}.")
     return result
 
 
-def _commands(*, semantic: bool) -> Iterator[list[str]]:
-    """Yields the commands after the import."""
-    words = [] if semantic else ["--no-semantic"]
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Steps on one sample, with its digest before and after them."""
+
+    steps: tuple[Step, ...]
+    before: str
+    after: str
+
+
+def _memory_folder(words: list[str]) -> _Part:
+    """Hides what a memory folder of Claude Code says twice, and takes it back."""
+    Path(FOLDER).mkdir()
+    samples = [*(files("echoless") / "data" / FOLDER).iterdir()]
+    for sample in samples:
+        Path(FOLDER, sample.name).write_bytes(sample.read_bytes())
+    number = len(samples) - 1  # without the index
+    print(
+        f"1. {FOLDER}: {number} invented memories of Claude Code, one file each, and an index."
+    )
+    before = folder_digest(Path(FOLDER))
+    print(f"\nDigest of all files, every byte: {before}")
+    steps = [_step(command) for command in _folder_commands(words)]
+    after = folder_digest(Path(FOLDER))
+    print(f"\nDigest before: {before}\nDigest after:  {after}")
+    if before == after:
+        print("The folder is exactly as it was before: every file, every byte.")
+    return _Part(tuple(steps), before, after)
+
+
+def _embedded_store(words: list[str]) -> _Part:
+    """Imports the sample of memories, hides copies, searches, and takes it back."""
+    Path(SAMPLE).write_bytes((files("echoless") / "data" / SAMPLE).read_bytes())
+    print(f"\n2. {SAMPLE}: 1,200 invented memories of an agent.")
+    steps = [_step(["import", SAMPLE, STORE])]
+    before = store_digest(STORE)
+    print(f"\nDigest of all records, every field: {before}")
+    steps += [_step(command) for command in _store_commands(words)]
+    after = store_digest(STORE)
+    print(f"\nDigest before: {before}\nDigest after:  {after}")
+    if before == after:
+        print("The store is exactly as it was before: every record, every field.")
+    return _Part(tuple(steps), before, after)
+
+
+def _folder_commands(words: list[str]) -> Iterator[list[str]]:
+    """Yields the commands on the memory folder."""
+    yield ["audit", FOLDER, "--top", "2", "--pairs", "1", *words]
+    yield ["dedup", FOLDER, "--top", "1", *words]
+    yield ["dedup", FOLDER, "--top", "0", "--apply", *words]
+    yield ["undo", FOLDER, "last"]
+
+
+def _store_commands(words: list[str]) -> Iterator[list[str]]:
+    """Yields the commands on the embedded store, after the import."""
     yield ["audit", STORE, "--top", "2", "--pairs", "1", *words]
     yield ["dedup", STORE, "--top", "3", *words]
     yield ["dedup", STORE, "--top", "0", "--apply", *words]
@@ -108,6 +163,17 @@ def _commands(*, semantic: bool) -> Iterator[list[str]]:
     yield ["history", STORE]
     yield ["undo", STORE, "last"]
     yield ["check", STORE]
+
+
+def folder_digest(folder: Path) -> str:
+    """Returns one digest over the names and bytes of all files in a folder, in order."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            data = path.read_bytes()
+            total.update(f"{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode())
+            total.update(data)
+    return total.hexdigest()[:32]
 
 
 def store_digest(url: str) -> str:

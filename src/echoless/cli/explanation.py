@@ -15,6 +15,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
 from echoless.stores import open_store
+from echoless.stores.base import in_contexts
 from echoless.workflows.pairs.explain import Explanation, explain_memories, explanation_json
 
 _MOST = 6
@@ -44,17 +45,18 @@ def explain_command(
     """
     settings = resolve(layered(Choices(encoder=encoder, cache=cache)))
     tally = Tally()
-    pair = (Memory(id="a", content=a), Memory(id="b", content=b))
+    pair = judged = (Memory(id="a", content=a), Memory(id="b", content=b))
     if store is not None:
         with open_store(store) as opened:
             memories = opened.get({a, b})
+            read = in_contexts(opened, memories)
         for id_ in (a, b):
             if id_ not in memories:
                 raise InputError(
                     f"There is no memory {id_!r} in {store}. Look with `echoless search`."
                 )
-        pair = (memories[a], memories[b])
-    explanation = explain_memories(*pair, settings=settings, tally=tally)
+        pair, judged = (memories[a], memories[b]), (read[a], read[b])
+    explanation = explain_memories(*judged, settings=settings, tally=tally)
     learn(pair)
     if as_json:
         render.show_json(explanation_json(explanation))

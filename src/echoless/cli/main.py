@@ -13,7 +13,7 @@ from echoless.cli.options import State
 
 FAMILIES: Final[Families] = {
     "Look (nothing is written)": {
-        "audit": ("reading", "How much of a store is repetition, where, and since when."),
+        "audit": ("audit", "How much of a store is repetition, where, and since when."),
         "similar": ("reading", "Memories most like a text."),
         "search": ("reading", "Search; duplicates fold under the memory that stands for them."),
         "show": ("reading", "Everything about a memory, its history and its duplicates."),
@@ -34,6 +34,7 @@ FAMILIES: Final[Families] = {
     },
     "Serve": {
         "mcp": ("server", "Serve a store to agents over the Model Context Protocol."),
+        "claude-hook": ("claude_hook", "Answer a hook of Claude Code: what its memory repeats."),
         "trust": ("trust", "Trust the settings file of a folder, having seen what it does."),
     },
     "Go back": {

@@ -210,14 +210,20 @@ asking_options = choosing_options("asking", *_ASKING)
 
 
 def mapping_options(command: Function) -> Function:
-    """Adds `--map` and `--map-file`, which become a part of the URL handed over as `store`."""
+    """Adds `--map` and `--map-file`, which become a part of the URLs in `store` or `stores`."""
 
     @functools.wraps(command)
     def called(
-        *, store: str, field_columns: tuple[str, ...], map_file: Path | None, **values: object
+        *, field_columns: tuple[str, ...], map_file: Path | None, **values: object
     ) -> int | None:
         field_map = read_pairs(field_columns).over(read_file(map_file) if map_file else FieldMap())
-        return command(store=mapped(store, field_map) if field_map else store, **values)
+        for name in ("store", "stores") if field_map else ():
+            match values.get(name):
+                case str() as store:
+                    values[name] = mapped(store, field_map)
+                case tuple() as stores:
+                    values[name] = tuple(mapped(each, field_map) for each in stores)
+        return command(**values)
 
     return with_options(called, _MAPPING)
 

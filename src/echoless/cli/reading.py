@@ -1,4 +1,4 @@
-"""Commands that only look: audit, similar, search, show."""
+"""Commands that only look: similar, search, show."""
 
 from __future__ import annotations
 
@@ -28,108 +28,24 @@ from echoless.cli.document import (
 )
 from echoless.cli.group_view import skipped_blocks
 from echoless.cli.options import (
-    count_option,
     encoder_option,
     examples,
-    finding_options,
     gathered,
     json_option,
     limit_option,
-    mapping_options,
     namespace_option,
     no_cache_option,
     settings_for,
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import Extent, audit_blocks, comparison_blocks
-from echoless.core.errors import TOO_MUCH_REPETITION, InputError
-from echoless.core.garbage_collection import uncollected
+from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, Memory
 from echoless.core.settings import Choices
 from echoless.stores import Store, open_store
 from echoless.stores.ledger import Event, Mark
-from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import audit, report_json, share_limit
-from echoless.workflows.dedupe.pipeline import find
-from echoless.workflows.dedupe.secret_masking import learn_answer
-from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
 from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, similar
-
-# ------------------------------------------------------------------ audit
-
-
-@click.command(
-    "audit",
-    epilog=examples(
-        "echoless audit agent.db --namespace work --top 3",
-        "echoless audit agent.db --fail-over 5% --json > audit.json",
-        "echoless audit agent.db --markdown > audit.md",
-    ),
-)
-@store_argument
-@mapping_options
-@finding_options
-@count_option("--top", default=10, explained="Show the N largest groups.")
-@count_option("--members", default=10, explained="Show N members of each of them.")
-@count_option(
-    "--pairs", default=3, explained="Show N pairs of each kind that looks alike and stays apart."
-)
-@click.option(
-    "--fail-over",
-    metavar="SHARE",
-    help="End with exit code 10 if more than this share is redundant: 5% or 0.05.",
-)
-@click.option("--markdown", is_flag=True, help="Print the report as Markdown.")
-@json_option
-@gathered("extent", Extent, "top", "members", "pairs")
-@uncollected()
-def audit_command(
-    *,
-    store: str,
-    choices: Choices,
-    extent: Extent,
-    fail_over: str | None,
-    markdown: bool,
-    as_json: bool,
-) -> int:
-    """Report how much of STORE is repetition. Reads only.
-
-    The report gives the number of redundant copies, the share they have, what they cost in tokens,
-    the largest groups with reason and differences, and apart from these what only looks like a
-    duplicate: updates, contradictions, siblings, and pairs a person should look at.
-
-    Where the profile trusts a similarity, as those of other programs do, the report ends with a
-    second look: which of these pairs the judge that reads the texts would hold back.
-    """
-    limit = None if fail_over is None else share_limit(fail_over)
-    with open_store(store) as opened:
-        settings = settings_for(opened, choices)
-        second: ThresholdComparison | None = None
-        with Bar(quiet=as_json) as bar:
-            if settings.profile.judge == "full":
-                report = audit_store(opened, settings, progress=bar)
-            else:
-                findings = find(opened, settings, progress=bar)
-                report = audit(findings)
-                second = compare_with_judge(findings, encoder=choices.encoder or "auto")
-        data = report_json(report) if as_json else {}
-        learn_answer(opened, data)
-        blocks = [] if as_json else audit_blocks(opened, report, extent)
-    over = limit is not None and report.ratio > limit
-    if as_json:
-        render.show_json({**data, "second_look": second.to_json() if second else None})
-        return TOO_MUCH_REPETITION if over else 0
-    blocks.extend(comparison_blocks(second))
-    if markdown:
-        render.print_lines(render.markdown(blocks))
-    else:
-        render.show(blocks)
-    if over:
-        render.note(f"{report.ratio:.2%} is redundant, more than the limit of {fail_over}.")
-    return TOO_MUCH_REPETITION if over else 0
-
 
 # ------------------------------------------------------------------ similar and search
 

@@ -177,14 +177,26 @@ SLIDING_CONTEXT: Final = Profile(
     pairs=10_000,  # the threshold is the whole rule: no pair above it is left out
 )
 
+ENTITY_NAMES: Final = Profile(
+    name="entity-names",
+    summary="Names of entities of one type that differ in case and separators alone.",
+    detectors=(DetectorUse("sequence", 0.01),),  # what shares a partition is compared
+    judge="guards",
+    partition=("namespace", "extra.name_key"),
+)
+
 PROFILES: Final[Mapping[str, Profile]] = {
-    p.name: p for p in (SAFE, WT_MEMORY, RECALL, LLM_MEMORY, EGO, SLIDING_CONTEXT)
+    p.name: p for p in (SAFE, WT_MEMORY, RECALL, LLM_MEMORY, EGO, SLIDING_CONTEXT, ENTITY_NAMES)
 }
 
 APART_WHEN_UNDONE: Final = frozenset(
     profile.name for profile in (WT_MEMORY, LLM_MEMORY, EGO, SLIDING_CONTEXT)
 )
 """Profiles whose programs are not offered again what was undone; Recall has its own table."""
+
+
+WITHOUT_SECOND_LOOK: Final = frozenset({ENTITY_NAMES.name})
+"""Profiles without a full judge in whose audit none looks again: no similarity decides there."""
 
 
 def profile_named(name: str) -> Profile:

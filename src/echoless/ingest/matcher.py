@@ -24,7 +24,7 @@ from echoless.ingest.index import EXACT, LOOSE, NORMALISED, MemoryIndex, forms
 from echoless.ingest.policy import Compared, is_updated, says_it_all
 from echoless.models.encoders.base import Vectoriser
 from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
-from echoless.stores.base import Store
+from echoless.stores.base import Store, in_context
 
 if TYPE_CHECKING:
     from echoless.blocking.detectors import sequence
@@ -246,11 +246,16 @@ class Comparing:
         memories = self._read([index.ids[each.place] for each in named])
         shown = self._shown(memories)
         counting = [each for each in named if index.ids[each.place] in shown]
-        pairs = [Pair(memory, memories[index.ids[n.place]], n.signals) for n in counting]
+        others = [memories[index.ids[each.place]] for each in counting]
+        new = in_context(self._store, memory)
+        pairs = [
+            Pair(new, in_context(self._store, other), each.signals)
+            for other, each in zip(others, counting, strict=True)
+        ]
         verdicts = self._judge.judge_all(pairs)
         return [
-            Compared(pair.b, verdict, shown[pair.b.id])
-            for pair, verdict in zip(pairs, verdicts, strict=True)
+            Compared(other, verdict, shown[other.id])
+            for other, verdict in zip(others, verdicts, strict=True)
         ]
 
     def _shown(self, memories: Mapping[str, Memory]) -> dict[str, str]:

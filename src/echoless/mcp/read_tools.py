@@ -27,6 +27,7 @@ from echoless.mcp.read_schemas import (
 from echoless.mcp.served_store import ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
 from echoless.stores import Store
+from echoless.stores.base import in_context
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import report_json
 from echoless.workflows.consolidation.pairs import consolidate
@@ -272,9 +273,10 @@ class ReadTools:
                 pair = [Memory(id=side, content=text) for side, text in (("a", a), ("b", b))]
                 if given == "ids":
                     pair = [memory_of(store, id_) for id_ in (a, b)]
+                read = [in_context(store, memory) for memory in pair] if given == "ids" else pair
             tally = Tally()
             learn(pair)
-            answer = explanation_json(explain_memories(*pair, settings=chosen, tally=tally))
+            answer = explanation_json(explain_memories(*read, settings=chosen, tally=tally))
             return shaped(ExplainAnswer, {**answer, "notes": list(tally.notes)})
 
         return await in_thread(work, ctx)

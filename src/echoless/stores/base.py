@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Protocol, Self, runtime_checkable
@@ -26,11 +26,14 @@ __all__: Final = (
     "ALL",
     "Changes",
     "ChecksFiles",
+    "Contexts",
     "Exclusive",
+    "General",
     "Head",
     "HidesMarked",
     "LeavesDrafts",
     "LinkSearch",
+    "Located",
     "OneFile",
     "Owned",
     "Printed",
@@ -46,12 +49,15 @@ __all__: Final = (
     "Store",
     "StoreKind",
     "TakesMap",
+    "TextFiles",
     "TextSearch",
     "Transaction",
     "Unfinished",
     "Unites",
     "Unrestored",
     "check_namespace",
+    "in_context",
+    "in_contexts",
     "together",
     "together_with_ledger",
     "writing_within",
@@ -181,6 +187,17 @@ class OneFile(Protocol):
 
     one_file: bool
     """True; a kind that is no single file lacks the attribute."""
+
+
+@runtime_checkable
+class General(Protocol):
+    """Kind of store that recognises files of a general form, such as any lines of JSON objects.
+
+    A file that another kind recognises too belongs to the other kind.
+    """
+
+    general: bool
+    """True; a kind that knows its files by more than their form lacks the attribute."""
 
 
 @runtime_checkable
@@ -338,6 +355,75 @@ class TextSearch(Protocol):
     def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
         """Returns at most `limit` ids with a score, best first (higher is better), ties by id."""
         ...
+
+
+@runtime_checkable
+class TextFiles(Protocol):
+    """Store that is one text file or a folder of text files, so that a change of it is a patch."""
+
+    @property
+    def root(self) -> Path:
+        """Returns the file, or the folder all files lie in; links are resolved."""
+        ...
+
+    @property
+    def ledger_file(self) -> Path | None:
+        """Returns where the ledger lies, below the folder of `root`; None if it is in memory."""
+        ...
+
+    def text_files(self) -> Sequence[Path]:
+        """Returns every file that a write may change, sorted; the ledger is none of them."""
+        ...
+
+    def url_at(self, root: Path) -> str:
+        """Returns the URL of a copy of this store, with the options of its own URL.
+
+        Args:
+            root: Where the copy of `root` lies.
+        """
+        ...
+
+
+@runtime_checkable
+class Located(Protocol):
+    """Store that knows in which line of which text file a memory stands."""
+
+    def place(self, id_: str) -> tuple[Path, int] | None:
+        """Returns file and line, from 1, of a memory as it was last read; None if it is not there.
+
+        The path begins as that of the URL does, so that a relative one stays relative.
+        """
+        ...
+
+
+@runtime_checkable
+class Contexts(Protocol):
+    """Store whose memories do not say by themselves what they are about.
+
+    The judge reads the context before the text (`in_context`). Findings, plans, fingerprints and
+    reports show the text alone.
+    """
+
+    def context(self, memory: Memory) -> str:
+        """Returns what a memory is about, such as the name of its entity; empty for none.
+
+        It depends on the fields of the memory alone, so that a memory that is not stored yet has
+        one too, and an equal memory the same.
+        """
+        ...
+
+
+def in_context(store: Store, memory: Memory) -> Memory:
+    """Returns a memory as the judge reads it: `CONTEXT: TEXT` where the store has contexts."""
+    context = store.context(memory) if isinstance(store, Contexts) else ""
+    return replace(memory, content=f"{context}: {memory.content}") if context else memory
+
+
+def in_contexts(store: Store, memories: Mapping[str, Memory]) -> Mapping[str, Memory]:
+    """Returns memories as the judge reads them, by id; the same object without contexts."""
+    if not isinstance(store, Contexts):
+        return memories
+    return {id_: in_context(store, memory) for id_, memory in memories.items()}
 
 
 @runtime_checkable

@@ -73,6 +73,47 @@ def splice(text: str, changes: Mapping[str, str | None]) -> str:
     return text
 
 
+def array_of(text: str, key: str) -> str | None:
+    """Returns the text of the array an object holds under a key; None where there is none.
+
+    Args:
+        text: One JSON object.
+        key: Of the array; one that stands twice counts in its last place.
+
+    Raises:
+        ValueError: The text is not a JSON object.
+    """
+    member = {member.key: member for member in _members(text)}.get(key)
+    array = None if member is None else text[member.value : member.end]
+    return array if array is not None and array.startswith("[") else None
+
+
+def elements(array: str) -> list[str]:
+    """Returns the text of each element of an array, with the white space around it.
+
+    The texts joined by commas within brackets are the array again, but for an empty one.
+
+    Args:
+        array: One JSON array, without white space around it.
+
+    Raises:
+        ValueError: The text is not a JSON array.
+    """
+    texts: list[str] = []
+    start = 1
+    at = _skip(array, start)
+    while array[at : at + 1] != "]":
+        _, at = _DECODER.raw_decode(array, at)
+        at = _skip(array, at)
+        if array[at : at + 1] not in {",", "]"}:
+            raise ValueError("not a JSON array")
+        texts.append(array[start:at])
+        if array[at] == ",":
+            start = at + 1
+            at = _skip(array, start)
+    return texts
+
+
 def _members(text: str) -> list[_Member]:
     """Returns the members of an object in their order; a repeated key occurs twice.
 

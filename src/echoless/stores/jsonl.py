@@ -34,12 +34,14 @@ class JsonlStore(BesideSidecar):
 
     summary: ClassVar[str] = "one JSON object a line; replaced atomically, lineage in a sidecar"
     one_file: ClassVar[bool] = True
+    general: ClassVar[bool] = True
     holds_ledger: Final = False
     profile: Final = "safe"
 
     def __init__(self, path: Path) -> None:
         """Reads the file; use `open` or `create`."""
         self._path = real = _real(path)
+        self._given = path
         self.url = f"jsonl:///{path}"
         self._writing = False
         self._staging = False
@@ -167,6 +169,24 @@ class JsonlStore(BesideSidecar):
     def namespaces(self) -> Mapping[str, int]:
         """Returns the number of memories by namespace."""
         return dict(sorted(Counter(head.namespace for head in self._sound_heads()).items()))
+
+    @property
+    def root(self) -> Path:
+        """Returns the file, behind any symbolic link."""
+        return self._path.resolve()
+
+    def text_files(self) -> tuple[Path, ...]:
+        """Returns the file."""
+        return (self.root,)
+
+    def url_at(self, root: Path) -> str:
+        """Returns the URL of a copy of the file."""
+        return f"jsonl:///{root}"
+
+    def place(self, id_: str) -> tuple[Path, int] | None:
+        """Returns the file, as it was named, and the line of a memory."""
+        at = self._places.get(id_)
+        return None if at is None else (self._given, at + 1)
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns whether the file that was read is still the same, not which records differ."""

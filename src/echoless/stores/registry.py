@@ -7,7 +7,7 @@ from typing import cast
 
 from echoless.core import plugins
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
-from echoless.stores.base import OneFile, Store, StoreKind, TakesMap
+from echoless.stores.base import General, OneFile, Store, StoreKind, TakesMap
 from echoless.stores.field_map import FieldMap
 
 _SUFFIXES = {
@@ -16,6 +16,9 @@ _SUFFIXES = {
     ".db": "sqlite",
     ".sqlite": "sqlite",
     ".sqlite3": "sqlite",
+    ".md": "markdown",
+    ".mdc": "markdown",
+    ".markdown": "markdown",
 }
 
 
@@ -41,7 +44,7 @@ def open_store(url: str | Path, *, create: bool = False) -> Store:
             `sqlite:///agent.db` lies in the current folder and `sqlite:////srv/agent.db` does not),
             or a bare path, which is recognised by its content.
         create: Make an empty store where there is none; a bare path is then recognised by its
-            suffix (`.jsonl`, `.ndjson`, `.db`, `.sqlite`, `.sqlite3`).
+            suffix (`.jsonl`, `.ndjson`, `.db`, `.sqlite`, `.sqlite3`, `.md`, `.mdc`, `.markdown`).
 
     Returns:
         The store; close it, or use it in a `with` block.
@@ -91,7 +94,7 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
     if path.exists():
         matches = [name for name, kind in kinds().items() if kind.recognises(path)]
         if matches:
-            return matches[0], url
+            return min(matches, key=lambda name: isinstance(_kind(name), General)), url
         if suffix in _SUFFIXES:
             return _SUFFIXES[suffix], url  # opening it says what is wrong with it
         raise ForeignStore(

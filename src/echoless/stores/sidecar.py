@@ -180,6 +180,11 @@ class BesideSidecar:
         """Returns the ledger in the sidecar."""
         return self._sidecar.ledger
 
+    @property
+    def ledger_file(self) -> Path | None:
+        """Returns where the sidecar lies, or will lie; None if it is in memory."""
+        return self._sidecar.path if isinstance(self._sidecar, Sidecar) else None
+
     def unfinished(self) -> tuple[Path, ...]:
         """Returns the files in which a write was stopped in the middle."""
         return self._sidecar.unfinished()

@@ -106,7 +106,8 @@ def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset
     memories = {id_: findings.memories[id_] for id_ in sorted(ids)}
     settings = findings.settings
     tally = Tally()
-    copies = fold(list(memories.values()), settings.profile, frozenset(), apart, tally)
+    read = {id_: findings.as_read(id_) for id_ in memories}
+    copies = fold(list(read.values()), settings.profile, frozenset(), apart, tally)
     vectors = open_vectors(settings, tally, lambda *_: None)
     signals = candidates(memories, copies, settings, tally, lambda *_: None, vectors).signals
     judge = open_judge(settings.profile, vectors, tally)
@@ -114,7 +115,7 @@ def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset
         Judged(
             a,
             b,
-            findings.settled.get((a, b)) or judge.judge(Pair(memories[a], memories[b], measured)),
+            findings.settled.get((a, b)) or judge.judge(Pair(read[a], read[b], measured)),
         )
         for (a, b), measured in sorted(signals.items())
     ]

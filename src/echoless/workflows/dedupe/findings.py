@@ -89,6 +89,7 @@ class Findings:
         remembered: Of how many pairs the verdict was known from an earlier run.
         taken_over: Looks of a detector at a partition that were known from an earlier run.
         parts: What was told of the work by namespace, where there is any.
+        in_context: The memories as the judge read them, by id, where the store has contexts.
     """
 
     store: str
@@ -112,6 +113,11 @@ class Findings:
     remembered: int = 0
     taken_over: int = 0
     parts: Mapping[str, Part] = field(default_factory=dict)
+    in_context: Mapping[str, Memory] = field(default_factory=dict)
+
+    def as_read(self, id_: str) -> Memory:
+        """Returns a memory as the judge read it."""
+        return self.in_context.get(id_) or self.memories[id_]
 
     @property
     def left_out(self) -> int:

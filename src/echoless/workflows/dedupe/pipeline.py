@@ -45,7 +45,15 @@ from echoless.matching.runner import (
     open_judge,
 )
 from echoless.models.encoders.memory_mapped import Spill
-from echoless.stores.base import Remarks, Retains, Scope, Store, Unites, check_namespace
+from echoless.stores.base import (
+    Remarks,
+    Retains,
+    Scope,
+    Store,
+    Unites,
+    check_namespace,
+    in_contexts,
+)
 from echoless.stores.ledger import Mark
 from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
 
@@ -125,6 +133,7 @@ class _Run:
     Attributes:
         settings: Of the run.
         memories: Every memory in scope by id, marked ones included.
+        read: The same as the judge reads them, each in its context.
         marked: Survivor by hidden memory, from earlier runs.
         prior: Survivors of earlier runs.
         apart: Pairs a person decided to keep both of.
@@ -138,6 +147,7 @@ class _Run:
 
     settings: Settings
     memories: Mapping[str, Memory]
+    read: Mapping[str, Memory]
     marked: Mapping[str, str]
     prior: AbstractSet[str]
     apart: AbstractSet[tuple[str, str]]
@@ -218,6 +228,7 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
             name: Part(left_out=proposed.left_out[name], spared=spared[name], notes=tuple(notes))
             for name, notes in proposed.notes.items()
         },
+        in_context={} if run.read is memories else run.read,
     )
 
 
@@ -235,7 +246,8 @@ def _read(
     prior = {mark.survivor for mark in marks.values()} | ledger.sticky()
     apart = kept_apart(ledger, memories)
     visible = eligible(memories, marked, tally, profile)
-    copies = fold(visible, profile, prior, apart, tally, readings)
+    read = in_contexts(store, memories)
+    copies = fold([read[m.id] for m in visible], profile, prior, apart, tally, readings)
     touched = None
     if selection.touching is not None:
         own = {i for ids in copies.values() for i in ids if selection.touching(memories[i])}
@@ -243,6 +255,7 @@ def _read(
     return _Run(
         settings=settings,
         memories=memories,
+        read=read,
         marked=marked,
         prior=prior,
         apart=apart,
@@ -264,12 +277,12 @@ def _decide(
     cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
 
     def ask(some: PairSignals) -> list[Judged]:
-        return judge_all(judge, memories, some, run.apart, tell, tally, cache)
+        return judge_all(judge, run.read, some, run.apart, tell, tally, cache)
 
     judged, spared = dense_blocks.judge_in_turn(signals, ask)
     if spared:
         tally.note(spared_note(sum(spared.values())))
-    judged, settled = consult(consultation, memories, signals, judged, tally)
+    judged, settled = consult(consultation, run.read, signals, judged, tally)
     protected = protected_among(store, memories, run.prior)
     given = GroupingInput(memories, run.copies, run.apart, run.prior, protected)
     standing = Standing(settings.profile.survivor, run.prior, settings.profile.junk, run.readings)

@@ -141,7 +141,6 @@ def compare_with_judge(
     findings: Findings, *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
 ) -> ThresholdComparison:
     """Judges the pairs of some findings again; arguments as for `second_look`."""
-    memories = findings.memories
     known = {(judged.a, judged.b) for judged in findings.judged}
     members = (member.judged for group in findings.groups for member in group.members)
     copies = (each for each in members if each is not None and (each.a, each.b) not in known)
@@ -149,7 +148,7 @@ def compare_with_judge(
     for judged in chain(findings.judged, copies):
         evidence = judged.verdict.evidence
         signals = {evidence.how: evidence.similarity}
-        pairs.append(Pair(memories[judged.a], memories[judged.b], signals))
+        pairs.append(Pair(findings.as_read(judged.a), findings.as_read(judged.b), signals))
     return look_at(pairs, encoder=encoder, examples=examples, limit=limit)
 
 

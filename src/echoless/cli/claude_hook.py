@@ -1,0 +1,180 @@
+"""The command claude-hook, which answers the hooks of Claude Code."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import count, flat, percent, quoted
+from echoless.cli.options import encoder_option, examples, gathered, no_cache_option
+from echoless.core.choices import Choices
+from echoless.core.errors import EcholessError, UsageError
+from echoless.core.masking import OUTPUT
+from echoless.core.model import Json
+from echoless.core.optional import lazy_module
+from echoless.core.secret_masking import learn
+from echoless.core.visible import visible
+from echoless.integrations.agents.claude_events import (
+    END,
+    START,
+    WRITTEN,
+    Event,
+    memories_of_project,
+    memory_of,
+    read_event,
+    written_lines,
+)
+
+if TYPE_CHECKING:
+    from echoless.integrations.agents import claude_memory
+    from echoless.integrations.agents.claude_memory import Repeat, Share, Standing
+else:
+    # most files an agent writes are no memory, and then nothing of this is loaded
+    claude_memory = lazy_module("echoless.integrations.agents.claude_memory")
+
+_SHOWN: Final = 5
+"""Repetitions an agent is told of after one write."""
+
+_PREVIEW: Final = 160
+"""Characters of a memory that are quoted."""
+
+
+@click.command(
+    "claude-hook",
+    epilog=examples("echoless claude-hook < event.json", "echoless claude-hook --memory notes"),
+)
+@click.option(
+    "--memory",
+    "named",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="A file or folder that is a memory too. May be given several times.",
+)
+@encoder_option
+@no_cache_option
+@gathered("choices", Choices, "encoder", "cache")
+def claude_hook_command(*, named: tuple[Path, ...], choices: Choices) -> int:
+    """Answer a hook of Claude Code: what its memory repeats. Reads only.
+
+    The event is read from standard input, as Claude Code hands it over. After a write to a memory
+    the agent is told which memory says the same already; at the start of a session the user is told
+    in one line how much of the memory is repetition, and at its end standard error is. Other events
+    and other files get no answer.
+
+    Only words are compared unless --encoder names a source of vectors. Whatever goes wrong is said
+    on standard error, and the exit code is 0: a hook never stops the agent.
+    """
+    try:
+        if sys.stdin.isatty():
+            raise UsageError("claude-hook reads an event of Claude Code from standard input.")
+        event = read_event(sys.stdin.buffer.read())
+        paths = [path.expanduser().absolute() for path in named]
+        answer = _answer(event, paths, _by_words(choices))
+        if answer:
+            click.echo(json.dumps(answer))
+    except EcholessError as problem:
+        _say([str(problem)])
+    except Exception as problem:  # noqa: BLE001 - the outermost edge: the agent goes on
+        _say([f"{type(problem).__name__}: {problem}. Nothing was compared."])
+    return 0
+
+
+def _by_words(choices: Choices) -> Choices:
+    """Returns settings without vectors, unless a source of them was named: there is little time."""
+    return choices if choices.encoder else Choices(encoder="none", cache=choices.cache)
+
+
+def _answer(event: Event, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
+    """Returns the JSON for one event; empty where there is nothing to say."""
+    match event.name:
+        case name if name == WRITTEN:
+            return _written_answer(event, named, choices)
+        case name if name in {START, END}:
+            line = _share_line(event, named, choices)
+            if not line:
+                return {}
+            if name == START:
+                return {"systemMessage": line}
+            _say([line])  # the JSON of a SessionEnd hook is discarded
+    return {}
+
+
+def _say(sentences: Iterable[str]) -> None:
+    """Prints sentences on standard error, each with the name of the program before it."""
+    for sentence in sentences:
+        render.note(f"echoless: {sentence}")
+
+
+def _share_line(event: Event, named: Sequence[Path], choices: Choices) -> str:
+    """Returns one line on how much of the memories of a project is repetition; empty if none."""
+    made, troubles = claude_memory.shares(memories_of_project(event, named), choices)
+    _say(troubles)
+    if not made:
+        return ""
+    parts = [_share(share, event) for share in made]
+    look = shlex.join(["echoless", "dedup", str(made[0].path)])
+    start = "" if event.name == END else "echoless: "
+    return f"{start}repetition: {', '.join(parts)}. Look, with no change: {look}"
+
+
+def _share(share: Share, event: Event) -> str:
+    """Returns the figures of one memory."""
+    of = count(share.visible, "memory", "memories")
+    ratio = percent(share.redundant / share.visible)
+    return f"{share.redundant:,} of {of} in {_short(share.path, event)} ({ratio})"
+
+
+def _written_answer(event: Event, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
+    """Returns what the agent is told after it wrote a file."""
+    memory = None if event.file is None else memory_of(event.file, named)
+    if event.file is None or memory is None or not event.file.is_file():
+        return {}
+    text = event.file.read_text("utf-8", errors="replace")
+    lines = written_lines(event, text)
+    paths = memories_of_project(event, [*named, memory])
+    made, troubles = claude_memory.repeats(event.file, lines, paths, choices)
+    _say(troubles)
+    if not made:
+        return {}
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": WRITTEN,
+            "additionalContext": _context(made, event),
+        }
+    }
+
+
+def _context(made: Sequence[Repeat], event: Event) -> str:
+    """Returns the text an agent reads, with secrets masked."""
+    learn(each.memory for repeat in made for each in (repeat.written, repeat.earlier))
+    lines = [
+        "What was just written stands in the memory already:",
+        *(
+            f"- {_standing(each.written, event)} repeats {_standing(each.earlier, event)}: "
+            f"{flat(each.earlier.memory.content, _PREVIEW)} ({quoted(each.evidence)})"
+            for each in made[:_SHOWN]
+        ),
+    ]
+    if len(made) > _SHOWN:
+        lines.append(f"- and {count(len(made) - _SHOWN, 'more repetition')}")
+    lines.append("Keep one of each. If the new one says more, put that into the old one.")
+    return visible(OUTPUT.reason("\n".join(lines)))
+
+
+def _standing(standing: Standing, event: Event) -> str:
+    """Returns where a memory stands."""
+    where = _short(standing.path, event)
+    return f"{where}:{standing.line}" if standing.line else f"{where} ({standing.memory.id})"
+
+
+def _short(path: Path, event: Event) -> str:
+    """Returns a path as seen from the current folder of the session, where it lies below it."""
+    return str(path.relative_to(event.folder) if path.is_relative_to(event.folder) else path)

@@ -1,0 +1,290 @@
+"""What the memories of a project repeat, for the hooks of Claude Code; reads only.
+
+Several memories (a folder of notes, `CLAUDE.md`, `AGENTS.md`) are compared as one store that is
+made in memory and holds what is visible in each. Scopes stay apart, as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from echoless.core.errors import EcholessError, StoreReadOnly
+from echoless.core.groups import Group
+from echoless.core.model import Judged, Memory
+from echoless.core.settings import Choices, layered, resolve
+from echoless.stores import open_store
+from echoless.stores.base import Located, Store, in_context
+from echoless.stores.ledger import Kept
+from echoless.stores.live.base import RECHECK, LiveStore
+from echoless.workflows.dedupe.pipeline import find
+
+MOST: Final = 2_000
+"""Memories of one store beyond which a hook leaves it out: it has about a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Repetition in one memory of a project.
+
+    Attributes:
+        path: The file or folder.
+        redundant: Memories in it that repeat another one.
+        visible: All that are not hidden.
+    """
+
+    path: Path
+    redundant: int
+    visible: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A memory and where it stands.
+
+    Attributes:
+        memory: With the id its own store knows it by.
+        path: The file, or the store where it knows no files.
+        line: From 1; 0 where it is unknown.
+    """
+
+    memory: Memory
+    path: Path
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Something that was written and stands somewhere else already.
+
+    Attributes:
+        written: What was written.
+        earlier: What says the same.
+        evidence: Why, in one line.
+    """
+
+    written: Standing
+    earlier: Standing
+    evidence: str
+
+
+class JoinedStore(LiveStore):
+    """Memories of several stores, to be read together; nothing can be written."""
+
+    def __init__(self, memories: Mapping[str, Memory], kept: Iterable[Kept]) -> None:
+        """Takes memories whose ids differ, and pairs of these ids that a person keeps apart."""
+        super().__init__("memory", None, RECHECK)
+        self._all = memories
+        self.ledger.keep(kept)
+
+    def _memories(self, namespace: str | None) -> Iterator[Memory]:
+        """Yields all memories of one namespace or of all."""
+        yield from (m for m in self._all.values() if namespace in {None, m.namespace})
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns memories by id."""
+        return {id_: self._all[id_] for id_ in ids if id_ in self._all}
+
+    def put(self, memories: Sequence[Memory]) -> None:  # noqa: ARG002 - the contract's signature
+        """Refuses to write.
+
+        Raises:
+            StoreReadOnly: Always.
+        """
+        raise StoreReadOnly("Several stores that are read together cannot be written.")
+
+    def remove(self, ids: Iterable[str]) -> None:  # noqa: ARG002 - the contract's signature
+        """Refuses to remove.
+
+        Raises:
+            StoreReadOnly: Always.
+        """
+        raise StoreReadOnly("Several stores that are read together cannot be written.")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was read of the memories of a project.
+
+    Attributes:
+        memories: By an id that no two stores share.
+        standing: The same memories with their own ids and places.
+        kept: Pairs of these ids that a person keeps apart.
+        troubles: Why a memory was left out, one sentence each.
+    """
+
+    memories: dict[str, Memory] = field(default_factory=dict)
+    standing: dict[str, Standing] = field(default_factory=dict)
+    kept: list[Kept] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+
+    def take(self, number: int, path: Path) -> None:
+        """Reads one memory of a project; one that cannot be read becomes a trouble."""
+        try:
+            with open_store(path) as store:
+                if _is_too_large(store, path, self.troubles):
+                    return
+                self._take(number, path, store)
+        except EcholessError as problem:
+            self.troubles.append(f"{path} was left out: {problem}")
+
+    def _take(self, number: int, path: Path, store: Store) -> None:
+        hidden = store.ledger.marks().keys()
+        for memory in store.scan():
+            if memory.id in hidden:
+                continue
+            id_ = f"{number}:{memory.id}"
+            place = store.place(memory.id) if isinstance(store, Located) else None
+            judged = in_context(store, memory)
+            self.memories[id_] = replace(judged, id=id_, links=(), native={})
+            self.standing[id_] = Standing(memory, *(place or (path, 0)))
+        for pair in store.ledger.kept():
+            self.kept.append(replace(pair, a=f"{number}:{pair.a}", b=f"{number}:{pair.b}"))
+
+    def beside(self, written: Collection[str]) -> dict[str, Memory]:
+        """Returns the memories of the stores in which something was written, scopes apart."""
+        stores = {_number(id_) for id_ in written}
+        return {id_: m for id_, m in self.memories.items() if _number(id_) in stores}
+
+    def elsewhere(self, written: Collection[str]) -> dict[str, Memory]:
+        """Returns what was written and the memories of other stores, in one scope.
+
+        Scopes of different files, such as their headings, are not the same ones.
+        """
+        stores = {_number(id_) for id_ in written}
+        return {
+            id_: replace(memory, namespace="")
+            for id_, memory in self.memories.items()
+            if id_ in written or _number(id_) not in stores
+        }
+
+    def is_one(self, a: str, b: str) -> bool:
+        """Returns whether two ids stand for one memory of a file that two stores read."""
+        places = {(s.path.resolve(), s.line) for s in (self.standing[a], self.standing[b])}
+        return len(places) == 1 and bool(self.standing[a].line)
+
+
+def _number(id_: str) -> str:
+    """Returns the number of the store a memory comes from."""
+    return id_.partition(":")[0]
+
+
+def _is_too_large(store: Store, path: Path, troubles: list[str]) -> bool:
+    """Checks whether a hook has no time for a store, and says so."""
+    if (held := store.count()) <= MOST:
+        return False
+    troubles.append(
+        f"{path} was left out: it holds {held:,} memories, and a hook looks at {MOST:,} at most. "
+        f"`echoless audit {path}` looks at all."
+    )
+    return True
+
+
+def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[Share], list[str]]:
+    """Returns how much of each memory repeats another one in it.
+
+    Args:
+        paths: Files and folders.
+        choices: Settings that were chosen.
+
+    Returns:
+        Those with repetition, and why others were left out.
+    """
+    made: list[Share] = []
+    troubles: list[str] = []
+    for path in paths:
+        try:
+            with open_store(path) as store:
+                if _is_too_large(store, path, troubles):
+                    continue
+                found = find(store, resolve(layered(choices), proposed=store.profile))
+        except EcholessError as problem:
+            troubles.append(f"{path} was left out: {problem}")
+            continue
+        if found.redundant:
+            made.append(Share(path, found.redundant, len(found.memories) - len(found.marked)))
+    return made, troubles
+
+
+def repeats(
+    file: Path, lines: Collection[int] | None, paths: Iterable[Path], choices: Choices
+) -> tuple[list[Repeat], list[str]]:
+    """Returns what was written into a file and is said by another memory of the project.
+
+    Args:
+        file: The file that was written.
+        lines: Lines that were written; None for all of them.
+        paths: The memories of the project, that of the file among them.
+        choices: Settings that were chosen.
+
+    Returns:
+        The repetitions, sorted by place, and why memories were left out.
+    """
+    reading = _Reading()
+    for number, path in enumerate(paths):
+        reading.take(number, path)
+    written = _written(reading.standing, file, lines)
+    if not written:
+        return [], reading.troubles
+    made = [
+        Repeat(reading.standing[a], reading.standing[b], judged.verdict.evidence.line())
+        for memories, same in ((reading.beside(written), True), (reading.elsewhere(written), False))
+        for a, b, judged in _pairs_in(memories, reading.kept, written, choices)
+        if (_number(a) == _number(b)) is same and not reading.is_one(a, b)
+    ]
+    made.sort(key=lambda each: (str(each.written.path), each.written.line, each.earlier.line))
+    return made, reading.troubles
+
+
+def _written(
+    standing: Mapping[str, Standing], file: Path, lines: Collection[int] | None
+) -> frozenset[str]:
+    """Returns the memories that stand, in part or whole, in the lines that were written.
+
+    A memory ends where the next one of its file begins.
+    """
+    real = file.resolve()
+    inside = sorted(
+        (each.line, id_) for id_, each in standing.items() if each.path.resolve() == real
+    )
+    if lines is None or not inside:
+        return frozenset(id_ for _, id_ in inside)
+    last = max(lines, default=0) + 1
+    ends = [*(line for line, _ in inside[1:]), last]
+    return frozenset(
+        id_
+        for (line, id_), end in zip(inside, ends, strict=True)
+        if not line or any(line <= each < max(end, line + 1) for each in lines)
+    )
+
+
+def _pairs_in(
+    memories: Mapping[str, Memory],
+    kept: Sequence[Kept],
+    written: Collection[str],
+    choices: Choices,
+) -> Iterator[tuple[str, str, Judged]]:
+    """Yields what was written with a memory that says the same, by a direct verdict."""
+    if len(memories) < 2:
+        return
+    with JoinedStore(memories, kept) as joined:
+        settings = resolve(layered(choices), proposed=joined.profile)
+        found = find(joined, settings, touching=lambda memory: memory.id in written)
+    for group in found.groups:
+        yield from _pairs(group, written)
+
+
+def _pairs(group: Group, written: Collection[str]) -> Iterator[tuple[str, str, Judged]]:
+    """Yields, of a group, what was written with a memory that says the same, by a direct verdict.
+
+    Of two that were both written the survivor counts as the earlier one.
+    """
+    for member in group.members:
+        if member.judged is None:
+            continue
+        if member.id in written:
+            yield member.id, group.survivor, member.judged
+        elif group.survivor in written:
+            yield group.survivor, member.id, member.judged

@@ -1,0 +1,157 @@
+"""Hidden memories outside of their place: as entries of an archive file, or in a comment.
+
+An entry stands between two comments with the same digest, so that a person can read it, and an
+edited one is seen to be edited.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from echoless.core.model import Json
+from echoless.stores.markdown.document import split_lines
+from echoless.stores.markdown.presets import ARCHIVE
+
+_START: Final = re.compile(r"<!-- echoless hid (\{.*\}) -->\s*")
+_INSIDE: Final = re.compile(r"<!-- echoless hid (\{.*\})\s*")
+_OPEN: Final = "open"
+
+HEADER: Final = (
+    "Memories that echoless hid, with their place and the memory that stands for them. "
+    "`echoless undo` puts them back.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Lines of a hidden memory.
+
+    Attributes:
+        id: Of the memory.
+        text: Its lines.
+        start: Index of its first line in the file it was read from, the comment included.
+        end: Index after its last line.
+    """
+
+    id: str
+    text: str
+    start: int
+    end: int
+
+
+def archive_of(path: str) -> str:
+    """Returns the archive of the bullets of a file.
+
+    The second suffix keeps agents from loading it: they look for `CLAUDE.md` in any folder.
+    """
+    return f"{ARCHIVE}/{path}.md"
+
+
+def entry(id_: str, text: str, about: Mapping[str, Json], end: str, place: int = 0) -> str:
+    """Returns an entry of an archive.
+
+    Args:
+        id_: Of the memory.
+        text: Its lines.
+        about: What else a reader should know.
+        end: The line end of the file.
+        place: Tells apart several entries of one id.
+    """
+    head, tail, text = _wrapped(id_, text, about, end, place)
+    return f"{head} -->{end}{text}{tail}{end}"
+
+
+def comment(id_: str, text: str, about: Mapping[str, Json], end: str) -> str:
+    """Returns lines as a comment that stands in their place; they must not hold `-->`."""
+    head, _, text = _wrapped(id_, text, about, end, 0)
+    return f"{head}{end}{text}-->{end}"
+
+
+def _wrapped(
+    id_: str, text: str, about: Mapping[str, Json], end: str, place: int
+) -> tuple[str, str, str]:
+    is_open = not text.endswith(("\n", "\r"))
+    data: dict[str, Json] = {"id": id_, **about}
+    if place:
+        data["part"] = place
+    if is_open:
+        data[_OPEN] = True
+    written = json.dumps(data, ensure_ascii=False).replace("-->", "--\\u003e")
+    written = re.sub("[\u2028\u2029\x85]", lambda m: f"\\u{ord(m.group()):04x}", written)
+    return f"<!-- echoless hid {written}", _tail(id_, place), text + end if is_open else text
+
+
+def _tail(id_: str, place: int) -> str:
+    part = f" {place}" if place else ""
+    return f"<!-- echoless end {json.dumps(id_).replace('-->', '--' + chr(92) + 'u003e')}{part} -->"
+
+
+def entries(lines: Sequence[str]) -> list[Entry]:
+    """Returns the entries of an archive, in order; one without its end is left out."""
+    read: list[Entry] = []
+    at = 0
+    while at < len(lines):
+        data = _about(_START, lines[at])
+        if data is not None:
+            part = data.get("part", 0)
+            tail = _tail(str(data["id"]), part if isinstance(part, int) else 0)
+            stop = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == tail), None)
+            if stop is not None:
+                read.append(_entry(data, lines, at, stop))
+                at = stop
+        at += 1
+    return read
+
+
+def comments(lines: Sequence[str]) -> list[Entry]:
+    """Returns the hidden memories in comments of a file, in order."""
+    read: list[Entry] = []
+    for at, line in enumerate(lines):
+        if "-->" in line or (data := _about(_INSIDE, line)) is None:
+            continue
+        stop = next((n for n in range(at + 1, len(lines)) if "-->" in lines[n]), None)
+        if stop is not None and lines[stop].strip() == "-->":
+            read.append(_entry(data, lines, at, stop))
+    return read
+
+
+def _about(pattern: re.Pattern[str], line: str) -> Mapping[str, Json] | None:
+    matched = pattern.fullmatch(line)
+    if matched is None:
+        return None
+    try:
+        data = json.loads(matched.group(1))
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) and isinstance(data.get("id"), str) else None
+
+
+def _entry(data: Mapping[str, Json], lines: Sequence[str], start: int, stop: int) -> Entry:
+    text = "".join(lines[start + 1 : stop])
+    if data.get(_OPEN):
+        text = text.removesuffix("\n").removesuffix("\r")
+    return Entry(str(data["id"]), text, start, stop + 1)
+
+
+def with_entries(text: str, new: Iterable[str], end: str) -> str:
+    """Returns the text of an archive with more entries at its end."""
+    text = text or HEADER.replace("\n", end)
+    if not text.endswith(("\n", "\r")):
+        text += end
+    return text + "".join(end + each for each in new)
+
+
+def without(text: str, gone: Iterable[Entry]) -> str | None:
+    """Returns the text of an archive without some entries; None where nothing of worth is left."""
+    lines = split_lines(text)
+    for each in sorted(gone, key=lambda one: -one.start):
+        start = each.start
+        if start and not lines[start - 1].strip():
+            start -= 1  # the blank line that came with it
+        del lines[start : each.end]
+    left = "".join(lines)
+    return None if not left.strip() or left.strip() == HEADER.strip() else left

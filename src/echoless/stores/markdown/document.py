@@ -1,0 +1,220 @@
+"""Division of a Markdown text into units: bullets, paragraphs, blocks, each with its lines.
+
+Lines keep their ends and are cut where markdown-it-py cuts them (CR LF, CR, LF), so that its line
+maps fit; every edit is a replacement of whole lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Literal
+
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    import markdown_it
+    from markdown_it.token import Token
+else:
+    markdown_it = lazy_module("markdown_it")
+
+Kind = Literal["bullet", "number", "paragraph", "quote", "code", "table", "html", "introduction"]
+
+OPAQUE: Final[frozenset[Kind]] = frozenset({"code", "table", "html", "introduction"})
+"""Units that are never hidden: their place, or every character of them, is a part of their sense.
+An introduction is a paragraph that ends with a colon before a list or block."""
+
+_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_MARKER: Final = re.compile(r"([ \t]*)([-+*]|\d{1,9}[.)])([ \t]+|$)")
+_BLOCKS: Final[dict[str, Kind]] = {
+    "paragraph_open": "paragraph",
+    "blockquote_open": "quote",
+    "fence": "code",
+    "code_block": "code",
+    "table_open": "table",
+    "html_block": "html",
+}
+_LISTS: Final[dict[str, Kind]] = {"bullet_list_open": "bullet", "ordered_list_open": "number"}
+_CONFLICT: Final = (re.compile(r"<{7} "), re.compile(r"={7}\s*$"), re.compile(r">{7} "))
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One bullet with all below it, or one block.
+
+    Attributes:
+        start: Index of its first line.
+        end: Index after its last line; blank lines at its end are left out.
+        kind: What it is.
+        headings: Texts of the headings above it, outermost first.
+        content: Its text without the mark of the list and the indentation below it.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    headings: tuple[str, ...]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One heading.
+
+    Attributes:
+        start: Index of its first line.
+        end: Index after its last line.
+        level: 1 to 6.
+        path: Its text, after those of the headings above it.
+    """
+
+    start: int
+    end: int
+    level: int
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text divided into units.
+
+    Attributes:
+        front: Number of lines of the front matter, its fences included.
+        units: In the order of the text.
+        headings: In the order of the text.
+        conflict: Index of the first line of a merge conflict, or None.
+    """
+
+    front: int
+    units: tuple[Unit, ...]
+    headings: tuple[Heading, ...]
+    conflict: int | None
+
+
+def split_lines(text: str) -> list[str]:
+    """Returns the lines of a text, each with its end."""
+    return _LINE.findall(text)
+
+
+def is_blank(line: str) -> bool:
+    """Returns whether a line holds nothing but white space."""
+    return not line.strip()
+
+
+def front_lines(lines: Sequence[str]) -> int:
+    """Returns the number of lines of the front matter; 0 where there is none.
+
+    It begins with `---` on the first line and ends with the next `---` or `...`.
+    """
+    if not lines or lines[0].removeprefix("\ufeff").rstrip() != "---":
+        return 0
+    ends = (at for at, line in enumerate(lines) if at and line.rstrip() in {"---", "..."})
+    return next(ends, -1) + 1
+
+
+@cache
+def _parser() -> markdown_it.MarkdownIt:
+    """Returns a parser of blocks: CommonMark with tables, without work inside of lines."""
+    parser = markdown_it.MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def read(lines: Sequence[str]) -> Document:
+    """Divides the lines of a text into units."""
+    front = front_lines(lines)
+    body = ["\n"] * front + list(lines[front:])
+    if body and not front:
+        body[0] = body[0].removeprefix("\ufeff")
+    tokens = _parser().parse("".join(body))
+    units: list[Unit] = []
+    headings: list[Heading] = []
+    path: list[tuple[int, str]] = []
+    blocks = list(_blocks(tokens))
+    for (token, kind), (after, _) in pairwise([*blocks, (None, None)]):
+        assert token is not None
+        assert token.map is not None
+        start, end = token.map
+        if kind is None:
+            level = int(token.tag[1:])
+            path = [each for each in path if each[0] < level] + [(level, token.content)]
+            headings.append(Heading(start, end, level, tuple(text for _, text in path)))
+            continue
+        while end > start and is_blank(body[end - 1]):
+            end -= 1
+        content = content_of(kind, body[start:end])
+        if not content.strip() or _is_comment(kind, content):
+            continue
+        introduces = content.endswith((":", "\uff1a")) and _introduced(after)
+        own: Kind = "introduction" if kind == "paragraph" and introduces else kind
+        units.append(Unit(start, end, own, tuple(text for _, text in path), content))
+    return Document(front, tuple(units), tuple(headings), _conflict(body, units))
+
+
+def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[Token, Kind | None]]:
+    """Yields the blocks of the outermost level with their kind, items of lists one by one.
+
+    A heading has no kind; its token carries the text of the heading.
+    """
+    items: Kind = "bullet"
+    for at, token in enumerate(tokens):
+        if token.level == 0 and token.type in _LISTS:
+            items = _LISTS[token.type]
+        elif token.level == 1 and token.type == "list_item_open":
+            yield token, items
+        elif token.level == 0 and token.type == "heading_open":
+            token.content = " ".join(tokens[at + 1].content.split())
+            yield token, None
+        elif token.level == 0 and token.type in _BLOCKS:
+            yield token, _BLOCKS[token.type]
+
+
+def content_of(kind: Kind, lines: Sequence[str]) -> str:
+    """Returns the text of a unit: without the mark of the list and the indentation below it.
+
+    Args:
+        kind: Of the unit.
+        lines: Of the unit, without blank lines at its end.
+    """
+    bare = [line.rstrip("\r\n") for line in lines]
+    if kind in {"bullet", "number"} and bare and (mark := _MARKER.match(bare[0])):
+        width = len(mark.group().expandtabs(4))
+        if len(mark.group(3)) > 4:  # an indented code block inside of the item
+            width = len(mark.group(1) + mark.group(2)) + 1
+        bare = [bare[0][mark.end() :], *(_dedented(line, width) for line in bare[1:])]
+    return "\n".join(bare).strip() if kind != "code" else "\n".join(bare)
+
+
+def _dedented(line: str, width: int) -> str:
+    """Returns a line without up to so many columns of white space at its beginning."""
+    blank = line[: len(line) - len(line.lstrip(" \t"))]
+    return blank.expandtabs(4)[width:] + line[len(blank) :]
+
+
+def mark_of(line: str) -> str:
+    """Returns the mark of a list at the beginning of a line, with the white space around it."""
+    mark = _MARKER.match(line.rstrip("\r\n"))
+    return mark.group() if mark else ""
+
+
+def _is_comment(kind: Kind, content: str) -> bool:
+    return kind == "html" and content.startswith("<!--") and content.endswith("-->")
+
+
+def _introduced(after: Token | None) -> bool:
+    """Returns whether a block may be what the paragraph before it introduces."""
+    return after is not None and after.type not in {"paragraph_open", "heading_open"}
+
+
+def _conflict(lines: Sequence[str], units: Sequence[Unit]) -> int | None:
+    """Returns the line at which a merge conflict begins: its three marks, outside of code."""
+    code = {n for unit in units if unit.kind == "code" for n in range(unit.start, unit.end)}
+    wanted, first = list(_CONFLICT), None
+    for at, line in enumerate(lines):
+        if wanted and at not in code and wanted[0].match(line):
+            first = at if first is None else first
+            wanted.pop(0)
+    return None if wanted else first

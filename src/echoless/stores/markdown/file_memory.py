@@ -1,0 +1,253 @@
+"""Conversion of a topic file of Claude Code's memory to a memory, and back; lines of its index.
+
+The text that is compared is the body: that is the memory itself. The description is a hook by which
+an agent decides whether to read the file, and the name is a handle; both say the same fact in other
+words, and to compare them would keep copies of one body apart. A file without a body is compared by
+its description.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+from urllib.parse import unquote
+
+from echoless.core.errors import StoreError
+from echoless.core.model import Json, Memory
+from echoless.stores.markdown import front_matter
+from echoless.stores.markdown.document import front_lines, split_lines
+from echoless.stores.markdown.front_matter import FrontMatter
+from echoless.stores.markdown.presets import ARCHIVE, INDEX, SUFFIXES
+
+INDEX_LINES: Final = 200
+INDEX_BYTES: Final = 25_000
+"""What Claude Code loads of the index (code.claude.com/docs/en/memory)."""
+
+_TIMES: Final = ("created_at", "created", "date")
+_LINK: Final = re.compile(r"\]\(<?(?:\./)?([^)<>#]+?\.md)>?(?:#[^)]*)?\)")
+_UNSAFE: Final = re.compile(r"[^\w.-]+", re.UNICODE)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLine:
+    """A line of the index that leads to a memory file.
+
+    Attributes:
+        at: Index of the line.
+        path: Of the file, as the link names it.
+        title: Text of the link.
+    """
+
+    at: int
+    path: str
+    title: str
+
+
+def memory(path: str, text: str) -> tuple[Memory, str]:
+    """Returns the memory of a file.
+
+    Args:
+        path: Of the file, its id.
+        text: Of the file.
+
+    Returns:
+        The memory, and why its front matter cannot be read; empty where it can.
+    """
+    lines = split_lines(text)
+    front = front_lines(lines)
+    fields = _fields(lines, front)
+    values = dict(fields.values)
+    body = "".join(lines[front:]).removeprefix("\ufeff").replace("\r\n", "\n").strip()
+    type_ = values.pop("type", None)
+    nested = values.get("metadata")
+    if type_ is None and isinstance(nested, Mapping) and isinstance(nested.get("type"), str):
+        type_ = nested["type"]
+    tags = values.get("tags")
+    if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags):
+        del values["tags"]
+    else:
+        tags = []
+    times = [key for key in _TIMES if isinstance(values.get(key), str)]
+    time = str(values.pop(times[0])) if times else None
+    return (
+        Memory(
+            id=path,
+            content=body or str(values.get("description") or ""),
+            type="" if type_ is None else str(type_),
+            tags=tuple(str(tag) for tag in tags),
+            created_at=time,
+            metadata=values,
+            native={"raw": text},
+        ),
+        fields.problem,
+    )
+
+
+def _fields(lines: Sequence[str], front: int) -> FrontMatter:
+    return front_matter.read("".join(lines[1 : front - 1])) if front else front_matter.EMPTY
+
+
+def changed(text: str, old: Memory, new: Memory) -> str:
+    """Returns the text of a file with what differs between two states of its memory.
+
+    Args:
+        text: Of the file.
+        old: What it says.
+        new: What it is to say.
+
+    Raises:
+        StoreError: Its front matter cannot be changed.
+    """
+    lines = split_lines(text)
+    front = front_lines(lines)
+    fields = _fields(lines, front)
+    changes = _changes(fields, old, new)
+    if changes:
+        if not front:
+            bom = "\ufeff" if lines and lines[0].startswith("\ufeff") else ""
+            lines = [bom + "---\n", "---\n", "\n", *_without_bom(lines)]
+            front = 2
+        inner = front_matter.changed(lines[1 : front - 1], fields, changes)
+        lines = [lines[0], *inner, *lines[front - 1 :]]
+        front = len(split_lines("".join(inner))) + 2
+        lines = split_lines("".join(lines))
+    if new.content != old.content:
+        end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+        rest = "".join(lines[front:])
+        above = rest[: len(rest) - len(rest.lstrip())] or (end if front else "")
+        below = rest[len(rest.rstrip()) :] or end
+        body = above + new.content.replace("\n", end) + below
+        return "".join(lines[:front]) + body
+    return "".join(lines)
+
+
+def _without_bom(lines: Sequence[str]) -> list[str]:
+    return [lines[0].removeprefix("\ufeff"), *lines[1:]] if lines else []
+
+
+def _changes(fields: FrontMatter, old: Memory, new: Memory) -> dict[str, Json]:
+    """Returns the fields of the front matter to set."""
+    gone = [key for key in old.metadata if key not in new.metadata]
+    if gone:
+        raise StoreError(f"The field {gone[0]!r} cannot be taken out of the front matter.")
+    changes: dict[str, Json] = {
+        key: value
+        for key, value in new.metadata.items()
+        if key not in old.metadata or old.metadata[key] != value
+    }
+    if new.type != old.type:
+        nested = "metadata.type" in fields.ranges and "type" not in fields.ranges
+        changes["metadata.type" if nested else "type"] = new.type
+    if new.tags != old.tags:
+        changes["tags"] = list(new.tags)
+    if new.created_at != old.created_at:
+        key = next((key for key in _TIMES if key in fields.ranges), _TIMES[0])
+        changes[key] = new.created_at
+    return changes
+
+
+def made(memory_: Memory) -> str:
+    """Returns the text of a new file."""
+    return changed("", Memory(id=memory_.id, content=""), memory_)
+
+
+def index_lines(lines: Sequence[str]) -> list[IndexLine]:
+    """Returns the lines of an index that lead to files: list items whose first link is to one."""
+    listed = []
+    for at, line in enumerate(lines):
+        link = _LINK.search(line) if line.lstrip().startswith(("-", "*", "+")) else None
+        if link is not None and "://" not in link.group(1):
+            title = line[: link.start()].rpartition("[")[2]
+            listed.append(IndexLine(at, unquote(link.group(1)), title))
+    return listed
+
+
+def index_line(memory_: Memory) -> str:
+    """Returns the line of the index for a new memory."""
+    title = str(memory_.metadata.get("name") or PurePosixPath(memory_.id).stem)
+    hook = str(memory_.metadata.get("description") or memory_.content.partition("\n")[0])
+    target = memory_.id if " " not in memory_.id else f"<{memory_.id}>"
+    return f"- [{' '.join(title.split())}]({target}) \u2014 {' '.join(hook.split())[:120]}"
+
+
+def path_of(id_: str) -> str:
+    """Returns the path of the file for a new memory.
+
+    Raises:
+        StoreError: An id with this form leads out of the folder, or to the index.
+    """
+    path = PurePosixPath(id_)
+    parts = path.parts
+    bad = not id_ or path.is_absolute() or ".." in parts or str(path) != id_
+    if bad or parts[0] == ARCHIVE or id_ == INDEX or path.suffix not in SUFFIXES:
+        raise StoreError(
+            f"{id_!r} is no id for a memory file: an id is the path of a new file in the folder, "
+            "such as topic.md. Nothing was written."
+        )
+    return id_
+
+
+def shaped(memory_: Memory) -> Memory:
+    """Returns a new memory as a file would give it back; its id becomes the name of the file."""
+    id_ = memory_.id
+    if PurePosixPath(id_).suffix not in SUFFIXES:
+        id_ = (_UNSAFE.sub("-", id_).strip("-.") or "memory") + ".md"
+    return Memory(
+        id=path_of(id_),
+        content=memory_.content.strip(),
+        type=memory_.type,
+        tags=memory_.tags,
+        created_at=memory_.created_at,
+        metadata=memory_.metadata,
+        native=memory_.native,
+    )
+
+
+def index_remarks(text: str, files: Sequence[str]) -> list[str]:
+    """Returns how full an index is, and what is wrong with it, one sentence each.
+
+    Args:
+        text: Of the index.
+        files: Memory files there are.
+    """
+    lines = split_lines(text)
+    size = len(text.encode("utf-8"))
+    listed = index_lines(lines)
+    said = [
+        f"{INDEX} has {len(lines)} of {INDEX_LINES} lines and {size / 1000:.1f} of "
+        f"{INDEX_BYTES // 1000} KB that Claude Code loads"
+        + (
+            "; what follows is not loaded."
+            if len(lines) > INDEX_LINES or size > INDEX_BYTES
+            else "."
+        )
+    ]
+    missing = sorted({each.path for each in listed} - set(files))
+    if missing:
+        said.append(f"{INDEX} names {_count(missing, 'missing file')}: {_some(missing)}.")
+    unlisted = sorted(set(files) - {each.path for each in listed})
+    if unlisted:
+        said.append(f"{INDEX} does not name {_count(unlisted, 'file')}: {_some(unlisted)}.")
+    titles = [each.title for each in listed]
+    twice = sorted({title for title in titles if title and titles.count(title) > 1})
+    if twice:
+        said.append(f"{INDEX} has {_count(twice, 'title')} more than once: {_some(twice)}.")
+    at = {each.at for each in listed}
+    other = [n for n, line in enumerate(lines) if n not in at and line.lstrip()[:2] in {"- ", "* "}]
+    if other:
+        said.append(
+            f"{_count(other, 'line')} of {INDEX} lead to no file; they are not read as memories. "
+            "?preset=notes reads them, and the files, bullet by bullet."
+        )
+    return said
+
+
+def _count(items: Sequence[object], name: str) -> str:
+    return f"{len(items):,} {name}{'' if len(items) == 1 else 's'}"
+
+
+def _some(items: Sequence[str]) -> str:
+    return ", ".join(items[:5]) + (", ..." if len(items) > 5 else "")

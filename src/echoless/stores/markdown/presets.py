@@ -1,0 +1,186 @@
+"""Presets of the Markdown store: which files are read, what is a memory, what its scope is.
+
+Sources of the layouts: Claude Code (code.claude.com/docs/en/memory: `MEMORY.md` is an index of
+which the first 200 lines or 25 KB are loaded, topic files have front matter), AGENTS.md
+(agents.md), Cursor (docs.cursor.com, rules), OpenClaw (docs.openclaw.ai/concepts/memory), Codex
+(developers.openai.com/codex/memories), basic-memory (docs/NOTE-FORMAT.md of its repository),
+Obsidian (help.obsidian.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
+
+from echoless.core.errors import UsageError
+from echoless.stores.markdown.document import front_lines, split_lines
+
+Grain = Literal["file", "unit"]
+ScopeBy = Literal["heading", "file", "folder"]
+
+SUFFIXES: Final = (".md", ".mdc", ".markdown")
+INDEX: Final = "MEMORY.md"
+ARCHIVE: Final = "archive"
+SHOWN_FOLDERS: Final = frozenset({".cursor", ".github", ".claude"})
+"""Folders that are read although their names begin with a dot."""
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
+
+_DATED: Final = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})[^/]*\.md$")
+_LINKED: Final = re.compile(r"^\s*[-*+]\s+\[[^\]]*\]\([^)]+\.md\)", re.MULTILINE)
+_HEAD_BYTES: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A layout of Markdown files.
+
+    Attributes:
+        name: As in `?preset=NAME`.
+        says: What it is for, half a sentence.
+        files: Patterns (`re.fullmatch`) of the paths that are read, relative to the folder.
+        grain: Whether a memory is a file, or a bullet or block.
+        scope: What separates memories that are never compared, unless the URL says otherwise.
+        by_file: Whether two files are two scopes, where headings are.
+        index: File with a line for each memory file; empty for none.
+        observations: Whether bullets are written `- [category] text #tag (context)`.
+        new_file: Where a new bullet goes that names no file.
+    """
+
+    name: str
+    says: str
+    files: tuple[str, ...]
+    grain: Grain = "unit"
+    scope: ScopeBy = "heading"
+    by_file: bool = True
+    index: str = ""
+    observations: bool = False
+    new_file: str = "notes.md"
+
+    def reads(self, path: str) -> bool:
+        """Returns whether a file belongs to the store, by its path in the folder."""
+        return path != self.index and any(re.fullmatch(each, path) for each in self.files)
+
+
+_ANY: Final = r".*\.(?:md|markdown)"
+_RULES: Final = (
+    r"(?:.*/)?(?:CLAUDE|CLAUDE\.local|AGENTS|AGENTS\.override|GEMINI)\.md",
+    r"(?:.*/)?\.cursor/rules/.*\.mdc",
+    r"\.github/copilot-instructions\.md",
+    r"\.github/instructions/.*\.md",
+    r"\.claude/rules/.*\.md",
+    r"memory-bank/.*\.md",
+)
+
+PRESETS: Final[dict[str, Preset]] = {
+    each.name: each
+    for each in (
+        Preset("claude-memory", "memory folder of Claude Code", (_ANY,), "file", index=INDEX),
+        Preset(
+            "agent-rules",
+            "CLAUDE.md, AGENTS.md, GEMINI.md, rules of Cursor and Copilot, memory-bank/",
+            _RULES,
+            new_file="AGENTS.md",
+        ),
+        Preset(
+            "cursor-rules", "a folder with rules of Cursor", (r".*\.mdc",), new_file="notes.mdc"
+        ),
+        Preset("memory-bank", "a memory bank", (_ANY,), new_file="activeContext.md"),
+        Preset(
+            "openclaw",
+            "workspace of OpenClaw: MEMORY.md and daily notes in memory/",
+            (r"MEMORY\.md", r"memory\.md", r"DREAMS\.md", r"memory/.*\.md"),
+            by_file=False,
+            new_file=INDEX,
+        ),
+        Preset(
+            "codex",
+            "memories of Codex: MEMORY.md, memory_summary.md, raw_memories.md",
+            (r"MEMORY\.md", r"memory_summary\.md", r"raw_memories\.md"),
+            new_file=INDEX,
+        ),
+        Preset("basic-memory", "notes of basic-memory", (_ANY,), scope="file", observations=True),
+        Preset("obsidian", "vault of Obsidian", (_ANY,), observations=True),
+        Preset("notes", "any other Markdown", (_ANY, r".*\.mdc")),
+    )
+}
+
+
+def preset_named(name: str) -> Preset:
+    """Returns a preset by its name.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    if name not in PRESETS:
+        raise UsageError(f"There is no preset {name!r}. Known: {', '.join(PRESETS)}.")
+    return PRESETS[name]
+
+
+def is_read_folder(name: str) -> bool:
+    """Returns whether a folder of that name is looked into."""
+    return name not in _SKIPPED and (not name.startswith(".") or name in SHOWN_FOLDERS)
+
+
+def date_of(path: str) -> str | None:
+    """Returns the date a daily note has in its name, or None."""
+    dated = _DATED.search(path)
+    return dated.group(1) if dated else None
+
+
+def preset_of_file(path: Path) -> Preset:
+    """Returns the preset of one file, by its name and beginning."""
+    if path.suffix == ".mdc" or PRESETS["agent-rules"].reads(path.name):
+        return PRESETS["agent-rules"]
+    if date_of(path.name):
+        return PRESETS["openclaw"]
+    return PRESETS["basic-memory"] if "permalink:" in _front(path) else PRESETS["notes"]
+
+
+def preset_of_folder(folder: Path, paths: Collection[str]) -> Preset:
+    """Returns the preset of a folder.
+
+    Args:
+        folder: The folder.
+        paths: Markdown files in it, relative to it.
+    """
+    top = {path for path in paths if "/" not in path}
+    if any(path.startswith("memory/") and date_of(path) for path in paths):
+        return PRESETS["openclaw"]
+    if top & {"memory_summary.md", "raw_memories.md"}:
+        return PRESETS["codex"]
+    if INDEX in top and _is_index(folder, sorted(top - {INDEX})):
+        return PRESETS["claude-memory"]
+    if folder.name == "memory-bank" or {"projectbrief.md", "activeContext.md"} <= top:
+        return PRESETS["memory-bank"]
+    if (folder / ".obsidian").is_dir():
+        return PRESETS["obsidian"]
+    if any("permalink:" in _front(folder / path) for path in sorted(paths)[:20]):
+        return PRESETS["basic-memory"]
+    if folder.name == "rules" and any(PurePosixPath(path).suffix == ".mdc" for path in top):
+        return PRESETS["cursor-rules"]
+    rules = PRESETS["agent-rules"]
+    return rules if any(rules.reads(path) for path in paths) else PRESETS["notes"]
+
+
+def _is_index(folder: Path, others: list[str]) -> bool:
+    """Returns whether `MEMORY.md` lists files, or files beside it have front matter of memories."""
+    if _LINKED.search(_head(folder / INDEX)):
+        return True
+    return any(re.search(r"^(name|description):", _front(folder / o), re.MULTILINE) for o in others)
+
+
+def _front(path: Path) -> str:
+    """Returns the front matter of a file, as far as its beginning shows it."""
+    lines = split_lines(_head(path))
+    return "".join(lines[: front_lines(lines)])
+
+
+def _head(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

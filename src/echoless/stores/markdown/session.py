@@ -1,0 +1,160 @@
+"""Files of a store with their state, as they are and as a transaction is to leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from echoless.core.model import Json
+from echoless.stores.markdown import archive
+from echoless.stores.markdown.archive import Entry, archive_of
+from echoless.stores.markdown.document import split_lines
+from echoless.stores.markdown.location import Hiding
+from echoless.stores.markdown.state import Slot, State, digest_of
+from echoless.stores.markdown.tree import Tree
+from echoless.stores.markdown.unit_memory import Reading
+from echoless.stores.markdown.virtual import VirtualFile
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Lines that go to the archive.
+
+    Attributes:
+        slot: Their place.
+        text: The lines.
+        part: Number, where several pieces of one memory go; else 0.
+    """
+
+    slot: Slot
+    text: str
+    part: int = 0
+
+
+class Session:
+    """Texts and state, read once and changed in memory until `flush`."""
+
+    def __init__(self, tree: Tree, state: State, reading: Reading, hiding: Hiding) -> None:
+        """Joins them.
+
+        Args:
+            tree: The files.
+            state: What is known of them.
+            reading: How units are read.
+            hiding: Where hidden units go.
+        """
+        self.tree = tree
+        self.state = state
+        self.reading = reading
+        self.hiding = hiding
+        self.notes: list[str] = []
+        self._virtual: dict[str, VirtualFile] = {}
+        self._touched: set[str] = set()
+
+    def virtual(self, path: str) -> VirtualFile:
+        """Returns a file with its slots; an empty one where there is none."""
+        if path not in self._virtual:
+            text = self.tree.text(path) or ""
+            self._virtual[path] = VirtualFile(path, text, self.state.files.get(path))
+        return self._virtual[path]
+
+    def paths(self) -> list[str]:
+        """Returns the files with units or slots, sorted."""
+        slots = {path for path, each in self.state.files.items() if each.slots}
+        return sorted({*self.tree.paths, *slots, *self._touched} - {*self.tree.too_large})
+
+    def touch(self, path: str) -> VirtualFile:
+        """Returns a file that is about to be changed."""
+        self._touched.add(path)
+        virtual = self.virtual(path)
+        virtual.begin()
+        return virtual
+
+    def flush(self, *, remove_empty: bool = False) -> None:
+        """Hands the changed texts to the tree, and what is known of them to the state.
+
+        Args:
+            remove_empty: Whether a file in which nothing is left goes.
+        """
+        for path in sorted(self._touched):
+            virtual = self._virtual[path]
+            virtual.settle()
+            gone = remove_empty and not virtual.text
+            self.tree.stage(path, None if gone else virtual.text, like="")
+            self.state.files[path] = virtual.sealed()
+        self._touched.clear()
+
+    # ------------------------------------------------------------------ hidden lines
+
+    def hidden(self, path: str, slot: Slot, part: int = 0) -> Entry | None:
+        """Returns the lines of a slot, where they are; None where they are gone."""
+        if slot.where == "removed":
+            return None
+        if slot.where == "comment":
+            listed = archive.comments(self.virtual(path).lines)
+        else:
+            listed = archive.entries(split_lines(self.tree.text(archive_of(path)) or ""))
+        own = [each for each in listed if each.id == slot.id]
+        return own[max(0, part - 1)] if len(own) > max(0, part - 1) else None
+
+    def archived(self, path: str) -> dict[str, list[Entry]]:
+        """Returns the entries in the archive of a file and in its comments, by id."""
+        listed: dict[str, list[Entry]] = {}
+        text = self.tree.text(archive_of(path)) or ""
+        for each in archive.entries(split_lines(text)):
+            listed.setdefault(each.id, []).append(each)
+        if any(slot.where == "comment" for slot in self.virtual(path).state.slots):
+            for each in archive.comments(self.virtual(path).lines):
+                listed.setdefault(each.id, []).append(each)
+        return listed
+
+    def to_archive(self, path: str, leaving: Iterable[Leaving]) -> None:
+        """Appends lines to the archive of a file."""
+        new = [each for each in leaving if each.slot.where == "archive"]
+        if not new:
+            return
+        end = self.virtual(path).end
+        made = [archive.entry(e.slot.id, e.text, about(e.slot), end, e.part) for e in new]
+        place = archive_of(path)
+        self.tree.stage(place, archive.with_entries(self.tree.text(place) or "", made, end), path)
+
+    def from_archive(self, path: str, gone: Iterable[Entry]) -> None:
+        """Takes entries out of the archive of a file."""
+        entries = list(gone)
+        if entries:
+            place = archive_of(path)
+            self.tree.stage(place, archive.without(self.tree.text(place) or "", entries))
+
+    def fetch(self, path: str, slot: Slot, entry: Entry) -> str:
+        """Takes the lines of a slot from where they are, and returns them."""
+        if slot.where == "comment":
+            self.virtual(path).replace(entry.start, entry.end, [])
+        if entry.text and digest_of(entry.text) != slot.digest:
+            where = f"{self.tree.root / (archive_of(path) if slot.where == 'archive' else path)}"
+            self.notes.append(
+                f"{slot.id} was edited in {where} while it was hidden; it was put back as it is "
+                "there."
+            )
+        return entry.text
+
+    def missing(self, path: str, id_: str) -> None:
+        """Notes that the lines of a hidden memory are gone."""
+        self.notes.append(
+            f"{id_} is in conflict: it was hidden in {self.tree.root / path}, and somebody took it "
+            "away from there. It cannot be put back; everything else is as it was."
+        )
+
+
+def about(slot: Slot) -> Mapping[str, Json]:
+    """Returns what a person may want to know of a hidden memory."""
+    mark = slot.mark
+    place: dict[str, Json] = {"place": slot.namespace} if slot.namespace else {}
+    return place if mark is None else {**place, "survivor": mark.survivor, "run": mark.run}
+
+
+def by_path(items: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Yields paths with the ids that belong to them, sorted by path."""
+    grouped: dict[str, list[str]] = {}
+    for path, id_ in items:
+        grouped.setdefault(path, []).append(id_)
+    yield from sorted(grouped.items())

@@ -1,0 +1,468 @@
+"""Store in a folder or file of Markdown: `markdown:///PATH?scope=…&hide=…&preset=NAME`.
+
+Files change by whole lines and only where a memory does: everything else stays to the byte. Hidden
+memories leave their files for `archive/`, or stand in comments. Lineage, places and the record of
+an unfinished write lie beside the folder or file: `NAME.echoless`, `NAME.echoless-files`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Final, Self
+
+from echoless.core.errors import ForeignStore, StoreNotFound
+from echoless.core.model import Memory
+from echoless.core.optional import require_module
+from echoless.core.sqlite import Database
+from echoless.stores import files
+from echoless.stores.base import ALL, Scope
+from echoless.stores.files import exclusive, make_file, speaking_of
+from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.markdown import commit, file_memory, git
+from echoless.stores.markdown.imports import import_remarks
+from echoless.stores.markdown.location import Location
+from echoless.stores.markdown.presets import (
+    ARCHIVE,
+    INDEX,
+    SUFFIXES,
+    Preset,
+    preset_named,
+    preset_of_file,
+    preset_of_folder,
+)
+from echoless.stores.markdown.session import Session
+from echoless.stores.markdown.state import State
+from echoless.stores.markdown.topics import FileMemories
+from echoless.stores.markdown.tree import LARGEST, Tree, listing_of
+from echoless.stores.markdown.unit_memory import Reading
+from echoless.stores.markdown.units import UnitMemories
+from echoless.stores.sidecar import BesideSidecar, Sidecar
+
+_FACT: Final = "markdown"
+_FOREIGN: Final = ("chroma.sqlite3", "memory_index")
+"""Names in folders of other stores, which may hold notes too."""
+
+
+class MarkdownStore(BesideSidecar):
+    """Memories in files of Markdown."""
+
+    summary: ClassVar[str] = "a folder or file of Markdown: notes, rules and memories of agents"
+    holds_ledger: Final = False
+    profile: Final = "safe"
+
+    def __init__(self, location: Location) -> None:
+        """Reads the files; use `open` or `create`."""
+        for module in ("markdown_it", "ruamel.yaml"):
+            require_module(module.partition(".")[0], "The store markdown", "markdown")
+        path = Path(os.path.abspath(location.path)).resolve()  # noqa: PTH100 - of `..` too
+        single = path.is_file()
+        self._base, self._location = path, location
+        self._root, only = (path.parent, path.name) if single else (path, "")
+        self.url = location.url(location.path)
+        preset = _preset(location, path)
+        scope = location.scope or preset.scope
+        self._reading = Reading(preset, scope, single=single)
+        self._hiding = location.hide
+        self._tree = Tree(self._root, preset, only)
+        self._record = commit.record_of(path)
+        self._writing = self._staging = False
+        self._notes: list[str] = []
+        self._remarks: list[str] = []
+        self._state_text: str | None = None
+        self._side: UnitMemories | FileMemories | None = None
+        self._sidecar: Sidecar = Sidecar(path)
+        self._load()
+
+    @classmethod
+    def open(cls, location: str) -> Self:
+        """Opens an existing folder or file."""
+        parsed = Location.parse(location)
+        if not parsed.path.exists():
+            raise StoreNotFound(f"{parsed.path} does not exist. Check the path.")
+        if parsed.path.is_file() and parsed.path.suffix.lower() not in SUFFIXES:
+            raise ForeignStore(
+                f"{parsed.path} is no Markdown: its name ends in none of {', '.join(SUFFIXES)}."
+            )
+        return cls(parsed)
+
+    @classmethod
+    def create(cls, location: str) -> Self:
+        """Opens a folder or file, or makes an empty one: a file where the name ends in `.md`.
+
+        A new folder gets an index, `MEMORY.md`, where its preset has one.
+        """
+        parsed = Location.parse(location)
+        path = parsed.path
+        if not path.exists():
+            if path.suffix.lower() in SUFFIXES:
+                make_file(path)
+            else:
+                with speaking_of(path):
+                    path.mkdir(mode=0o700)
+                preset = preset_named(parsed.preset) if parsed.preset else None
+                if preset is not None and preset.index:
+                    make_file(path / INDEX)
+        return cls.open(location)
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """Returns whether it is a Markdown file, or a folder with some and of no other store."""
+        if path.is_file():
+            return path.suffix.lower() in SUFFIXES
+        if not path.is_dir() or any((path / name).exists() for name in _FOREIGN):
+            return False
+        try:
+            if any(each.suffix == ".lance" for each in path.iterdir()):
+                return False
+            return bool(listing_of(path).paths)
+        except (OSError, ForeignStore):
+            return False
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def preset(self) -> Preset:
+        """Returns the preset the files are read by."""
+        return self._reading.preset
+
+    @property
+    def ledger(self) -> Ledger:
+        """Returns the ledger in the sidecar, with the marks that hidden files and lines show."""
+        return MarkdownLedger(self._sidecar.ledger.database, lambda: self._state().marks())
+
+    def _state(self) -> State:
+        if self._staging:
+            return self._session.state
+        return State.parse(self._sidecar.ledger.fact(_FACT))
+
+    @property
+    def _memories(self) -> UnitMemories | FileMemories:
+        assert self._side is not None
+        return self._side
+
+    def _load(self) -> None:
+        """Reads what changed since the last time."""
+        pending = commit.read_pending(self._record)
+        written = self._sidecar.ledger.fact(_FACT)
+        state = State.parse(written)
+        undone = pending is not None and pending.token != state.token
+        changed = self._tree.refresh(pending.before if pending and undone else {})
+        if changed or self._side is None or written != self._state_text:
+            self._state_text = written
+            self._session = Session(self._tree, state, self._reading, self._hiding)
+            of_files = self._reading.is_of_files
+            self._side = FileMemories(self._session) if of_files else UnitMemories(self._session)
+
+    def _fresh(self) -> None:
+        if not self._staging:
+            self._load()
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """Yields all memories in the scope, file by file, hidden ones in their old places."""
+        self._fresh()
+        every = (self._memories.memory(id_) for id_ in [*self._memories.ids()])
+        yield from scope.narrow(memory for memory in every if memory is not None)
+        self._remarks = self._odd()
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns copies by id, from the files as they are now."""
+        self._fresh()
+        read = ((id_, self._memories.memory(id_)) for id_ in sorted(set(ids)))
+        return {id_: memory for id_, memory in read if memory is not None}
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Returns the number of memories in the scope."""
+        self._fresh()
+        if scope == ALL:
+            return sum(1 for _ in self._memories.ids())
+        return sum(1 for _ in self.scan(scope))
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Returns the number of memories by namespace."""
+        return dict(sorted(Counter(memory.namespace for memory in self.scan()).items()))
+
+    def remarks(self) -> Sequence[str]:
+        """Returns what the last complete `scan` found odd, one sentence each."""
+        return tuple(self._remarks)
+
+    def _odd(self) -> list[str]:
+        tree, listing = self._tree, self._tree.listing
+        scopes = {
+            "heading": " What stands under different headings is not compared (?scope=file does).",
+            "file": " Different files are not compared with each other (?scope=folder does).",
+        }
+        scope = "" if self._reading.is_of_files else scopes.get(self._reading.scope, "")
+        said = [f"Read as {self.preset.name}: {self.preset.says}.{scope}"]
+        if isinstance(self._memories, FileMemories):
+            said += self._memories.remarks()
+        else:
+            said += import_remarks(self._session)
+        said += [
+            f"{each} leads out of {self._root}; it is not followed." for each in listing.outside
+        ]
+        inside = [each for each in listing.inside if self.preset.reads(each)]
+        said += [
+            f"{each} is a link to a file of this folder; that is read once." for each in inside
+        ]
+        said += [
+            f"{each} is larger than {LARGEST // 1024 // 1024} MB; it is not read. Divide it."
+            for each in tree.too_large
+        ]
+        return said
+
+    @property
+    def root(self) -> Path:
+        """Returns the folder or file, behind any symbolic link."""
+        return self._base
+
+    def text_files(self) -> tuple[Path, ...]:
+        """Returns the files that are read, and those of the archive."""
+        self._fresh()
+        archived = (self._root / ARCHIVE).rglob("*")
+        files = [self._root / path for path in self._tree.listing.paths]
+        return tuple(sorted({*files, *(path for path in archived if path.is_file())}))
+
+    def url_at(self, root: Path) -> str:
+        """Returns the URL of a copy, with the options of this one and its preset."""
+        return replace(self._location, preset=self.preset.name).url(root)
+
+    def place(self, id_: str) -> tuple[Path, int] | None:
+        """Returns the file and the line of a visible memory, as the store was named."""
+        self._fresh()
+        found = self._memories.place(id_)
+        if found is None:
+            return None
+        named = self._location.path
+        return (named if named.is_file() else named / found[0]), found[1] + 1
+
+    def protected(self, memory: Memory) -> str | None:
+        """Returns why a memory is never hidden: code, tables and introductions to lists."""
+        return self._memories.protected(memory.id)
+
+    def shaped(self, memory: Memory) -> Memory:
+        """Returns a new memory as these files would give it back."""
+        if isinstance(self._memories, FileMemories):
+            return file_memory.shaped(memory)
+        return self._reading.shaped(memory)
+
+    def united(
+        self,
+        old: Memory,
+        members: Sequence[Memory],  # noqa: ARG002
+        new: Memory,
+        *,
+        at: str | None,  # noqa: ARG002
+        removed: bool,  # noqa: ARG002
+    ) -> Memory:
+        """Returns a survivor with what Markdown can hold of what it takes over."""
+        return self._memories.united(old, new)
+
+    def relinked(self, new: Memory) -> Memory:
+        """Returns the memory: these have no links."""
+        return new
+
+    def linking(self, ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Returns nothing: these memories have no links."""
+        return ()
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Holds the writer's lock and the sidecar open; takes unfinished writes back first."""
+        if self._writing:
+            yield
+            return
+        with exclusive(self._base):
+            with self._sidecar.writing():
+                self._settle()
+                self._load()
+                self._writing = True
+                try:
+                    yield
+                finally:
+                    self._writing = False
+                    self._settle()
+            self._load()
+
+    def _settle(self) -> None:
+        """Ends the last write: takes it back where its state did not arrive."""
+        pending = commit.read_pending(self._record)
+        if pending is None:
+            return
+        if pending.token == State.parse(self._sidecar.ledger.fact(_FACT)).token:
+            if not self._in_transaction:
+                commit.drop(self._record, self._root, pending)
+            return
+        for path in commit.take_back(self._root, self._record, pending):
+            self._notes.append(
+                f"{path} was edited after an unfinished write of echoless, so it stays as it is; "
+                f"what it was before that write is in {path.name}.before."
+            )
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """Returns the files in which a write was stopped in the middle."""
+        pending = commit.read_pending(self._record)
+        own: tuple[Path, ...] = ()
+        if pending and pending.token != State.parse(self._sidecar.ledger.fact(_FACT)).token:
+            own = (self._base,)
+        return (*own, *super().unfinished())
+
+    def leftovers(self) -> list[Path]:
+        """Returns drafts of stopped writers, and the record of a write that is done."""
+        pending = commit.read_pending(self._record)
+        known = State.parse(self._sidecar.ledger.fact(_FACT)).token
+        done = [self._record] if pending and pending.token == known else []
+        folders = {(self._root / path).parent for path in self._tree.paths}
+        folders |= {self._root, self._root / ARCHIVE}
+        drafts = {each for folder in folders for each in commit.drafts_in(folder)}
+        return [*done, *sorted(drafts), *files.drafts_of(self._record)]
+
+    def remove_leftovers(self) -> list[Path]:
+        """Removes what `leftovers` returns; called inside `writing()`."""
+        self._must_write()
+        gone = self.leftovers()
+        self._settle()
+        for path in gone:
+            with speaking_of(path):
+                path.unlink(missing_ok=True)
+        return gone
+
+    def take_back(self) -> None:
+        """Undoes unfinished writes on the files themselves."""
+        super().take_back()
+        if commit.read_pending(self._record) is not None:
+            with self.writing():
+                pass
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Stages changes and writes all files together at the end; on failure nothing changes."""
+        self._must_write()
+        if self._staging:
+            yield
+            return
+        self._settle()
+        self._load()
+        self._staging = True
+        try:
+            yield
+            self._write()
+        finally:
+            self._staging = False
+            self._tree.unstage()
+            self._side = None
+            self._load()
+
+    def _write(self) -> None:
+        """Writes what was staged, and what is known of it, in the sidecar."""
+        changes = self._tree.changes()
+        state = self._session.state
+        if not changes and state.text == State.parse(self._state_text).text:
+            return
+        state.token = os.urandom(8).hex()
+        self._notes += self._session.notes
+        own = f"{ARCHIVE}/"
+        self._look_at_git([c.path for c in changes if c.before and not c.path.startswith(own)])
+        if changes:
+            earlier = commit.read_pending(self._record)
+            commit.carry_out(self._root, self._record, state.token, changes, earlier)
+        with self.ledger.transaction():
+            self.ledger.set_fact(_FACT, state.text)
+        self._settle()
+
+    @property
+    def _in_transaction(self) -> bool:
+        """Returns whether a transaction of the sidecar is open, of which a write is a part."""
+        return self._sidecar.ledger.database.connection.in_transaction
+
+    def _look_at_git(self, paths: Sequence[str]) -> None:
+        tree = git.work_tree_of(self._root)
+        if tree is None or not paths:
+            return
+        changed, problem = git.uncommitted(tree, [self._root / path for path in paths])
+        notes = [problem] if problem else []
+        notes += [
+            f"{path} had changes that are not committed when it was written; git diff shows both."
+            for path in changed
+        ]
+        self._notes += [note for note in notes if note not in self._notes]
+
+    def notes(self) -> Sequence[str]:
+        """Returns what writes met since the store was opened, one sentence each."""
+        return tuple(self._notes)
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Changes or adds memories; a removed one goes back to its old place."""
+        self._change(lambda: self._memories.put(memories))
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Removes memories."""
+        wanted = sorted(set(ids))
+        self._change(lambda: self._memories.remove(wanted))
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Moves memories to the archive, or into comments."""
+        self._change(lambda: self._memories.hide(marks))
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Puts hidden memories back in their places."""
+        wanted = sorted(set(ids))
+        self._change(lambda: self._memories.unhide(wanted))
+
+    def _change(self, change: Callable[[], None]) -> None:
+        with self.transaction():
+            change()
+
+
+class MarkdownLedger(Ledger):
+    """The sidecar's ledger, with the marks of what is in the archive.
+
+    Files change before the ledger has their marks; a program stopped in between is known by this.
+    """
+
+    def __init__(self, database: Database, hidden: Callable[[], Mapping[str, Mark]]) -> None:
+        """Joins the two.
+
+        Args:
+            database: Of the sidecar.
+            hidden: Returns the marks of what is hidden in the files.
+        """
+        super().__init__(database)
+        self._hidden = hidden
+
+    def marks(self, run: str | None = None) -> dict[str, Mark]:
+        """Returns marks by hidden id, of one run if given."""
+        standing = super().marks()
+        for id_, mark in self._hidden().items():
+            if id_ not in standing or standing[id_].survivor != mark.survivor:
+                standing[id_] = mark
+        return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
+
+    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
+        """Returns the marks of some hidden memories, by id."""
+        wanted = set(ids)
+        return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
+
+    def own_marks(self) -> dict[str, Mark]:
+        """Returns the marks of the ledger alone."""
+        return super().marks()
+
+    def mark(self, marks: Iterable[Mark]) -> None:
+        """Writes marks in place of older ones."""
+        new = list(marks)
+        self.unmark(mark.duplicate for mark in new)
+        super().mark(new)
+
+
+def _preset(location: Location, path: Path) -> Preset:
+    if location.preset:
+        return preset_named(location.preset)
+    return (
+        preset_of_file(path) if path.is_file() else preset_of_folder(path, listing_of(path).paths)
+    )

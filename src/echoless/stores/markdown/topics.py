@@ -1,0 +1,314 @@
+"""Memories that are files of their own, with a line each in an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.model import Memory
+from echoless.core.text import unreadable
+from echoless.stores.ledger import Mark
+from echoless.stores.markdown import file_memory
+from echoless.stores.markdown.document import is_blank, read, split_lines
+from echoless.stores.markdown.presets import ARCHIVE
+from echoless.stores.markdown.session import Leaving, Session
+from echoless.stores.markdown.state import Moved, Place, Slot, digest_of
+from echoless.stores.markdown.units import refusal
+from echoless.stores.markdown.virtual import VirtualFile
+
+
+class FileMemories:
+    """Topic files as memories, those in the archive included."""
+
+    def __init__(self, session: Session) -> None:
+        """Takes the files."""
+        self._session = session
+        self._index = session.reading.preset.index
+        self.problems: dict[str, str] = {}
+        """Why the front matter of a file cannot be read, by its path, of those that were read."""
+
+    def forget(self) -> None:
+        """Forgets nothing: files are read when they are asked for."""
+
+    # ------------------------------------------------------------------ reading
+
+    def ids(self) -> Iterator[str]:
+        """Yields the ids of all memories, sorted."""
+        tree = self._session.tree
+        moved = {i for i, m in self._session.state.moved.items() if tree.text(m.path) is not None}
+        yield from sorted({*tree.paths, *moved})
+
+    def memory(self, id_: str) -> Memory | None:
+        """Returns a memory, visible or hidden, or None.
+
+        Raises:
+            BadRecord: Its file holds a merge conflict.
+        """
+        text = self._text(id_)
+        if text is None:
+            return None
+        if "<<<<<<< " in text and (at := read(split_lines(text)).conflict) is not None:
+            raise BadRecord(
+                f"Line {at + 1} of {self._session.tree.root / id_} begins a merge conflict. "
+                "Resolve it, then try again."
+            )
+        memory, problem = file_memory.memory(id_, text)
+        if problem:
+            self.problems[id_] = problem
+        lines = self._lines_of(id_)
+        return replace(memory, native={**memory.native, "index": lines}) if lines else memory
+
+    def place(self, id_: str) -> tuple[str, int] | None:
+        """Returns the file of a visible memory, and the index of its first line."""
+        return (id_, 0) if id_ in self._session.tree.paths else None
+
+    def _text(self, id_: str) -> str | None:
+        """Returns the text of a memory file, wherever it is."""
+        tree = self._session.tree
+        if id_ in self._session.state.moved and id_ not in tree.paths:
+            return tree.text(self._session.state.moved[id_].path)
+        return tree.text(id_) if id_ in tree.paths else None
+
+    def _lines_of(self, id_: str) -> list[str]:
+        """Returns the lines of the index that lead to a file, hidden ones included."""
+        if not self._index:
+            return []
+        virtual = self._session.virtual(self._index)
+        texts = ["".join(virtual.lines[a:b]) for a, b in self._ranges(virtual, id_)]
+        for part, slot in enumerate(self._slots(virtual, id_), 1):
+            entry = self._session.hidden(self._index, slot, part)
+            texts += [entry.text] if entry is not None else []
+        return texts
+
+    def _ranges(self, virtual: VirtualFile, id_: str) -> list[tuple[int, int]]:
+        """Returns the lines of the index that lead to a file, with what is indented below them."""
+        ranges = []
+        for each in file_memory.index_lines(virtual.lines):
+            if each.path != id_:
+                continue
+            end, width = each.at + 1, _indent(virtual.lines[each.at])
+            while end < len(virtual.lines) and not is_blank(virtual.lines[end]):
+                if _indent(virtual.lines[end]) <= width:
+                    break
+                end += 1
+            ranges.append((each.at, end))
+        return ranges
+
+    def _slots(self, virtual: VirtualFile, id_: str) -> list[Slot]:
+        return [slot for slot in virtual.state.slots if slot.id == id_]
+
+    def protected(self, id_: str) -> str | None:  # noqa: ARG002
+        """Returns nothing: any file may be hidden."""
+        return None
+
+    def united(self, old: Memory, new: Memory) -> Memory:
+        """Returns a survivor with what a file can take over: all that its front matter holds."""
+        metadata = dict(new.metadata)
+        nested = metadata.get("metadata")
+        if "metadata" not in old.metadata and isinstance(nested, Mapping):
+            # the type of a duplicate, which is not to become that of the survivor
+            metadata["metadata"] = {k: v for k, v in nested.items() if k != "type"}
+        survivor = replace(old, tags=new.tags, created_at=new.created_at, metadata=metadata)
+        text = self._text(old.id)
+        try:
+            changed = file_memory.changed(text or "", old, survivor)
+        except StoreError:
+            return old
+        return survivor if file_memory.memory(old.id, changed)[0] == survivor else old
+
+    # ------------------------------------------------------------------ hiding
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Moves files to the archive; those that are there already are left out."""
+        session = self._session
+        visible = set(session.tree.paths)
+        for mark in marks:
+            id_ = mark.duplicate
+            text = session.tree.text(id_) if id_ in visible else None
+            if text is None or id_ in session.state.moved:
+                continue
+            place = self._free(id_)
+            session.tree.stage(place, text, like=id_)
+            session.tree.stage(id_, None)
+            session.state.moved[id_] = Moved(place, digest_of(text), mark)
+            self._take_lines(id_, mark)
+        session.flush()
+
+    def _free(self, id_: str) -> str:
+        """Returns a path in the archive that nothing has yet."""
+        path = PurePosixPath(ARCHIVE, id_)
+        number, place = 1, str(path)
+        while self._session.tree.text(place) is not None:
+            number += 1
+            place = str(path.with_stem(f"{path.stem}-{number}"))
+        return place
+
+    def _take_lines(self, id_: str, mark: Mark | None) -> None:
+        """Takes the lines of a file out of the index; into the archive, where it is hidden."""
+        if not self._index or self._session.tree.text(self._index) is None:
+            return
+        ranges = self._ranges(self._session.virtual(self._index), id_)
+        if not ranges:
+            return
+        virtual = self._session.touch(self._index)
+        leaving = []
+        for part, (start, end) in sorted(enumerate(ranges, 1), reverse=True):
+            text = "".join(virtual.lines[start:end])
+            where: Place = "removed" if mark is None else "archive"
+            slot = Slot(
+                id_, f"{id_} {part}", where, start, "line", "", "", "", digest_of(text), mark
+            )
+            last = end == len(virtual.lines)
+            virtual.cut(start, end, slot)
+            if last:
+                virtual.unend()
+            leaving.append(Leaving(slot, text, part))
+        self._session.to_archive(self._index, reversed(leaving))
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Moves files back from the archive, with their lines in the index."""
+        session = self._session
+        for id_ in ids:
+            moved = session.state.moved.get(id_)
+            if moved is None:
+                continue
+            text = session.tree.text(moved.path)
+            if text is None:
+                session.missing(moved.path, id_)
+            elif session.tree.text(id_) is not None:
+                session.notes.append(
+                    f"{id_} is in conflict: it exists again, so the hidden one stays in "
+                    f"{session.tree.root / moved.path}. Compare the two and remove one."
+                )
+            else:
+                session.tree.stage(id_, text, like=moved.path)
+                session.tree.stage(moved.path, None)
+                self._return_lines(id_)
+            del session.state.moved[id_]
+            self._drop_slots(id_)
+        session.flush()
+
+    def _return_lines(self, id_: str) -> None:
+        if not self._index:
+            return
+        virtual = self._session.virtual(self._index)
+        gone = []
+        for part, slot in enumerate(self._slots(virtual, id_), 1):
+            if slot.where == "removed":
+                continue
+            entry = self._session.hidden(self._index, slot, part)
+            if entry is not None:
+                virtual = self._session.touch(self._index)
+                text = self._session.fetch(self._index, slot, entry)
+                gone.append(entry)
+                own = next(each for each in virtual.state.slots if each.natural == slot.natural)
+                virtual.put_back(own, text)
+        self._session.from_archive(self._index, gone)
+
+    def _drop_slots(self, id_: str) -> None:
+        """Forgets places in the index whose lines are not there any more."""
+        if self._index:
+            virtual = self._session.virtual(self._index)
+            for slot in self._slots(virtual, id_):
+                if slot.where != "removed":
+                    self._session.touch(self._index).drop(slot)
+
+    # ------------------------------------------------------------------ writing
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Changes files, puts removed ones back, and makes new ones.
+
+        Raises:
+            StoreError: A file cannot hold one as it is; the message names what.
+        """
+        session = self._session
+        for memory in memories:
+            if problem := unreadable(memory.content):
+                raise StoreError(f"{memory.id!r} has {problem}. Nothing was written.")
+            text = self._text(memory.id)
+            if text is None:
+                self._make(memory)
+                continue
+            old, _ = file_memory.memory(memory.id, text)
+            if old != memory:
+                moved = session.state.moved.get(memory.id)
+                session.tree.stage(
+                    moved.path if moved else memory.id, self._changed(text, old, memory)
+                )
+        session.flush()
+        for memory in memories:
+            if self.memory(memory.id) != memory:
+                raise refusal(memory, self.memory(memory.id))
+
+    def _changed(self, text: str, old: Memory, new: Memory) -> str:
+        """Returns the text of a file that is to say something else."""
+        raw = new.native.get("raw")
+        if isinstance(raw, str) and file_memory.memory(new.id, raw)[0] == new:
+            return raw
+        try:
+            return file_memory.changed(text, old, new)
+        except StoreError as problem:
+            raise StoreError(f"{new.id} was not changed. {problem} Nothing was written.") from None
+
+    def _make(self, memory: Memory) -> None:
+        """Makes a file, or puts a removed one back, with its lines in the index."""
+        session = self._session
+        path = file_memory.path_of(memory.id)
+        like = next((p for p in session.tree.paths), self._index)
+        blank = Memory(id=memory.id, content="")
+        session.tree.stage(path, self._changed("", blank, memory), like)
+        if not self._index or session.tree.text(self._index) is None:
+            return
+        lines = memory.native.get("index")
+        texts = [str(each) for each in lines] if isinstance(lines, list) else []
+        virtual = session.touch(self._index)
+        slots = self._slots(virtual, memory.id)
+        for slot, text in zip(slots, texts, strict=False):
+            own = next(each for each in virtual.state.slots if each.natural == slot.natural)
+            virtual.put_back(own, text)
+        if not slots and "raw" not in memory.native:
+            virtual.append(texts or [file_memory.index_line(memory) + virtual.end])
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Removes files, and their lines in the index, whose places stay known."""
+        session = self._session
+        for id_ in ids:
+            moved = session.state.moved.pop(id_, None)
+            if moved is not None:
+                session.tree.stage(moved.path, None)
+                self._forget_lines(id_)
+            elif id_ in session.tree.paths:
+                session.tree.stage(id_, None)
+                self._take_lines(id_, None)
+        session.flush()
+
+    def _forget_lines(self, id_: str) -> None:
+        """Takes the lines of a removed file out of the archive of the index."""
+        if not self._index:
+            return
+        virtual = self._session.virtual(self._index)
+        gone = []
+        for part, slot in enumerate(self._slots(virtual, id_), 1):
+            entry = self._session.hidden(self._index, slot, part)
+            gone += [entry] if entry is not None else []
+            new = replace(slot, where="removed", mark=None)
+            self._session.touch(self._index).exchange(slot, new)
+        self._session.from_archive(self._index, gone)
+
+    def remarks(self) -> list[str]:
+        """Returns how full the index is, and what is odd in the files, one sentence each."""
+        tree = self._session.tree
+        text = tree.text(self._index) if self._index else None
+        said = [] if text is None else file_memory.index_remarks(text, tree.paths)
+        said += [
+            f"The front matter of {path} cannot be read ({why}); its text is compared, its fields "
+            "are not read."
+            for path, why in sorted(self.problems.items())
+        ]
+        return said
+
+
+def _indent(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))

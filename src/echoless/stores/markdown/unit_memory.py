@@ -1,0 +1,193 @@
+"""Conversion of a bullet or block to a memory, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from echoless.core.model import Memory
+from echoless.stores.markdown import observations
+from echoless.stores.markdown.document import (
+    OPAQUE,
+    Kind,
+    Unit,
+    content_of,
+    is_blank,
+    mark_of,
+    split_lines,
+)
+from echoless.stores.markdown.presets import Preset, ScopeBy, date_of
+
+SEPARATOR: Final = " > "
+"""Between the parts of a namespace: the file, then its headings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the units of a store are read.
+
+    Attributes:
+        preset: Of the store.
+        scope: What separates memories that are never compared.
+        single: Whether the store is one file.
+    """
+
+    preset: Preset
+    scope: ScopeBy
+    single: bool
+
+    @property
+    def is_of_files(self) -> bool:
+        """Returns whether a memory is a file; in one file it is a bullet or block."""
+        return self.preset.grain == "file" and not self.single
+
+    def namespace(self, path: str, headings: Sequence[str]) -> str:
+        """Returns the scope of a unit: its file and headings, as the store is told to separate.
+
+        A heading with a date says when, not what: it does not separate daily notes.
+        """
+        by_file = not self.single and (self.preset.by_file or self.scope == "file")
+        parts = [path] if by_file and self.scope != "folder" else []
+        if self.scope == "heading":
+            daily = not self.preset.by_file
+            parts += [h for h in headings if not (daily and date_of(f"{h.strip()[:10]}.md"))]
+        return SEPARATOR.join(parts)
+
+    def place(self, namespace: str, created_at: str | None) -> tuple[str, tuple[str, ...]]:
+        """Returns the file and the headings for a new memory of a namespace.
+
+        Args:
+            namespace: As `namespace` gives it.
+            created_at: Of the memory: a day of which there are daily notes.
+        """
+        parts = tuple(part for part in namespace.split(SEPARATOR) if part)
+        if not self.preset.by_file and not self.single:
+            day = f"memory/{created_at}.md"
+            return (day if date_of(day) else self.preset.new_file), parts
+        if self.single or self.scope == "folder" or not parts:
+            return self.preset.new_file, parts
+        return parts[0], parts[1:]
+
+    def shaped(self, memory: Memory) -> Memory:
+        """Returns a new memory as a bullet would give it back."""
+        day = (memory.created_at or "")[:10]
+        daily = not self.preset.by_file and not self.single and date_of(f"{day}.md")
+        path, headings = self.place(memory.namespace, day if daily else None)
+        if not self.single and self.preset.by_file and not path.endswith((".md", ".mdc")):
+            path, headings = self.preset.new_file, (path, *headings)
+        return Memory(
+            id=memory.id,
+            content=memory.content.strip(),
+            namespace=self.namespace(path, headings),
+            tags=memory.tags if self.preset.observations else (),
+            created_at=day if daily else None,
+            native=memory.native,
+        )
+
+    def memory(self, id_: str, namespace: str, path: str, kind: Kind, raw: str) -> Memory:
+        """Returns the memory of a unit.
+
+        Args:
+            id_: Its id.
+            namespace: Its scope.
+            path: Of its file.
+            kind: Of the unit.
+            raw: Its lines.
+        """
+        content = content_of(kind, _lines(raw))
+        observed = self.preset.observations and kind == "bullet"
+        return Memory(
+            id=id_,
+            content=observations.statement(content) if observed else content,
+            namespace=namespace,
+            type=_type(kind, content, observed=observed),
+            tags=observations.tags_of(content) if observed else (),
+            created_at=None if self.preset.by_file or self.single else date_of(path),
+            native={"raw": raw},
+        )
+
+    def is_memory(self, unit: Unit) -> bool:
+        """Returns whether a unit is a memory: relations of notes are not."""
+        relation = self.preset.observations and unit.kind == "bullet"
+        return not (relation and observations.is_relation(unit.content))
+
+    def changed(self, lines: Sequence[str], kind: Kind, old: Memory, new: Memory) -> list[str]:
+        """Returns the lines of a unit with a new text and new tags.
+
+        Args:
+            lines: As they are.
+            kind: Of the unit.
+            old: What they say.
+            new: What they are to say, as far as a unit can.
+        """
+        lines = list(lines)
+        if new.content != old.content:
+            lines = self._restated(lines, kind, old, new)
+        added = [tag for tag in new.tags if tag not in old.tags and observations.is_tag(tag)]
+        if added and self.preset.observations and kind == "bullet":
+            bare = lines[0].rstrip("\r\n")
+            lines[0] = observations.with_tags(bare, added) + lines[0][len(bare) :]
+        return lines
+
+    def _restated(self, lines: list[str], kind: Kind, old: Memory, new: Memory) -> list[str]:
+        bare = lines[0].rstrip("\r\n")
+        end = lines[0][len(bare) :] or "\n"
+        if len(lines) == 1 and self.preset.observations:
+            whole = observations.restated(bare, old.content, new.content)
+            if whole is not None:
+                return [whole + lines[0][len(bare) :]]
+        mark = mark_of(bare) if kind in {"bullet", "number"} else ""
+        made = written(new.content, mark, end)
+        if not lines[-1].endswith(("\n", "\r")):
+            made[-1] = made[-1].rstrip("\r\n")
+        return made
+
+    def new_lines(self, memory: Memory) -> list[str]:
+        """Returns the lines of a new bullet, without mark and line ends."""
+        first, *rest = memory.content.split("\n")
+        if self.preset.observations:
+            if memory.type:
+                first = f"[{memory.type}] {first}"
+            if memory.tags:
+                first = observations.with_tags(first, memory.tags)
+        return [first, *rest]
+
+
+def _lines(raw: str) -> list[str]:
+    lines = split_lines(raw)
+    while lines and is_blank(lines[-1]):
+        lines.pop()
+    return lines
+
+
+def _type(kind: Kind, content: str, *, observed: bool) -> str:
+    if observed:
+        return observations.category_of(content)
+    return kind if kind in OPAQUE else ""
+
+
+def written(content: str, mark: str, end: str) -> list[str]:
+    """Returns the lines of a text behind the mark of a list, each with its end."""
+    first, *rest = content.split("\n")
+    indent = " " * len(mark.expandtabs(4))
+    return [mark + first + end, *((indent + line if line.strip() else "") + end for line in rest)]
+
+
+def protection(kind: Kind) -> str | None:
+    """Returns why a unit of some kind is never hidden, as a half sentence, or None."""
+    match kind:
+        case "code" | "table" | "html":
+            return f"every character of a {kind} block matters"
+        case "introduction":
+            return "it introduces the list below it"
+        case _:
+            return None
+
+
+def united(preset: Preset, old: Memory, new: Memory) -> Memory:
+    """Returns a survivor with what a bullet can take over: tags, where bullets have some."""
+    if not preset.observations or "\n" in old.content or old.type in OPAQUE:
+        return old  # tags are written at the end of the first line
+    tags = [*old.tags, *(t for t in new.tags if t not in old.tags and observations.is_tag(t))]
+    return replace(old, tags=tuple(tags))

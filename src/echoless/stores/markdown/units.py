@@ -1,0 +1,413 @@
+"""Memories that are bullets and blocks of files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.model import Memory
+from echoless.core.text import unreadable
+from echoless.stores.ledger import Mark
+from echoless.stores.markdown import archive
+from echoless.stores.markdown.archive import Entry
+from echoless.stores.markdown.document import Kind, split_lines
+from echoless.stores.markdown.presets import SUFFIXES
+from echoless.stores.markdown.session import Leaving, Session, about, by_path
+from echoless.stores.markdown.state import Slot, digest_of
+from echoless.stores.markdown.unit_memory import protection, united
+from echoless.stores.markdown.virtual import Placed, VirtualFile
+
+
+class UnitMemories:
+    """Bullets and blocks as memories, hidden ones included."""
+
+    def __init__(self, session: Session) -> None:
+        """Takes the files."""
+        self._session = session
+        self._paths: dict[str, str] | None = None
+        self._entries: dict[str, dict[str, list[Entry]]] = {}
+
+    def forget(self) -> None:
+        """Forgets what was read; called after each change."""
+        self._paths = None
+        self._entries.clear()
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def _path_by_id(self) -> dict[str, str]:
+        """Returns the file of each memory and each slot, in the order of a scan.
+
+        Raises:
+            BadRecord: A file holds a merge conflict.
+        """
+        if self._paths is None:
+            self._paths = {}
+            for path in self._session.paths():
+                virtual = self._session.virtual(path)
+                if virtual.document.conflict is not None:
+                    raise BadRecord(
+                        f"Line {virtual.document.conflict + 1} of {self._session.tree.root / path} "
+                        "begins a merge conflict. Resolve it, then try again."
+                    )
+                self._paths |= dict.fromkeys(virtual.ids_in_order(), path)
+        return self._paths
+
+    def ids(self) -> Iterator[str]:
+        """Yields the ids of all memories in the order of a scan."""
+        reading = self._session.reading
+        for id_, path in self._path_by_id.items():
+            virtual = self._session.virtual(path)
+            placed = virtual.placed.get(id_)
+            if placed is not None:
+                if reading.is_memory(placed.unit):
+                    yield id_
+            elif self._entry(path, virtual.slots[id_]) is not None:
+                yield id_
+
+    def place(self, id_: str) -> tuple[str, int] | None:
+        """Returns the file of a visible memory, and the index of its first line."""
+        path = self._path_by_id.get(id_)
+        placed = None if path is None else self._session.virtual(path).placed.get(id_)
+        return None if path is None or placed is None else (path, placed.unit.start)
+
+    def _entry(self, path: str, slot: Slot) -> Entry | None:
+        if slot.where == "removed":
+            return None
+        if path not in self._entries:
+            self._entries[path] = self._session.archived(path)
+        listed = self._entries[path].get(slot.id)
+        return listed[0] if listed else None
+
+    def memory(self, id_: str) -> Memory | None:
+        """Returns a memory, visible or hidden, or None."""
+        path = self._path_by_id.get(id_)
+        if path is None:
+            return None
+        virtual = self._session.virtual(path)
+        placed = virtual.placed.get(id_)
+        if placed is not None:
+            return self._visible(virtual, placed)
+        slot = virtual.slots[id_]
+        entry = self._entry(path, slot)
+        if entry is None or slot.kind == "line":
+            return None
+        raw = entry.text
+        if digest_of(raw) == slot.digest:
+            raw = raw[len(slot.before) : len(raw) - len(slot.after)]
+        return self._session.reading.memory(id_, slot.namespace, path, slot.kind, raw)
+
+    def _visible(self, virtual: VirtualFile, placed: Placed) -> Memory | None:
+        unit, reading = placed.unit, self._session.reading
+        if not reading.is_memory(unit):
+            return None
+        namespace = reading.namespace(virtual.path, unit.headings)
+        raw = "".join(virtual.lines[unit.start : unit.end])
+        return reading.memory(placed.id, namespace, virtual.path, unit.kind, raw)
+
+    def protected(self, id_: str) -> str | None:
+        """Returns why a memory is never hidden, or None."""
+        path = self._path_by_id.get(id_)
+        placed = None if path is None else self._session.virtual(path).placed.get(id_)
+        return None if placed is None else protection(placed.unit.kind)
+
+    def united(self, old: Memory, new: Memory) -> Memory:
+        """Returns a survivor with what a bullet can take over."""
+        path = self._path_by_id.get(old.id)
+        placed = None if path is None else self._session.virtual(path).placed.get(old.id)
+        reading = self._session.reading
+        survivor = united(reading.preset, old, new)
+        if path is None or placed is None or survivor == old:
+            return old
+        unit = placed.unit
+        lines = self._session.virtual(path).lines[unit.start : unit.end]
+        raw = "".join(reading.changed(lines, unit.kind, old, survivor))
+        held = reading.memory(old.id, old.namespace, path, unit.kind, raw) == survivor
+        return survivor if held else old
+
+    # ------------------------------------------------------------------ hiding
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Takes units out of their files; those that are hidden already are left out."""
+        wanted = {mark.duplicate: mark for mark in marks}
+        known = [(path, id_) for id_, path in self._path_by_id.items() if id_ in wanted]
+        for path, ids in by_path(known):
+            virtual = self._session.virtual(path)
+            visible = [virtual.placed[id_] for id_ in ids if id_ in virtual.placed]
+            if visible:
+                self._hide_in(path, visible, wanted)
+        self._session.flush()
+        self.forget()
+
+    def _hide_in(self, path: str, units: list[Placed], marks: dict[str, Mark]) -> None:
+        """Hides units of one file, in comments where the rest would be divided otherwise."""
+        before = self._picture(path, {each.id for each in units})
+        where = self._session.hiding
+        virtual = self._session.touch(path)
+        image = virtual.image()
+        leaving = self._cut_out(virtual, units, marks, in_comments=where == "comment")
+        if self._picture(path, set()) != before:
+            virtual.reset(image)
+            leaving = self._cut_out(virtual, units, marks, in_comments=True)
+            if self._picture(path, set()) != before:
+                raise StoreError(
+                    f"{units[0].id} cannot be taken out of {path} without changing what stands "
+                    "beside it. Nothing was changed."
+                )
+        self._session.to_archive(path, reversed(leaving))
+
+    def _picture(self, path: str, without: set[str]) -> list[tuple[str, tuple[str, ...]]]:
+        """Returns texts and headings of the visible units of a file."""
+        units = self._session.virtual(path).placed.values()
+        return [(e.unit.content, e.unit.headings) for e in units if e.id not in without]
+
+    def _cut_out(
+        self,
+        virtual: VirtualFile,
+        units: list[Placed],
+        marks: dict[str, Mark],
+        *,
+        in_comments: bool,
+    ) -> list[Leaving]:
+        """Cuts units out, the last one first, and puts comments in their place where asked."""
+        leaving = []
+        for placed in sorted(units, key=lambda each: -each.unit.start):
+            start, end = virtual.around(placed.unit)
+            text = "".join(virtual.lines[start:end])
+            commented = in_comments and "-->" not in text
+            slot = replace(
+                self._slot(virtual, placed, start, end),
+                where="comment" if commented else "archive",
+                mark=marks[placed.id],
+            )
+            virtual.cut(start, end, slot)
+            if commented:
+                new = archive.comment(slot.id, text, about(slot), virtual.end)
+                virtual.stand_in(slot, new)
+            leaving.append(Leaving(slot, text))
+        return leaving
+
+    def _slot(self, virtual: VirtualFile, placed: Placed, start: int, end: int) -> Slot:
+        unit = placed.unit
+        return Slot(
+            id=placed.id,
+            natural=placed.natural,
+            where="removed",
+            at=start,
+            kind=unit.kind,
+            namespace=self._session.reading.namespace(virtual.path, unit.headings),
+            before="".join(virtual.lines[start : unit.start]),
+            after="".join(virtual.lines[unit.end : end]),
+            digest=digest_of("".join(virtual.lines[start:end])),
+        )
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Puts hidden units back in their places."""
+        wanted = set(ids)
+        known = [(path, id_) for id_, path in self._path_by_id.items() if id_ in wanted]
+        for path, some in by_path(known):
+            virtual = self._session.virtual(path)
+            slots = [virtual.slots[i] for i in some if i in virtual.slots]
+            hidden = [slot for slot in slots if slot.where != "removed"]
+            if hidden:
+                self._show_in(path, hidden)
+        self._session.flush()
+        self.forget()
+
+    def _show_in(self, path: str, slots: list[Slot]) -> None:
+        session = self._session
+        virtual = session.touch(path)
+        gone, texts = [], {}
+        for slot in slots:
+            entry = session.hidden(path, slot)
+            if entry is None:
+                session.missing(path, slot.id)
+                virtual.drop(virtual.slots[slot.id])
+                continue
+            texts[slot.id] = session.fetch(path, slot, entry)
+            if slot.where == "archive":
+                gone.append(entry)
+        self._put_back(virtual, texts)
+        session.from_archive(path, gone)
+
+    def _put_back(self, virtual: VirtualFile, texts: dict[str, str]) -> None:
+        """Puts lines back; where somebody edited what stands beside them, apart from that."""
+        image = virtual.image()
+        before = Counter(unit.content for unit in virtual.document.units)
+        for id_, text in texts.items():
+            virtual.put_back(virtual.slots[id_], text)
+        if virtual.edited and before - Counter(unit.content for unit in virtual.document.units):
+            virtual.reset(image)
+            for id_, text in texts.items():
+                virtual.put_back(virtual.slots[id_], text, apart=True)
+
+    # ------------------------------------------------------------------ writing
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Changes units, puts removed ones back, and adds new ones.
+
+        Raises:
+            StoreError: A file cannot hold one as it is; the message names what.
+        """
+        for memory in memories:
+            if problem := unreadable(memory.content):
+                raise StoreError(f"{memory.id!r} has {problem}. Nothing was written.")
+        known = self._path_by_id
+        present = [m for m in memories if m.id in known]
+        for path, ids in by_path((known[m.id], m.id) for m in present):
+            own = {m.id: m for m in present if m.id in ids}
+            virtual = self._session.virtual(path)
+            visible = [m for m in own.values() if m.id in virtual.placed]
+            returning = [m for m in own.values() if m.id not in virtual.placed]
+            self._edit(path, visible)
+            self._return(path, returning)
+        self._add([m for m in memories if m.id not in known])
+        self._session.flush()
+        self.forget()
+        for memory in memories:
+            self._verify(memory)
+
+    def _edit(self, path: str, memories: list[Memory]) -> None:
+        """Changes visible units, each in its own lines."""
+        if not memories:
+            return
+        virtual = self._session.touch(path)
+        placed = dict(virtual.placed)
+        for memory in sorted(memories, key=lambda m: -placed[m.id].unit.start):
+            unit = placed[memory.id].unit
+            old = self._visible(virtual, placed[memory.id])
+            if old is None or old == memory:
+                continue
+            lines = virtual.lines[unit.start : unit.end]
+            new = self._as_before(memory, old.namespace, path, unit.kind)
+            if new is None:
+                new = self._session.reading.changed(lines, unit.kind, old, memory)
+            if unit.end < len(virtual.lines) and not new[-1].endswith(("\n", "\r")):
+                new[-1] += virtual.end
+            virtual.replace(unit.start, unit.end, new)
+
+    def _as_before(self, memory: Memory, namespace: str, path: str, kind: Kind) -> list[str] | None:
+        """Returns the lines a memory was read from, where they still say what it says."""
+        raw = memory.native.get("raw")
+        if not isinstance(raw, str) or not raw:
+            return None
+        same = self._session.reading.memory(memory.id, namespace, path, kind, raw) == memory
+        return split_lines(raw) if same else None
+
+    def _return(self, path: str, memories: list[Memory]) -> None:
+        """Puts removed units back in their places; hidden ones must stay as they are."""
+        for memory in memories:
+            present = self.memory(memory.id)
+            if present is not None:
+                if present != memory:
+                    raise StoreError(
+                        f"{memory.id} is hidden, so it cannot be changed. Undo the run that hid "
+                        "it first; nothing was written."
+                    )
+                continue
+            virtual = self._session.touch(path)
+            slot = virtual.slots[memory.id]
+            kind: Kind = "bullet" if slot.kind == "line" else slot.kind
+            lines = self._as_before(memory, slot.namespace, path, kind)
+            if lines is None:
+                new = self._session.reading.new_lines(memory)
+                lines = ["- " + "\n  ".join(new) + virtual.end]
+            virtual.put_back(slot, slot.before + "".join(lines) + slot.after)
+
+    def _add(self, memories: list[Memory]) -> None:
+        """Adds new bullets at the ends of their sections."""
+        groups: dict[tuple[str, tuple[str, ...]], list[Memory]] = {}
+        reading = self._session.reading
+        for memory in memories:
+            path, headings = reading.place(memory.namespace, memory.created_at)
+            path = self._session.tree.only or path
+            groups.setdefault((path, headings), []).append(memory)
+        for (path, headings), some in groups.items():
+            if not path.endswith(SUFFIXES) or path.startswith(("/", ".")) or ".." in path:
+                raise StoreError(
+                    f"{some[0].id!r} has the namespace {some[0].namespace!r}, which names no file "
+                    f"of {self._session.tree.root}. A namespace here is FILE.md > HEADING."
+                )
+            virtual = self._session.touch(path)
+            starts = virtual.add(headings, [reading.new_lines(m) for m in some])
+            for start, memory in zip(starts, some, strict=True):
+                virtual.anchor(start, memory.id)
+            virtual.remember_added([m.id for m in some])
+
+    def _verify(self, memory: Memory) -> None:
+        """Refuses what a file does not give back as it was put.
+
+        Raises:
+            StoreError: The message names the first field that differs.
+        """
+        present = self.memory(memory.id)
+        if present != memory:
+            raise refusal(memory, present)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Removes units; their places stay known."""
+        wanted = set(ids)
+        known = [(path, id_) for id_, path in self._path_by_id.items() if id_ in wanted]
+        for path, some in by_path(known):
+            virtual = self._session.virtual(path)
+            visible = [virtual.placed[i] for i in some if i in virtual.placed]
+            hidden = [virtual.slots[i] for i in some if i in virtual.slots]
+            self._remove_hidden(path, [s for s in hidden if s.where != "removed"])
+            if visible:
+                self._remove_visible(path, visible)
+        self._session.flush(remove_empty=not self._session.tree.only)
+        self.forget()
+
+    def _remove_hidden(self, path: str, slots: list[Slot]) -> None:
+        gone = []
+        for slot in slots:
+            virtual = self._session.touch(path)
+            entry = self._session.hidden(path, slot)
+            if entry is not None and slot.where == "archive":
+                gone.append(entry)
+            elif entry is not None:
+                virtual.replace(entry.start, entry.end, [])
+            own = virtual.slots[slot.id]
+            virtual.exchange(own, replace(own, where="removed", mark=None))
+        self._session.from_archive(path, gone)
+
+    def _remove_visible(self, path: str, units: list[Placed]) -> None:
+        before = self._picture(path, {each.id for each in units})
+        virtual = self._session.touch(path)
+        for placed in sorted(units, key=lambda each: -each.unit.start):
+            start, end = virtual.extent_of_added(placed)
+            last = end == len(virtual.lines)
+            virtual.cut(start, end, self._slot(virtual, placed, start, end))
+            if last:
+                virtual.unend()
+        if self._picture(path, set()) != before:
+            raise StoreError(
+                f"{units[0].id} cannot be taken out of {path} without changing what stands beside "
+                "it. Nothing was changed."
+            )
+
+    def kinds(self) -> Iterator[Kind]:
+        """Yields the kinds of the visible units."""
+        for path in self._session.paths():
+            yield from (each.unit.kind for each in self._session.virtual(path).placed.values())
+
+
+def refusal(memory: Memory, present: Memory | None) -> StoreError:
+    """Returns the error for a memory that a file cannot hold as it is."""
+    fields: tuple[tuple[str, Callable[[Memory], object]], ...] = (
+        ("text", lambda m: m.content),
+        ("namespace", lambda m: m.namespace),
+        ("type", lambda m: m.type),
+        ("tags", lambda m: m.tags),
+        ("time of creation", lambda m: m.created_at),
+        ("metadata", lambda m: m.metadata),
+    )
+    what = "other fields"
+    if present is not None:
+        what = next((name for name, of in fields if of(memory) != of(present)), what)
+    return StoreError(
+        f"{memory.id!r} was not written: Markdown does not hold its {what} as it is. Nothing was "
+        "written; a sqlite: or jsonl: store holds every field."
+    )

@@ -1,0 +1,410 @@
+"""One file with what was taken out of it: units with ids, cut out and put back to the byte."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from echoless.core.text import content_key, normalise
+from echoless.stores.markdown.document import (
+    Document,
+    Unit,
+    front_lines,
+    is_blank,
+    read,
+    split_lines,
+)
+from echoless.stores.markdown.state import (
+    Added,
+    FileState,
+    Slot,
+    digest_of,
+    digests_of,
+    moved_along,
+)
+
+_DIGITS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A visible unit with its ids.
+
+    Attributes:
+        id: Its id.
+        natural: The id its text gives it.
+        unit: The unit.
+    """
+
+    id: str
+    natural: str
+    unit: Unit
+
+
+class VirtualFile:
+    """Lines of a file as they are, and the slots of what is not visible in it."""
+
+    def __init__(self, path: str, text: str, state: FileState | None) -> None:
+        """Reads a text.
+
+        Args:
+            path: Of the file, relative to the folder.
+            text: Its text.
+            state: What is known of it.
+        """
+        self.path = path
+        self._mark = "\ufeff" if text.startswith("\ufeff") else ""
+        self.lines = split_lines(text.removeprefix("\ufeff"))
+        self.state = moved_along(state or FileState(), self.lines)
+        self.edited = state is not None and state.lines != self.state.lines
+        self._document: Document | None = None
+        self._placed: dict[str, Placed] | None = None
+        self._anchors: dict[int, str] | None = None
+        self._last_added = Added((), "", "")
+
+    @property
+    def text(self) -> str:
+        """Returns the text of the file."""
+        return self._mark + "".join(self.lines)
+
+    @property
+    def end(self) -> str:
+        """Returns the line end of the file."""
+        return "\r\n" if self.lines and self.lines[0].endswith("\r\n") else "\n"
+
+    @property
+    def document(self) -> Document:
+        """Returns the units of the visible text."""
+        if self._document is None:
+            self._document = read(self.lines)
+        return self._document
+
+    @property
+    def placed(self) -> dict[str, Placed]:
+        """Returns the visible units by id, in the order of the file.
+
+        Copies of one text are numbered; a number that is taken is not given again.
+        """
+        if self._placed is None:
+            reserved = {*self.state.names.values(), *(slot.id for slot in self.state.slots)}
+            placed: dict[str, Placed] = {}
+            for natural, unit in self._numbered():
+                id_ = self._public(natural, placed, reserved)
+                placed[id_] = Placed(id_, natural, unit)
+            self._placed = placed
+        return self._placed
+
+    def _public(self, natural: str, placed: Collection[str], reserved: Collection[str]) -> str:
+        """Returns the id a memory has, by the id its text gives it."""
+        named = self.state.names.get(natural)
+        if named is not None and named not in placed:
+            return named
+        id_, number = natural, 1
+        while id_ in placed or id_ in reserved:
+            number += 1
+            id_ = f"{natural}+{number}"
+        return id_
+
+    def _numbered(self) -> Iterator[tuple[str, Unit]]:
+        """Yields the units with the ids their texts give: path, digest, and number of the copy."""
+        taken = {slot.natural for slot in self.state.slots}
+        for unit in self.document.units:
+            first = f"{self.path}#{content_key(normalise(unit.content))[:_DIGITS]}"
+            number, natural = 1, first
+            while natural in taken:
+                number += 1
+                natural = f"{first}-{number}"
+            taken.add(natural)
+            yield natural, unit
+
+    def begin(self) -> None:
+        """Begins a change in which every memory keeps its id, wherever it moves."""
+        if self._anchors is None:
+            self._anchors = {each.unit.start: id_ for id_, each in self.placed.items()}
+
+    def settle(self) -> None:
+        """Ends a change: names the units that would have another id now."""
+        anchors, self._anchors = self._anchors or {}, None
+        named = {n: anchors[u.start] for n, u in self._numbered() if u.start in anchors}
+        self.state.names = {natural: id_ for natural, id_ in named.items() if natural != id_}
+        self._forget()
+
+    def _shift(self, at: int, change: int, gone: range = range(0)) -> None:
+        """Moves the anchors from a line on, and drops those of lines that are gone."""
+        if self._anchors is not None:
+            self._anchors = {
+                start + change if start >= at else start: id_
+                for start, id_ in self._anchors.items()
+                if start not in gone
+            }
+
+    def anchor(self, start: int, id_: str) -> None:
+        """Says which memory begins at a line."""
+        if self._anchors is not None:
+            self._anchors[start] = id_
+
+    @property
+    def slots(self) -> dict[str, Slot]:
+        """Returns the slots of memories by id; lines of an index are not among them."""
+        return {slot.id: slot for slot in self.state.slots if slot.kind != "line"}
+
+    def sealed(self) -> FileState:
+        """Returns the state to keep with the text as it is now."""
+        return replace(self.state, lines=digests_of(self.lines))
+
+    def ids_in_order(self) -> Iterator[str]:
+        """Yields the ids of visible units and slots in the order of the virtual text."""
+        slots = [slot for slot in self.state.slots if slot.kind != "line"]
+        for id_, placed in self.placed.items():
+            while slots and slots[0].at <= placed.unit.start:
+                yield slots.pop(0).id
+            yield id_
+        yield from (slot.id for slot in slots)
+
+    # ------------------------------------------------------------------ lines
+
+    def replace(self, start: int, end: int, new: Sequence[str]) -> None:
+        """Replaces lines; slots behind them move along."""
+        self.lines[start:end] = new
+        change = len(new) - (end - start)
+        self._shift(max(end, start + 1), change)
+        self.state.slots = [
+            replace(slot, at=slot.at + change if slot.at >= end and slot.at > start else slot.at)
+            for slot in self.state.slots
+        ]
+        self._forget()
+
+    def insert(self, at: int, new: Sequence[str], *, before: Slot | None = None) -> None:
+        """Inserts lines in a gap.
+
+        Args:
+            at: The gap: index of the line below it.
+            new: The lines.
+            before: The slot in that gap the lines stand before; all of them stand before by
+                default.
+        """
+        self.lines[at:at] = new
+        passed = False
+        moved = []
+        for slot in self.state.slots:
+            passed = passed or slot is before
+            behind = slot.at > at or (slot.at == at and (before is None or passed))
+            moved.append(replace(slot, at=slot.at + len(new)) if behind else slot)
+        self.state.slots = moved
+        self._shift(at, len(new))
+        self._forget()
+
+    def _forget(self) -> None:
+        self._document = self._placed = None
+
+    # ------------------------------------------------------------------ cutting out
+
+    def around(self, unit: Unit) -> tuple[int, int]:
+        """Returns the lines to take out with a unit, so that what stays is divided as before.
+
+        Blank lines below go along where there are some above, or nothing.
+        """
+        start, end = unit.start, unit.end
+        above = start == front_lines(self.lines) or is_blank(self.lines[start - 1])
+        below = end
+        while below < len(self.lines) and is_blank(self.lines[below]):
+            below += 1
+        divided = any(start < slot.at < below for slot in self.state.slots)
+        return (start, below) if above and not divided else (start, end)
+
+    def cut(self, start: int, end: int, slot: Slot) -> None:
+        """Takes lines out of the file and puts a slot in their place.
+
+        Args:
+            start: Index of the first line.
+            end: Index after the last one.
+            slot: Its place is set here.
+        """
+        del self.lines[start:end]
+        gone = end - start
+        above = [each for each in self.state.slots if each.at <= start]
+        below = [replace(e, at=max(start, e.at - gone)) for e in self.state.slots if e.at > start]
+        self.state.slots = [*above, replace(slot, at=start), *below]
+        self._shift(end, -gone, range(start, end))
+        self._forget()
+
+    def put_back(self, slot: Slot, text: str, *, apart: bool = False) -> None:
+        """Puts the lines of a slot back, and drops the slot.
+
+        Args:
+            slot: One of this file.
+            text: Its lines, with what left together with them.
+            apart: Whether blank lines are to divide them from what stands beside them.
+        """
+        at = self.state.slots.index(slot)
+        rest = self.state.slots[at + 1 :]
+        new = split_lines(text)
+        place = min(slot.at, len(self.lines))
+        if apart and place < len(self.lines) and not is_blank(self.lines[place]):
+            new = [*new[:-1], new[-1].rstrip("\r\n") + self.end, self.end]
+        above = len(split_lines(slot.before))
+        if apart and place and not is_blank(self.lines[place - 1]):
+            new, above = [self.end, *new], above + 1
+        if place and not self.lines[place - 1].endswith(("\n", "\r")):
+            self._end_line(place - 1)
+        if new and place < len(self.lines) and not new[-1].endswith(("\n", "\r")):
+            new[-1] += self.end
+        self.lines[place:place] = new
+        self.state.slots = [
+            *self.state.slots[:at],
+            *(replace(each, at=each.at + len(new)) for each in rest),
+        ]
+        self._shift(place, len(new))
+        if slot.kind != "line":
+            self.anchor(place + above, slot.id)
+        self._forget()
+
+    def _end_line(self, at: int) -> None:
+        """Ends the last line, and remembers that it had no end."""
+        self.state.ended = digest_of(self.lines[at])
+        self.lines[at] += self.end
+
+    def unend(self) -> None:
+        """Takes the end of the last line away where it had none before something followed."""
+        if self.lines and self.state.ended == digest_of(self.lines[-1].rstrip("\r\n")):
+            self.lines[-1] = self.lines[-1].rstrip("\r\n")
+            self.state.ended = ""
+            self._forget()
+
+    def stand_in(self, slot: Slot, text: str) -> None:
+        """Puts lines where a slot is, above it, without moving it out of its place."""
+        own = next(each for each in self.state.slots if each.id == slot.id)
+        self.insert(own.at, split_lines(text), before=own)
+
+    def drop(self, slot: Slot) -> None:
+        """Forgets a slot."""
+        self.state.slots = [each for each in self.state.slots if each is not slot]
+        self._forget()
+
+    def exchange(self, old: Slot, new: Slot) -> None:
+        """Puts a slot in the place of another."""
+        self.state.slots = [new if each is old else each for each in self.state.slots]
+        self._forget()
+
+    def image(self) -> tuple[list[str], list[Slot], dict[int, str], str]:
+        """Returns lines and places as they are, for `reset`."""
+        anchors = dict(self._anchors or {})
+        return list(self.lines), list(self.state.slots), anchors, self.state.ended
+
+    def reset(self, image: tuple[list[str], list[Slot], dict[int, str], str]) -> None:
+        """Sets lines and places as they were."""
+        lines, slots, anchors, self.state.ended = image
+        self.lines, self.state.slots, self._anchors = list(lines), list(slots), dict(anchors)
+        self._forget()
+
+    # ------------------------------------------------------------------ new units
+
+    def add(self, headings: tuple[str, ...], chunks: Sequence[Sequence[str]]) -> list[int]:
+        """Inserts new units at the end of a section, which is made where it is missing.
+
+        Args:
+            headings: Path of the section.
+            chunks: Lines of each unit, without marks of a list.
+
+        Returns:
+            Index of the first line of each.
+        """
+        at, above, mark = self._place_for(headings)
+        if at and not self.lines[at - 1].endswith(("\n", "\r")):
+            self._end_line(at - 1)
+        if above and at and not is_blank(self.lines[at - 1]):
+            above = [self.end, *above]
+        new, starts = [*above], []
+        for chunk in chunks:
+            starts.append(at + len(new))
+            first, *rest = chunk
+            new.append(mark + first + self.end)
+            indent = " " * len(mark.expandtabs(4))
+            new += [(indent + line if line.strip() else "") + self.end for line in rest]
+        below = []
+        if above and at < len(self.lines) and not is_blank(self.lines[at]):
+            below = [self.end]
+        self.insert(at, [*new, *below])
+        self._last_added = Added((), "".join(above), "".join(below))
+        return starts
+
+    def append(self, lines: Sequence[str]) -> None:
+        """Inserts lines at the end, before blank lines there."""
+        at = len(self.lines)
+        while at and is_blank(self.lines[at - 1]):
+            at -= 1
+        if at and not self.lines[at - 1].endswith(("\n", "\r")):
+            self._end_line(at - 1)
+        self.insert(at, lines)
+
+    def remember_added(self, ids: Sequence[str]) -> None:
+        """Remembers which memories the last `add` put in, so that they can leave without trace."""
+        self.state.added.append(replace(self._last_added, ids=tuple(ids)))
+
+    def _place_for(self, headings: tuple[str, ...]) -> tuple[int, list[str], str]:
+        """Returns the gap for new units, the lines to put above them, and the mark of their list.
+
+        The lines above begin with a blank one only where the section is there already.
+        """
+        document = self.document
+        units = [unit for unit in document.units if unit.headings == headings]
+        if units:
+            last = units[-1]
+            if last.kind == "bullet":
+                return last.end, [], _mark(self.lines[last.start])
+            return last.end, [""] * 0 + [self.end], "- "
+        if not headings:
+            return document.front, [self.end] * bool(document.front), "- "
+        for heading in document.headings:
+            if heading.path == headings:
+                return heading.end, [self.end], "- "
+        return self._new_section(headings)
+
+    def _new_section(self, headings: tuple[str, ...]) -> tuple[int, list[str], str]:
+        found = self.document.headings
+        depth, level, at = 0, 0, len(self.lines)
+        for n, heading in enumerate(found):
+            shared = len(heading.path)
+            if heading.path == headings[:shared] and shared > depth:
+                depth, level = shared, heading.level
+                later = (each.start for each in found[n + 1 :] if each.level <= heading.level)
+                at = next(later, len(self.lines))
+        while at and is_blank(self.lines[at - 1]) and at > self.document.front:
+            at -= 1
+        new: list[str] = []
+        for text in headings[depth:]:
+            level += 1
+            new += [f"{'#' * level} {text}{self.end}", self.end]
+        return at, new, "- "
+
+    def extent_of_added(self, placed: Placed) -> tuple[int, int]:
+        """Returns the lines to take out with a unit that is to leave without trace.
+
+        Where it is the last that is left of an addition, what came along goes too.
+        """
+        unit = placed.unit
+        visible = self.placed
+        for group in self.state.added:
+            if placed.id not in group.ids or any(i in visible for i in group.ids if i != placed.id):
+                continue
+            above, below = split_lines(group.before), split_lines(group.after)
+            start, end = unit.start - len(above), unit.end + len(below)
+            as_added = self.lines[max(0, start) : unit.start] == above
+            if start >= 0 and as_added and self.lines[unit.end : end] == below:
+                others = [each for each in visible.values() if each.id != placed.id]
+                heads = any(not is_blank(line) for line in above)
+                section = unit.headings
+                if not heads or not any(e.unit.headings[: len(section)] == section for e in others):
+                    return start, end
+            return unit.start, unit.end
+        return self.around(unit)
+
+
+def _mark(line: str) -> str:
+    """Returns the mark of a bullet, with no more than one space behind it, or as it is."""
+    bare = line.rstrip("\r\n")
+    rest = bare.lstrip(" \t")
+    mark = bare[: len(bare) - len(rest)] + rest[:1]
+    space = rest[1 : len(rest) - len(rest[1:].lstrip(" \t"))]
+    return mark + (space if 0 < len(space.expandtabs(4)) <= 4 else " ")

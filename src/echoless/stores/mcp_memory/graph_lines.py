@@ -1,0 +1,198 @@
+"""Lines of the memory server's file: entities with their observations, and relations.
+
+Format of `@modelcontextprotocol/server-memory` 2026.8.31 (`src/memory/index.ts`): one JSON object a
+line, `{"type":"entity","name","entityType","observations"}` or
+`{"type":"relation","from","to","relationType"}`. The server reads the whole file for each call,
+passes over other lines and blank ones, and rewrites the file from what it read: entities first,
+then relations, with these keys alone and no line feed at the end. A line that is no JSON, and a
+byte order mark, make every call of the server fail.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from echoless.core.errors import BadRecord
+from echoless.core.json_codec import json_text
+from echoless.core.model import Json, digest
+from echoless.stores.json_splice import array_of, elements, splice
+
+BOM: Final = "\ufeff"
+_ENTITY_KEYS: Final = frozenset({"type", "name", "entityType", "observations"})
+_RELATION_KEYS: Final = frozenset({"type", "from", "to", "relationType"})
+_OPENING: Final = re.compile(
+    r'\s*\{\s*"type"\s*:\s*("entity"\s*,\s*"name"|"relation"\s*,\s*"from")\s*:'
+)
+
+Triple: TypeAlias = tuple[str, str, str]
+"""A relation: from, to, type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of the array of observations.
+
+    Attributes:
+        raw: Its JSON text, with the white space around it.
+        text: What it says; None if it is no text.
+    """
+
+    raw: str
+    text: str | None
+
+    @property
+    def key(self) -> str:
+        """Returns what it is known by when the file was rewritten."""
+        return digest(["text", self.text] if self.text is not None else ["raw", self.raw.strip()])
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity of a line.
+
+    Attributes:
+        name: Its name.
+        type: Its type; empty where the line has none.
+        elements: Its observations; None if the line has no array of them.
+        blank: White space within an empty array.
+    """
+
+    name: str
+    type: str
+    elements: tuple[Element, ...] | None
+    blank: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the file.
+
+    Attributes:
+        raw: Its text, without the line feed.
+        entity: What it holds, if it is an entity.
+        relation: What it holds, if it is a relation.
+        odd: Why the server drops it, or a part of it, when it next writes; empty if it does not.
+    """
+
+    raw: str
+    entity: Entity | None = None
+    relation: Triple | None = None
+    odd: str = ""
+
+    @property
+    def key(self) -> str:
+        """Returns what the line is known by when the file was rewritten."""
+        if self.entity is not None:
+            return digest(["entity", self.entity.name])
+        return digest(["relation", *self.relation] if self.relation else ["other", self.raw])
+
+
+UNKNOWN_LINE: Final = "unknown line"
+UNKNOWN_KEY: Final = "unknown key"
+
+
+def read_line(raw: str, path: Path, number: int) -> Line:
+    """Reads one line; what is neither entity nor relation is carried along as it is.
+
+    Args:
+        raw: Its text, without the line feed.
+        path: For messages.
+        number: Of the line, from 1.
+
+    Raises:
+        BadRecord: It is not JSON; the message names the line.
+    """
+    if not raw.strip():
+        return Line(raw)
+    try:
+        data = json.loads(raw)
+        return _read(raw, data)
+    except (RecursionError, ValueError) as problem:
+        why = getattr(problem, "msg", str(problem))
+        raise BadRecord(
+            f"Line {number} of {path} is not valid JSON ({why}). The memory server cannot read the "
+            "file either: every call of it fails. Mend or remove the line; nothing was read or "
+            "changed."
+        ) from problem
+
+
+def _read(raw: str, data: object) -> Line:
+    if not isinstance(data, dict):
+        return Line(raw, odd=UNKNOWN_LINE)
+    kind, name = data.get("type"), data.get("name")
+    if kind == "entity" and isinstance(name, str):
+        type_ = data.get("entityType")
+        array = array_of(raw, "observations")
+        parts = None if array is None else tuple(map(read_element, elements(array)))
+        blank = "" if parts or array is None else array[1:-1]
+        entity = Entity(name, type_ if isinstance(type_, str) else "", parts, blank)
+        return Line(raw, entity=entity, odd="" if data.keys() <= _ENTITY_KEYS else UNKNOWN_KEY)
+    ends = (data.get("from"), data.get("to"), data.get("relationType"))
+    if kind == "relation" and all(isinstance(each, str) for each in ends):
+        triple = (str(ends[0]), str(ends[1]), str(ends[2]))
+        return Line(raw, relation=triple, odd="" if data.keys() <= _RELATION_KEYS else UNKNOWN_KEY)
+    return Line(raw, odd=UNKNOWN_LINE)
+
+
+def read_element(raw: str) -> Element:
+    """Reads an element of the array of observations from its JSON text."""
+    value: Json = json.loads(raw)
+    return Element(raw, value if isinstance(value, str) else None)
+
+
+def is_graph(head: str) -> bool:
+    """Returns whether a text begins with a line of this format.
+
+    Args:
+        head: The beginning of a file; its first line may be cut.
+    """
+    first = next((line for line in head.removeprefix(BOM).split("\n") if line.strip()), "")
+    if _OPENING.match(first):
+        return True
+    try:
+        data = json.loads(first)
+    except (RecursionError, ValueError):
+        return False
+    if not isinstance(data, dict):
+        return False
+    entity = data.get("type") == "entity" and {"name", "observations"} <= data.keys()
+    return entity or (data.get("type") == "relation" and data.keys() >= _RELATION_KEYS)
+
+
+def written_element(text: str, beside: Sequence[str] = ()) -> str:
+    """Returns the JSON text of a new observation, spaced as its neighbours in the array are."""
+    last = beside[-1] if len(beside) > 1 else ""
+    return last[: len(last) - len(last.lstrip())] + json_text(text)
+
+
+def with_elements(line: Line, parts: Iterable[str], blank: str = "") -> Line:
+    """Returns an entity's line with other observations; all else in it stays as it is.
+
+    Args:
+        line: The line.
+        parts: JSON text of each observation.
+        blank: White space within the array, where there are none.
+    """
+    assert line.entity is not None
+    raws = tuple(parts)
+    inside = ",".join(raws) or blank
+    parsed = tuple(map(read_element, raws))
+    entity = replace(line.entity, elements=parsed, blank="" if raws else blank)
+    return replace(line, raw=splice(line.raw, {"observations": f"[{inside}]"}), entity=entity)
+
+
+def new_entity(name: str, type_: str, parts: Iterable[str]) -> Line:
+    """Returns the line of a new entity, as the server would write it."""
+    made = {"type": "entity", "name": name, "entityType": type_, "observations": []}
+    return with_elements(_read(json_text(made), made), parts)
+
+
+def with_ends(line: Line, triple: Triple) -> Line:
+    """Returns a relation's line that leads from and to other entities."""
+    changes = {"from": json_text(triple[0]), "to": json_text(triple[1])}
+    return replace(line, raw=splice(line.raw, dict(changes)), relation=triple)

@@ -1,0 +1,473 @@
+"""View of the memory server's file in which a memory is one observation of an entity.
+
+The namespace of a memory is the name of its entity. A hidden observation leaves the server's file
+for the file of hidden texts, which knows its place in the array.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.model import Json, JsonObject, Memory
+from echoless.stores.base import ALL, Head, Scope
+from echoless.stores.ledger import Mark
+from echoless.stores.mcp_memory.entity_names import alike_note
+from echoless.stores.mcp_memory.graph_lines import (
+    Element,
+    Line,
+    new_entity,
+    read_element,
+    with_elements,
+    written_element,
+)
+from echoless.stores.mcp_memory.hidden_file import (
+    State,
+    mark_from_json,
+    mark_to_json,
+    object_in,
+    objects_in,
+    texts_in,
+)
+from echoless.stores.mcp_memory.observation_ids import assigned, fields_of, memory_of, text_key
+from echoless.stores.mcp_memory.placement import Place, place_at, placed
+from echoless.stores.mcp_memory.view import GraphView
+
+_Kept: TypeAlias = "tuple[_Observation, str]"
+"""A hidden observation, and the type of its entity."""
+
+_NO_TEXT: Final = (
+    "Observations that are no text: {:,}. They are no memories and stay as they are; the server's "
+    "search fails on them."
+)
+_NO_LIST: Final = (
+    "Entities without a list of observations: {:,}. They stay as they are; the server's search "
+    "fails on them."
+)
+_BACK: Final = (
+    "Entities that were deleted since and are in the file again, with what was hidden of them"
+)
+_DROPPED: Final = "Hidden observations that were dropped, since their entity was deleted"
+
+
+@dataclass(slots=True, eq=False)
+class _Observation:
+    """An element of an array, visible or hidden.
+
+    Attributes:
+        element: What the array holds.
+        id: Of the memory; empty for one that is no text.
+        fields: What the server's file has no place for.
+        mark: Why it is hidden; None if it is visible.
+        at: Its index in the array with all hidden elements in it.
+        place: Where it stood when it was hidden; for one whose entity is not in the file now.
+    """
+
+    element: Element
+    id: str = ""
+    fields: JsonObject = field(default_factory=dict)
+    mark: Mark | None = None
+    at: int = 0
+    place: Place = field(default_factory=lambda: Place(0))
+
+
+@dataclass(slots=True, eq=False)
+class _Owner:
+    """An entity with its observations, the hidden ones at their places.
+
+    Attributes:
+        name: Of the entity.
+        type: Of the entity.
+        line: Where it stands; None if it was deleted while observations of it were hidden.
+        number: How many entities of that name stand before it.
+        members: Its observations.
+        made: Whether echoless added the entity, for a memory that was new.
+        blank: White space within its array, when it was empty.
+    """
+
+    name: str
+    type: str
+    line: Line | None = None
+    number: int = 0
+    members: list[_Observation] = field(default_factory=list)
+    made: bool = False
+    blank: str = ""
+
+    @property
+    def shown(self) -> list[Element]:
+        """Returns what the server's file holds."""
+        return [each.element for each in self.members if each.mark is None]
+
+    @property
+    def keys(self) -> list[str | None]:
+        """Returns the keys of all elements; None for hidden ones."""
+        return [each.element.key if each.mark is None else None for each in self.members]
+
+
+class ObservationsView(GraphView):
+    """Memories in the observations of the memory server's file."""
+
+    profile: Final = "safe"
+
+    # ------------------------------------------------------------------ reading
+
+    def _interpret(self, state: State) -> None:
+        made = set(texts_in(state.get("made")))
+        blanks = {name: str(v) for name, v in object_in(state.get("blank", {})).items()}
+        hidden = self._hidden_by_owner(state)
+        numbers: Counter[str] = Counter()
+        self._rows: list[Line | _Owner] = []
+        for line in self._lines:
+            entity = line.entity
+            if entity is None or entity.elements is None:
+                self._rows.append(line)
+                continue
+            owner = _Owner(entity.name, entity.type, line, numbers[entity.name])
+            owner.made = entity.name in made
+            owner.blank = entity.blank or blanks.get(entity.name, "")
+            numbers[entity.name] += 1
+            own = [(each.place, each) for each, _ in hidden.pop((owner.name, owner.number), [])]
+            for slot in placed(entity.elements, lambda element: element.key, own):
+                if slot.hidden is not None:
+                    owner.members.append(slot.hidden)
+                elif slot.shown is not None:
+                    owner.members.append(_Observation(slot.shown))
+            self._rows.append(owner)
+        self._deleted = {
+            name: _Owner(name, own[0][1], members=[each for each, _ in own])
+            for (name, _), own in hidden.items()
+        }
+        self._give_ids(state)
+        self._index()
+
+    def _hidden_by_owner(self, state: State) -> dict[tuple[str, int], list[_Kept]]:
+        """Returns what is hidden, by name and number of its entity, in the order of the places."""
+        names = Counter(
+            line.entity.name
+            for line in self._lines
+            if line.entity is not None and line.entity.elements is not None
+        )
+        hidden: dict[tuple[str, int], list[_Kept]] = {}
+        for each in objects_in(state.get("hidden")):
+            name, number = str(each["entity"]), int(str(each["number"]))
+            number = min(number, max(names[name] - 1, 0))  # one of that name may have gone
+            kept = (_hidden(each), str(each["type"]))
+            hidden.setdefault((name, number), []).append(kept)
+        return {o: sorted(own, key=lambda kept: kept[0].place.at) for o, own in hidden.items()}
+
+    def _give_ids(self, state: State) -> None:
+        """Gives the visible observations their ids, and the fields that are kept by them."""
+        known: dict[str, list[str]] = {}
+        fields: dict[str, JsonObject] = {}
+        for each in objects_in(state.get("known")):
+            known.setdefault(str(each["key"]), []).append(str(each["id"]))
+            fields[str(each["id"])] = object_in(each["fields"])
+        shown = list(self._visible())
+        keys = [text_key(owner.name, each.element.text or "") for owner, each in shown]
+        ids = assigned(keys, known, self._hidden_marks())
+        for (_, visible), id_ in zip(shown, ids, strict=True):
+            visible.id, visible.fields = id_, fields.get(id_, {})
+
+    def _owners(self) -> Iterator[_Owner]:
+        return (row for row in self._rows if isinstance(row, _Owner))
+
+    def _visible(self) -> Iterator[tuple[_Owner, _Observation]]:
+        """Yields the observations the server sees, those that are text."""
+        for owner in self._owners():
+            for each in owner.members:
+                if each.mark is None and each.element.text is not None:
+                    yield owner, each
+
+    def _index(self) -> None:
+        """Finds owner and place of each memory by its id."""
+        self._places: dict[str, tuple[_Owner, _Observation]] = {}
+        for owner in self._owners():
+            for at, each in enumerate(owner.members):
+                each.at = at
+                if each.element.text is not None:
+                    self._places[each.id] = (owner, each)
+
+    def _memory(self, id_: str) -> Memory:
+        owner, each = self._places[id_]
+        native: dict[str, Json] = {
+            "raw": each.element.raw,
+            "at": each.at,
+            "number": owner.number,
+            "entity_type": owner.type,
+        }
+        entity, text = (owner.name, owner.type), each.element.text
+        assert text is not None
+        try:
+            return memory_of(id_, text, entity, each.fields, native)
+        except BadRecord as problem:
+            raise self._hidden_file.damaged(str(problem)) from problem
+
+    def _heads(self) -> Iterator[Head]:
+        for id_, (owner, each) in self._places.items():
+            created = each.fields.get("created_at")
+            yield Head(id_, owner.name, created if isinstance(created, str) else None)
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """Yields all memories in the scope, in the order of the file."""
+        self._refresh()
+        ids = [head.id for head in scope.narrow(self._heads())]
+        yield from (self._memory(id_) for id_ in ids)
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns copies by id, from the file as it is now."""
+        self._refresh()
+        return {id_: self._memory(id_) for id_ in sorted(set(ids)) if id_ in self._places}
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Returns the number of memories in the scope."""
+        self._refresh()
+        return sum(1 for _ in scope.narrow(self._heads()))
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Returns the number of memories by entity."""
+        self._refresh()
+        return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
+
+    def context(self, memory: Memory) -> str:
+        """Returns the name of the entity a memory is about."""
+        return memory.namespace
+
+    def remarks(self) -> list[str]:
+        """Returns what is odd about the file, and which entities may be one."""
+        bare = sum(line.entity is not None and line.entity.elements is None for line in self._lines)
+        odd = sum(each.element.text is None for o in self._owners() for each in o.members)
+        told = [_NO_TEXT.format(odd)] if odd else []
+        told += [_NO_LIST.format(bare)] if bare else []
+        return [*self._odd_lines(), *told, *alike_note(self._lines, self.url)]
+
+    # ------------------------------------------------------------------ writing
+
+    def shaped(self, memory: Memory) -> Memory:
+        """Returns a new memory with the type of its entity, where there is that entity."""
+        owner = self._owner(memory.namespace)
+        return memory if owner is None else replace(memory, type=owner.type)
+
+    def _owner(self, name: str, number: Json = 0) -> _Owner | None:
+        """Returns an entity of a name; by default the first one, to which the server adds too."""
+        named = [owner for owner in self._owners() if owner.name == name]
+        return next((o for o in named if o.number == number), named[0] if named else None)
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Replaces or adds observations; a removed one goes back to its old place.
+
+        Raises:
+            StoreError: It would move to another entity, or its entity has no list of observations.
+        """
+        with self.transaction():
+            new: list[Memory] = []
+            for memory in memories:
+                if memory.id in self._places:
+                    self._replace(memory)
+                else:
+                    new.append(memory)
+            for memory in sorted(new, key=_old_place):  # stable: those without one keep their order
+                self._insert(memory)
+            self._index()
+
+    def _replace(self, memory: Memory) -> None:
+        owner, each = self._places[memory.id]
+        if memory.namespace != owner.name:
+            raise StoreError(
+                f"{memory.id!r} is an observation of the entity {owner.name!r} and cannot be moved "
+                f"to {memory.namespace!r}. Add it there and remove it here."
+            )
+        raw = _native_raw(memory)
+        if raw is None and each.element.text != memory.content:
+            raw = written_element(memory.content)
+        if raw is not None:
+            each.element = Element(raw, memory.content)
+        each.fields = fields_of(memory, owner.type)
+
+    def _insert(self, memory: Memory) -> None:
+        owner = self._owner(memory.namespace, memory.native.get("number", 0))
+        owner = owner or self._added(memory)
+        raws = [element.raw for element in owner.shown]
+        raw = _native_raw(memory) or written_element(memory.content, raws)
+        each = _Observation(Element(raw, memory.content), memory.id)
+        each.fields = fields_of(memory, owner.type)
+        owner.members.insert(min(_old_place(memory), len(owner.members)), each)
+        self._places[memory.id] = (owner, each)
+
+    def _added(self, memory: Memory) -> _Owner:
+        """Returns the entity of a memory whose entity is not in the file, added to it."""
+        name = memory.namespace
+        if any(line.entity is not None and line.entity.name == name for line in self._lines):
+            raise StoreError(
+                f"The entity {name!r} in {self._path} has no list of observations, so "
+                f"{memory.id!r} cannot be added. Mend its line first."
+            )
+        type_ = memory.native.get("entity_type", memory.type)
+        owner = self._deleted.pop(name, None) or _Owner(name, str(type_), made=True)
+        self._insert_row(owner)
+        return owner
+
+    def _insert_row(self, owner: _Owner) -> None:
+        """Adds an entity behind the last one, or before everything else."""
+        entities = [at for at, row in enumerate(self._rows) if _is_entity(row)]
+        at = entities[-1] + 1 if entities else 0
+        above = self._rows[at - 1] if at else None
+        raw = above.raw if isinstance(above, Line) else ""
+        raw = above.line.raw if isinstance(above, _Owner) and above.line else raw
+        line = new_entity(owner.name, owner.type, ())
+        owner.line = replace(line, raw=line.raw + "\r") if raw.endswith("\r") else line
+        self._rows.insert(at, owner)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Removes observations, hidden ones too; an entity stays, unless echoless added it."""
+        with self.transaction():
+            for id_ in sorted(set(ids)):
+                if id_ in self._places:
+                    owner, each = self._places[id_]
+                    owner.members.remove(each)
+                    if owner.made and not owner.members and not self._is_related(owner.name):
+                        self._rows.remove(owner)
+            self._index()
+
+    def _is_related(self, name: str) -> bool:
+        return any(line.relation and name in line.relation[:2] for line in self._lines)
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Takes observations out of the server's file; they stay in the file of hidden texts."""
+        with self.transaction():
+            for mark in marks:
+                if mark.duplicate in self._places:
+                    self._places[mark.duplicate][1].mark = mark
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Puts observations back to their places in the server's file.
+
+        Where their entity was deleted since, an undo puts it into the file again, with what the
+        run had hidden of it. Otherwise they are dropped: they went with the entity.
+        """
+        with self.transaction():
+            wanted = set(ids)
+            undone = set(self.ledger.open_runs()) & {
+                event.run for event in self.ledger.events(kind="undo_started")
+            }
+            for owner in list(self._deleted.values()):
+                marks = [each.mark for each in owner.members if each.mark and each.id in wanted]
+                if any(mark.run in undone for mark in marks):
+                    del self._deleted[owner.name]
+                    self._insert_row(owner)
+                    self._written[_BACK] += 1
+                elif marks:
+                    owner.members = [each for each in owner.members if each.id not in wanted]
+                    self._written[_DROPPED] += len(marks)
+            self._index()
+            for id_ in wanted & self._places.keys():
+                self._places[id_][1].mark = None
+
+    # ------------------------------------------------------------------ what is written
+
+    def _lines_now(self) -> list[str]:
+        return [row.raw if isinstance(row, Line) else _line_of(row).raw for row in self._rows]
+
+    def _hidden_marks(self) -> Mapping[str, Mark]:
+        return {
+            each.id: each.mark
+            for owner in (*self._owners(), *self._deleted.values())
+            for each in owner.members
+            if each.mark is not None
+        }
+
+    def _state_now(self) -> State:
+        hidden: list[Json] = []
+        for owner in (*self._owners(), *self._deleted.values()):
+            keys = owner.keys
+            for at, each in enumerate(owner.members):
+                if each.mark is not None:
+                    hidden.append(
+                        {
+                            "id": each.id,
+                            "entity": owner.name,
+                            "number": owner.number,
+                            "type": owner.type,
+                            "raw": each.element.raw,
+                            "place": (place_at(keys, at) if owner.line else each.place).to_json(),
+                            "mark": mark_to_json(each.mark),
+                            "fields": dict(each.fields),
+                        }
+                    )
+        made: list[Json] = [*sorted({owner.name for owner in self._owners() if owner.made})]
+        blank: dict[str, Json] = {o.name: o.blank for o in self._owners() if o.blank and o.shown}
+        parts: dict[str, Json] = {"hidden": hidden, "known": self._known_now(), "made": made}
+        parts["blank"] = blank
+        return {name: value for name, value in parts.items() if value}
+
+    def _known_now(self) -> list[Json]:
+        """Returns the observations whose id or fields do not follow from the server's file."""
+        shown = list(self._visible())
+        keys = [text_key(owner.name, each.element.text or "") for owner, each in shown]
+        derived = assigned(keys, {}, self._hidden_marks())
+        odd = {
+            key
+            for key, (_, each), id_ in zip(keys, shown, derived, strict=True)
+            if each.id != id_ or each.fields
+        }
+        return [
+            {"key": key, "id": each.id, "fields": dict(each.fields)}
+            for key, (_, each) in zip(keys, shown, strict=True)
+            if key in odd
+        ]
+
+    def _arrived(self, old: State, new: State) -> bool:
+        visible = {
+            (line.entity.name, element.text)
+            for line in self._lines
+            if line.entity is not None
+            for element in line.entity.elements or ()
+        }
+        before, after = ({_said(e) for e in objects_in(s.get("hidden"))} for s in (old, new))
+        signs = [place not in visible for place in after - before]
+        signs += [place in visible for place in before - after]
+        return 2 * sum(signs) >= len(signs)
+
+
+def _said(hidden: JsonObject) -> tuple[str, str | None]:
+    return str(hidden["entity"]), read_element(str(hidden["raw"])).text
+
+
+def _hidden(data: JsonObject) -> _Observation:
+    element, mark = read_element(str(data["raw"])), mark_from_json(data["mark"])
+    place = Place.from_json(object_in(data["place"]))
+    return _Observation(element, str(data["id"]), object_in(data["fields"]), mark, place=place)
+
+
+def _line_of(owner: _Owner) -> Line:
+    """Returns the line of an entity as it is to be written; the same if nothing changed."""
+    assert owner.line is not None
+    entity = owner.line.entity
+    assert entity is not None
+    if tuple(owner.shown) == entity.elements:
+        return owner.line
+    return with_elements(owner.line, (element.raw for element in owner.shown), owner.blank)
+
+
+def _is_entity(row: Line | _Owner) -> bool:
+    return isinstance(row, _Owner) or row.entity is not None
+
+
+def _old_place(memory: Memory) -> int:
+    """Returns the index a memory had in its array; a large number for a new one."""
+    at = memory.native.get("at")
+    return at if isinstance(at, int) else sys.maxsize
+
+
+def _native_raw(memory: Memory) -> str | None:
+    """Returns the JSON text a memory was read from; None if it says another thing now."""
+    raw = memory.native.get("raw")
+    if not isinstance(raw, str):
+        return None
+    try:
+        return raw if read_element(raw).text == memory.content else None
+    except ValueError:
+        return None  # of another kind of store

@@ -1,0 +1,308 @@
+"""Common part of the two views of the memory server's file: reading, locking and writing it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from echoless.core.errors import ForeignStore
+from echoless.core.sqlite import Database, is_sqlite
+from echoless.stores import files, sidecar
+from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
+from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.mcp_memory.graph_lines import (
+    BOM,
+    UNKNOWN_KEY,
+    UNKNOWN_LINE,
+    Triple,
+    read_line,
+)
+from echoless.stores.mcp_memory.hidden_file import SUFFIX, HiddenFile, State, file_digest
+from echoless.stores.sidecar import BesideSidecar, Sidecar
+
+REREAD: Final = (
+    "A running memory server reads the file anew for each call: it sees the change without a "
+    "restart."
+)
+_NAMED: Final = 3
+"""Most examples a sentence names."""
+
+
+class HidingLedger(Ledger):
+    """The sidecar's ledger, with the marks of what is hidden from the server."""
+
+    def __init__(self, database: Database, hidden: Callable[[], Mapping[str, Mark]]) -> None:
+        """Joins the two.
+
+        Args:
+            database: Of the sidecar.
+            hidden: Returns the marks of what is hidden, by id.
+        """
+        super().__init__(database)
+        self._hidden = hidden
+
+    def marks(self, run: str | None = None) -> dict[str, Mark]:
+        """Returns marks by hidden id, of one run if given."""
+        standing = {**self._hidden(), **super().marks()}
+        return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
+
+    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
+        """Returns marks of some hidden memories, by id."""
+        wanted = set(ids)
+        return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
+
+    def own_marks(self) -> dict[str, Mark]:
+        """Returns the marks of the sidecar alone."""
+        return super().marks()
+
+
+class GraphView(BesideSidecar):
+    """One view of the memory server's file, with a ledger and a file of hidden texts of its own."""
+
+    holds_ledger: Final = False
+
+    def __init__(self, path: Path, url: str, part: str = "") -> None:
+        """Reads the file.
+
+        Args:
+            path: The file; behind a link, the file it leads to.
+            url: Of the view.
+            part: What the names of its own files hold besides the name of the file.
+        """
+        self._path = path.resolve() if path.is_symlink() else path
+        self.url = url
+        own = self._path.with_name(self._path.name + part)
+        self._hidden_file = HiddenFile(own.with_name(own.name + SUFFIX))
+        self._writing = False
+        self._staging = False
+        self._written: Counter[str] = Counter()
+        self._reload()
+        self._sidecar = Sidecar(self._path, path=own.with_name(own.name + sidecar.SUFFIX))
+
+    @property
+    def ledger(self) -> Ledger:
+        """Returns the ledger of the sidecar, with the marks of what is hidden."""
+        return HidingLedger(self._sidecar.ledger.database, self._hidden_marks)
+
+    # ------------------------------------------------------------------ what a view is
+
+    @abstractmethod
+    def _interpret(self, state: State) -> None:
+        """Makes the memories of the lines and of what is kept beside them.
+
+        Raises:
+            TypeError, ValueError, KeyError: What is kept has another form.
+        """
+
+    @abstractmethod
+    def _hidden_marks(self) -> Mapping[str, Mark]:
+        """Returns the marks of what is hidden, by id."""
+
+    @abstractmethod
+    def _state_now(self) -> State:
+        """Returns what is to be kept beside the lines."""
+
+    @abstractmethod
+    def _lines_now(self) -> list[str]:
+        """Returns the lines to write."""
+
+    @abstractmethod
+    def _arrived(self, old: State, new: State) -> bool:
+        """Returns whether the lines, as they are, belong to a new state and not to the old one."""
+
+    # ------------------------------------------------------------------ reading
+
+    def _reload(self) -> None:
+        """Reads the file, and what is kept beside it.
+
+        Raises:
+            ForeignStore: It is no UTF-8 text.
+            BadRecord: A line is no JSON.
+            LedgerDamaged: What is kept beside it cannot be read.
+        """
+        self._snapshots = self._present()
+        data = read_bytes(self._path)
+        if is_sqlite(self._path):
+            raise ForeignStore(
+                f"{self._path} is an SQLite database, not the file of a memory server. Open it as "
+                f"sqlite:///{self._path}."
+            )
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            line = data[: problem.start].count(b"\n") + 1
+            raise ForeignStore(
+                f"Line {line} of {self._path} is not UTF-8 text. Convert the file to UTF-8."
+            ) from problem
+        self._data = data
+        self._bom = text.startswith(BOM)
+        raws = text.removeprefix(BOM).split("\n")
+        self._lines = [read_line(raw, self._path, at) for at, raw in enumerate(raws, 1)]
+        try:
+            self._state, self._settled = self._hidden_file.read(data, self._arrived)
+            self._interpret(self._state)
+        except (TypeError, ValueError, KeyError) as problem:
+            raise self._hidden_file.damaged(str(problem)) from problem
+
+    def _present(self) -> tuple[Snapshot | None, Snapshot | None]:
+        return Snapshot.of(self._path), Snapshot.of(self._hidden_file.path)
+
+    def _refresh(self) -> None:
+        """Reads the files again if another program wrote to them."""
+        if not self._staging and self._present() != self._snapshots:
+            self._reload()
+
+    def changes(self, since: str) -> tuple[str, Collection[str] | None]:
+        """Returns whether the file that was read is still the same, not which records differ."""
+        self._refresh()
+        return files.since(str(self._snapshots), since)
+
+    @property
+    def root(self) -> Path:
+        """Returns the memory server's file, behind any symbolic link."""
+        return self._path.resolve()
+
+    def text_files(self) -> tuple[Path, ...]:
+        """Returns the file, and that of hidden texts where there is one."""
+        hidden = self._hidden_file.path.resolve()
+        return (self.root, hidden) if hidden.exists() else (self.root,)
+
+    def url_at(self, root: Path) -> str:
+        """Returns the URL of the same view of a copy."""
+        _, mark, view = self.url.partition("#")
+        return f"mcp-memory:///{root}{mark}{view}"
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Holds the writer's lock, and the sidecar open for writing.
+
+        The lock keeps other writers of echoless out; the memory server knows no lock.
+        """
+        if self._writing:
+            yield
+            return
+        with exclusive(self._path), self._sidecar.writing():
+            self._reload()
+            if not self._settled:  # a writer was stopped between the two files
+                self._hidden_file.write((file_digest(self._data), self._state))
+                self._reload()
+            self._writing = True
+            try:
+                yield
+            finally:
+                self._writing = False
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Stages changes and replaces the file once, at the end; on failure nothing changes."""
+        self._must_write()
+        if self._staging:
+            yield
+            return
+        self._refresh()
+        self._staging = True
+        noted = Counter(self._written)
+        try:
+            yield
+            self._commit()
+        except BaseException:
+            self._staging = False
+            self._written = noted
+            self._reload()
+            raise
+        finally:
+            self._staging = False
+        self._reload()
+
+    def _commit(self) -> None:
+        """Writes what changed: first what is hidden, then the server's file.
+
+        Raises:
+            StoreError: Another program wrote to the file meanwhile; nothing was changed.
+        """
+        text = "\n".join(self._lines_now())
+        data = ((BOM if self._bom else "") + text).encode("utf-8")
+        before, after = file_digest(self._data), file_digest(data)
+        old, new = self._state, self._state_now()
+        if data == self._data:
+            if new != old:
+                self._hidden_file.write((after, new))
+            return
+        if new == old:
+            replace_bytes(self._path, data, self._snapshots[0])
+        else:
+            self._hidden_file.write((before, old), (after, new))
+            try:
+                replace_bytes(self._path, data, self._snapshots[0])
+            except BaseException:
+                self._hidden_file.write((before, old))
+                raise
+            self._hidden_file.write((after, new))
+        self._written[REREAD] = 1
+
+    def leftovers(self) -> list[Path]:
+        """Returns drafts of stopped writers beside the file; exact only inside `writing()`."""
+        return [*files.drafts_of(self._path), *files.drafts_of(self._hidden_file.path)]
+
+    def remove_leftovers(self) -> list[Path]:
+        """Removes drafts of stopped writers; called inside `writing()`."""
+        self._must_write()
+        return [*files.remove_drafts(self._path), *files.remove_drafts(self._hidden_file.path)]
+
+    # ------------------------------------------------------------------ reporting
+
+    def notes(self) -> list[str]:
+        """Returns what writes did since the store was opened, one sentence each."""
+        return [
+            sentence if sentence == REREAD else f"{sentence}: {times:,}."
+            for sentence, times in self._written.items()
+            if times
+        ]
+
+    def _odd_lines(self) -> list[str]:
+        """Returns what is odd about the lines, one sentence each."""
+        odd = Counter(line.odd for line in self._lines)
+        relations = Counter(line.relation for line in self._lines if line.relation)
+        twice = [triple for triple, times in relations.items() if times > 1]
+        names = Counter(line.entity.name for line in self._lines if line.entity)
+        same = [name for name, times in names.items() if times > 1]
+        nowhere = [each for each in relations if not {each[0], each[1]} <= names.keys()]
+        told = [
+            self._bom
+            and "The file begins with a byte order mark: every call of the memory server fails on "
+            "it. Save the file as UTF-8 without one.",
+            odd[UNKNOWN_LINE]
+            and f"Lines that are neither an entity nor a relation: {odd[UNKNOWN_LINE]:,}. They "
+            "stay as they are, until the memory server writes and drops them.",
+            odd[UNKNOWN_KEY]
+            and f"Lines with keys the memory server does not know: {odd[UNKNOWN_KEY]:,}. The keys "
+            "stay, until the server writes and drops them.",
+            same
+            and f"Entities of one name that stand on several lines: {len(same):,} "
+            f"({_examples(map(repr, same))}). The memory server adds to the first alone.",
+            twice
+            and f"Relations that stand more than once: {len(twice):,} "
+            f"({_examples(map(shown, twice))}).",
+            nowhere
+            and f"Relations to an entity that is not in the file: {len(nowhere):,} "
+            f"({_examples(map(shown, nowhere))}).",
+        ]
+        return [sentence for sentence in told if isinstance(sentence, str)]
+
+
+def shown(relation: Triple) -> str:
+    """Returns a relation as a person reads it."""
+    return f"{relation[0]} -{relation[2]}-> {relation[1]}"
+
+
+def _examples(values: Iterator[str]) -> str:
+    """Returns the first of some values, and how many more there are."""
+    listed = list(values)
+    more = f" and {len(listed) - _NAMED:,} more" if len(listed) > _NAMED else ""
+    return ", ".join(listed[:_NAMED]) + more

@@ -1,0 +1,122 @@
+"""`echoless audit` on several stores, and for a GitHub job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Call = Callable[..., Result]
+
+CLEAN = '{"id": "a", "content": "Anna drinks green tea."}\n'
+TWICE = (
+    '{"id": "a", "content": "The gateway listens on port 8443."}\n'
+    '\n{"id": "b", "content": "the gateway listens on port 8443"}\n'
+)
+
+
+@pytest.fixture(autouse=True)
+def files(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+    (place / "clean.jsonl").write_text(CLEAN)
+    (place / "twice.jsonl").write_text(TWICE)
+    return place
+
+
+def test_each_of_several_stores_gets_its_own_report(echoless: Call) -> None:
+    said = echoless("audit", "clean.jsonl", "twice.jsonl", "--no-semantic")
+    assert said.exit_code == 0
+    first, second = said.stdout.index("clean.jsonl"), said.stdout.index("twice.jsonl")
+    assert first < said.stdout.index("0 redundant copies in 0 groups among 1 memory") < second
+    assert second < said.stdout.index("1 redundant copy in 1 group among 2 memories")
+
+
+@pytest.mark.parametrize(
+    ("limit", "stores", "code"),
+    [
+        ("50%", ["clean.jsonl", "twice.jsonl"], 0),  # a share that is reached is not passed
+        ("49.9%", ["clean.jsonl", "twice.jsonl"], 10),
+        ("0%", ["twice.jsonl", "clean.jsonl"], 10),
+        ("0%", ["clean.jsonl", "clean.jsonl"], 0),
+    ],
+)
+def test_one_store_over_the_limit_is_enough(
+    echoless: Call, limit: str, stores: list[str], code: int
+) -> None:
+    said = echoless("audit", *stores, "--no-semantic", "--fail-over", limit)
+    assert said.exit_code == code
+    assert ("twice.jsonl: 50.00% is redundant" in said.stderr) == (code == 10)
+
+
+def test_a_store_that_cannot_be_read_is_reported_and_the_others_go_on(
+    echoless: Call, place: Path
+) -> None:
+    (place / "broken.jsonl").write_text('{"id": \n')
+    words = ("broken.jsonl", "twice.jsonl", "--no-semantic", "--fail-over", "0%")
+    said = echoless("audit", *words)
+    assert said.exit_code == 3
+    assert said.stderr.startswith("Error: broken.jsonl: ")
+    assert "1 redundant copy" in said.stdout
+    stores = json.loads(echoless("audit", *words, "--json").stdout)["stores"]
+    assert stores[0]["store"] == "broken.jsonl"
+    assert stores[0]["error"]
+    assert stores[1]["counts"]["redundant"] == 1
+
+
+def test_a_github_job_gets_a_warning_at_the_line_and_a_summary(
+    echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = place / "a,b"
+    folder.mkdir()
+    (folder / "notes.jsonl").write_text(TWICE)
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(place))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place / "summary.md"))
+    monkeypatch.chdir(folder)
+    said = echoless("audit", "notes.jsonl", "../clean.jsonl", "--no-semantic", "--github")
+    assert said.exit_code == 0
+    (line,) = said.stdout.splitlines()
+    assert line.startswith(
+        "::warning file=a%2Cb/notes.jsonl,line=3,title=Repeated memory::"
+        "Repeats line 1: The gateway listens on port 8443. ("
+    )
+    summary = (place / "summary.md").read_text()
+    assert summary.count("# Audit of ") == 2
+    again = echoless("audit", "notes.jsonl", "--no-semantic", "--github")
+    assert again.exit_code == 0
+    assert (place / "summary.md").read_text().count("# Audit of ") == 3  # added, not replaced
+
+
+def test_a_warning_is_one_line_and_shows_no_secret(echoless: Call, place: Path) -> None:
+    key = "AKIA" + "Q3EGRIT7XK2LMV9P"
+    texts = [f"100% of keys\n::error::look: {key}", f"100% of keys\n::error::look: {key}."]
+    made = (json.dumps({"id": f"m-{n}", "content": text}) for n, text in enumerate(texts))
+    (place / "keys.jsonl").write_text("\n".join(made))
+    said = echoless("audit", "keys.jsonl", "--no-semantic", "--github")
+    (line,) = said.stdout.splitlines()
+    assert "100%25 of keys" in line
+    assert key not in line
+
+
+def test_a_store_that_knows_no_lines_is_named_by_its_file(echoless: Call) -> None:
+    assert echoless("import", "twice.jsonl", "agent.db").exit_code == 0
+    said = echoless("audit", "agent.db", "--no-semantic", "--github")
+    assert said.stdout.startswith("::warning file=agent.db,title=Repeated memory::Repeats a: The ")
+
+
+def test_one_form_is_chosen(echoless: Call) -> None:
+    said = echoless("audit", "clean.jsonl", "--github", "--markdown")
+    assert said.exit_code == 2
+    assert "--github and --markdown do not go together" in said.stderr
+
+
+def test_a_summary_that_cannot_be_written_is_an_error(
+    echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place / "nowhere" / "summary.md"))
+    said = echoless("audit", "clean.jsonl", "--no-semantic", "--github")
+    assert said.exit_code == 2
+    assert "GITHUB_STEP_SUMMARY names" in said.stderr

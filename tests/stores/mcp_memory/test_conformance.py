@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from echoless.testing.stores import StoreConformance
+
+
+class TestMcpMemory(StoreConformance):
+    narrows_first = True
+
+    def url(self, folder: Path) -> str:
+        return f"mcp-memory:///{folder}/memory.jsonl"
