@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         remember,
     )
     from echoless.stores import Scope, Store, open_store
+    from echoless.workflows.audit.between import Between, between_namespaces, between_stores
     from echoless.workflows.audit.incremental import audit_store
     from echoless.workflows.audit.report import Report, audit
     from echoless.workflows.consolidation.llm_plan import Condensed, plan_consolidation
@@ -64,18 +65,21 @@ if TYPE_CHECKING:
     from echoless.workflows.consolidation.pairs import Consolidation, Offer, consolidate
     from echoless.workflows.dedupe.findings import Findings
     from echoless.workflows.dedupe.pipeline import find, plan
+    from echoless.workflows.discovery.search import Discovery, ListedStore, discover
     from echoless.workflows.retrieval.search import Answer, Hit, search, similar
 
 __all__ = [
     "Admitted",
     "AlreadyKnown",
     "Answer",
+    "Between",
     "Choices",
     "Condensed",
     "Consolidation",
     "Contradiction",
     "Difference",
     "DifferenceKind",
+    "Discovery",
     "Distinct",
     "Duplicate",
     "EcholessError",
@@ -87,6 +91,7 @@ __all__ = [
     "Hit",
     "Judged",
     "Link",
+    "ListedStore",
     "Match",
     "Membership",
     "Memory",
@@ -116,8 +121,11 @@ __all__ = [
     "audit",
     "audit_store",
     "backup",
+    "between_namespaces",
+    "between_stores",
     "check",
     "consolidate",
+    "discover",
     "export",
     "find",
     "history",
@@ -142,6 +150,7 @@ __all__ = [
 
 _HOMES: Final = {
     "execution.executor": ("Refusal", "Run", "apply"),
+    "workflows.audit.between": ("Between", "between_namespaces", "between_stores"),
     "workflows.audit.incremental": ("audit_store",),
     "workflows.audit.report": ("Report", "audit"),
     "execution.integrity": ("Health", "Problem", "check"),
@@ -182,6 +191,7 @@ _HOMES: Final = {
         "remember",
     ),
     "core.versions": ("__version__",),
+    "workflows.discovery.search": ("Discovery", "ListedStore", "discover"),
     "workflows.retrieval.search": ("Answer", "Hit", "search", "similar"),
     "core.settings": ("Choices", "Settings", "layered", "resolve"),
     "stores": ("Scope", "Store", "open_store"),

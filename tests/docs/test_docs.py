@@ -65,6 +65,7 @@ _CHANGING = (
     (re.compile(r"plan-[0-9a-f-]{36}"), "plan-ID"),
     (re.compile(r"\bm-[0-9a-f]{16}\b"), "m-ID"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"), "TIME"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b"), "DATE"),
     (_ADDRESS, "localhost:11434"),
     (re.compile(r"(?<=/(?:de|en|ja)@)[0-9a-f]{8}"), "DIGEST"),
 )

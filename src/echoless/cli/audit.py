@@ -11,6 +11,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.annotations import annotation_lines, summary_file
+from echoless.cli.discovery import audit_all_stores, between_blocks, learn_between
 from echoless.cli.document import Block
 from echoless.cli.options import (
     count_option,
@@ -27,8 +28,11 @@ from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
 from echoless.core.profiles import WITHOUT_SECOND_LOOK
-from echoless.core.settings import Choices
-from echoless.stores import open_store
+from echoless.core.run_notes import Progress
+from echoless.core.settings import Choices, Settings
+from echoless.stores import Store, open_store
+from echoless.stores.base import Sectioned
+from echoless.workflows.audit.between import Between, between_namespaces
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import Report, audit, report_json, share_limit
 from echoless.workflows.dedupe.pipeline import find
@@ -67,6 +71,36 @@ class _Form:
             raise UsageError(f"{' and '.join(chosen)} do not go together. Choose one.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scope:
+    """What is audited.
+
+    Attributes:
+        stores: As they were typed.
+        every_store: Whether all stores get one report, those below folders among them.
+        across: Whether namespaces are compared with each other, too.
+    """
+
+    stores: tuple[str, ...]
+    every_store: bool
+    across: bool
+
+    def check(self, choices: Choices, form: _Form) -> None:
+        """Checks that the options fit together.
+
+        Raises:
+            UsageError: They do not, or no store was named.
+        """
+        if not self.stores and not self.every_store:
+            raise UsageError("No store was named. Name one, or audit all of them with --all.")
+        if self.every_store and form.github:
+            raise UsageError("--github and --all do not go together. Name the stores.")
+        if self.every_store and choices.namespace is not None:
+            raise UsageError("--namespace is of one store. Leave it out with --all.")
+        if self.across and choices.namespace is not None:
+            raise UsageError("--across compares namespaces, and --namespace leaves only one.")
+
+
 @dataclass(frozen=True, slots=True)
 class _Audited:
     """The report on one store, ready to be printed.
@@ -91,9 +125,11 @@ class _Audited:
         "echoless audit agent.db --fail-over 5% --json > audit.json",
         "echoless audit agent.db --markdown > audit.md",
         "echoless audit a.jsonl b.jsonl --fail-over 0%",
+        "echoless audit --all",
+        "echoless audit --all . agent.db",
     ),
 )
-@click.argument("stores", metavar="STORE...", nargs=-1, required=True)
+@click.argument("stores", metavar="[STORE]...", nargs=-1)
 @mapping_options
 @finding_options
 @count_option("--top", default=10, explained="Show the N largest groups.")
@@ -106,6 +142,19 @@ class _Audited:
     metavar="SHARE",
     help="End with exit code 10 if more than this share of a store is redundant: 5% or 0.05.",
 )
+@click.option(
+    "--all",
+    "every_store",
+    is_flag=True,
+    help="Audit every store that `echoless discover` lists, or those below folders and the stores "
+    "named instead, and report what is said in several of them.",
+)
+@click.option(
+    "--across",
+    is_flag=True,
+    help="Report, too, what is said in several namespaces. Only a report: they may be different "
+    "users, and a plan never goes across them.",
+)
 @click.option("--markdown", is_flag=True, help="Print the report as Markdown.")
 @click.option(
     "--github",
@@ -116,29 +165,48 @@ class _Audited:
 @json_option
 @gathered("extent", Extent, "top", "members", "pairs")
 @gathered("form", _Form, *(field.name for field in fields(_Form)))
+@gathered("scope", _Scope, "stores", "every_store", "across")
 @uncollected()
-def audit_command(
-    *, stores: tuple[str, ...], choices: Choices, fail_over: str | None, form: _Form
-) -> int:
+def audit_command(*, scope: _Scope, choices: Choices, fail_over: str | None, form: _Form) -> int:
     """Report how much of STORE is repetition. Reads only.
 
     The report gives the number of redundant copies, the share they have, what they cost in tokens,
     the largest groups with reason and differences, and apart from these what only looks like a
     duplicate: updates, contradictions, siblings, and pairs a person should look at.
 
-    Of several stores each gets a report of its own; nothing is compared between them. One that
-    cannot be read is reported on standard error, the others go on, and its exit code is kept.
+    Of several stores each gets a report of its own; nothing is compared between them, unless --all
+    asks for it: then all get one report. A store that cannot be read is reported, the others go on,
+    and its exit code is kept.
 
     Where the profile trusts a similarity, as those of other programs do, the report ends with a
     second look: which of these pairs the judge that reads the texts would hold back.
     """
     form.check()
+    scope.check(choices, form)
     limit = None if fail_over is None else share_limit(fail_over)
+    if scope.every_store:
+        return audit_all_stores(
+            scope.stores,
+            choices,
+            form.extent,
+            across=scope.across,
+            limit=limit,
+            as_json=form.as_json,
+            markdown=form.markdown,
+        )
+    return _audit_each(scope, choices, fail_over, limit, form)
+
+
+def _audit_each(
+    scope: _Scope, choices: Choices, fail_over: str | None, limit: float | None, form: _Form
+) -> int:
+    """Prints a report for each store and returns the exit code."""
+    stores = scope.stores
     answers: list[dict[str, Json]] = []
     failed = over = 0
     for store in stores:
         try:
-            audited = _audited(store, choices, form)
+            audited = _audited(store, choices, form, across=scope.across)
         except EcholessError as problem:
             if len(stores) == 1:
                 raise
@@ -156,7 +224,7 @@ def audit_command(
     return failed or over
 
 
-def _audited(store: str, choices: Choices, form: _Form) -> _Audited:
+def _audited(store: str, choices: Choices, form: _Form, *, across: bool) -> _Audited:
     """Reads one store and returns what is printed of it."""
     with open_store(store) as opened:
         settings = settings_for(opened, choices)
@@ -169,16 +237,33 @@ def _audited(store: str, choices: Choices, form: _Form) -> _Audited:
                 report = audit(findings)
                 if settings.profile.name not in WITHOUT_SECOND_LOOK:
                     second = compare_with_judge(findings, encoder=choices.encoder or "auto")
+            wider = _across(opened, settings, bar, asked=across)
         data = report_json(report) if form.as_json else {}
         learn_answer(opened, data)
         extent = _WHOLE if form.github else form.extent
         blocks = [] if form.as_json else audit_blocks(opened, report, extent)
         warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
+    if wider is not None:
+        learn_between(wider)
+        blocks.extend(between_blocks(wider, extent, what="namespaces"))
+        data["across"] = wider.to_json()
     if form.as_json:
         data = {**data, "second_look": second.to_json() if second else None}
+        blocks = []
     else:
         blocks.extend(comparison_blocks(second))
     return _Audited(report, data, blocks, warnings)
+
+
+def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool) -> Between | None:
+    """Returns what a store says in several namespaces; None where nobody asked.
+
+    Sections of one document need no asking; namespaces that may be users do.
+    """
+    if settings.namespace is not None:
+        return None
+    sectioned = isinstance(store, Sectioned) and store.sectioned
+    return between_namespaces(store, settings, progress=progress) if asked or sectioned else None
 
 
 def _print(audited: _Audited, form: _Form) -> None:

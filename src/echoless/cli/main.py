@@ -13,6 +13,7 @@ from echoless.cli.options import State
 
 FAMILIES: Final[Families] = {
     "Look (nothing is written)": {
+        "discover": ("discovery", "Which memory stores there are, and where."),
         "audit": ("audit", "How much of a store is repetition, where, and since when."),
         "similar": ("reading", "Memories most like a text."),
         "search": ("reading", "Search; duplicates fold under the memory that stands for them."),

@@ -31,6 +31,7 @@ __all__: Final = (
     "General",
     "Head",
     "HidesMarked",
+    "HoldsStores",
     "LeavesDrafts",
     "LinkSearch",
     "Located",
@@ -45,6 +46,7 @@ __all__: Final = (
     "Reports",
     "Retains",
     "Scope",
+    "Sectioned",
     "Shapes",
     "Store",
     "StoreKind",
@@ -198,6 +200,22 @@ class General(Protocol):
 
     general: bool
     """True; a kind that knows its files by more than their form lacks the attribute."""
+
+
+@runtime_checkable
+class HoldsStores(Protocol):
+    """Kind of store of which one folder or file may hold several, such as tables."""
+
+    def locations_in(self, path: Path) -> Sequence[str]:
+        """Returns the locations of all stores at a path, as `open` takes them; reads only.
+
+        Args:
+            path: One that `recognises` accepts.
+
+        Raises:
+            ForeignStore: It cannot be read.
+        """
+        ...
 
 
 @runtime_checkable
@@ -487,6 +505,19 @@ class Protects(Protocol):
         Asked when groups are made and again when a plan is carried out. Not a field of the memory:
         it may depend on the time and on how often the memory was recalled.
         """
+        ...
+
+
+@runtime_checkable
+class Sectioned(Protocol):
+    """Store of one owner whose namespaces are sections of it, such as headings, and not users.
+
+    A report may go across such namespaces unasked; a plan never does.
+    """
+
+    @property
+    def sectioned(self) -> bool:
+        """Returns whether all namespaces belong to one owner, as the store was opened."""
         ...
 
 

@@ -115,6 +115,12 @@ class ChromaStore(BesideSidecar):
         """Checks for a folder with Chroma's database, or one with such a folder named `chroma`."""
         return path.is_dir() and folders.folder_of(path) is not None
 
+    @classmethod
+    def locations_in(cls, path: Path) -> list[str]:
+        """Returns the location of each collection of a folder."""
+        names = folders.collections(folders.existing(path))
+        return [str(Location(path, name, FieldMap())) for name in names]
+
     # ------------------------------------------------------------------ what it is
 
     @property

@@ -127,6 +127,11 @@ class LanceStore(BesideSidecar):
         """Checks for a folder with at least one LanceDB table in it."""
         return bool(tables_in(path))
 
+    @classmethod
+    def locations_in(cls, path: Path) -> list[str]:
+        """Returns the location of each table of a folder."""
+        return [Location(path, name).url.removeprefix("lancedb:///") for name in tables_in(path)]
+
     # ------------------------------------------------------------------ reading
 
     @property

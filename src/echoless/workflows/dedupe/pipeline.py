@@ -241,7 +241,7 @@ def _read(
     readings = open_readings(tally, enabled=settings.cache)
     memories = _scan(store, settings, selection, spill, tally, tell)
     tell("folding", 0, 0)
-    marks = _standing_marks(store, memories, tally)
+    marks = standing_marks(store, memories, tally)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
     prior = {mark.survivor for mark in marks.values()} | ledger.sticky()
     apart = kept_apart(ledger, memories)
@@ -333,7 +333,7 @@ def _scan(
     return {id_: memories[id_] for id_ in sorted(memories)}
 
 
-def _standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) -> dict[str, Mark]:
+def standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) -> dict[str, Mark]:
     """Returns the marks whose verdict still holds; counts the outdated ones."""
     marks = store.ledger.marks()
     own = [mark for mark in marks.values() if mark.duplicate in memories]

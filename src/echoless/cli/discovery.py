@@ -1,0 +1,324 @@
+"""The command `discover`, and the report of `audit --all`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from echoless.cli import render
+from echoless.cli.differences import word_difference
+from echoless.cli.document import (
+    Block,
+    Gap,
+    Heading,
+    Table,
+    count,
+    dim,
+    flat,
+    names,
+    number,
+    percent,
+    quoted,
+    say,
+    strong,
+)
+from echoless.cli.group_view import more, skipped_blocks
+from echoless.cli.options import command_line, examples, json_option, settings_for
+from echoless.cli.progress import Bar
+from echoless.cli.report import HELD, Extent
+from echoless.core.errors import TOO_MUCH_REPETITION, UsageError
+from echoless.core.masking import OUTPUT
+from echoless.core.settings import Choices, layered, resolve
+from echoless.workflows.audit.all_stores import AllAudits, StoreAudit, audit_all
+from echoless.workflows.audit.between import Between, SharedGroup, SharedPair, Whereabouts
+from echoless.workflows.discovery.search import (
+    Discovery,
+    ListedStore,
+    discover,
+    named_store,
+)
+
+_NAMED: Final = 3
+"""Stores that are named with one problem; the table has all of them."""
+
+
+@click.command(
+    "discover",
+    epilog=examples("echoless discover", "echoless discover . ~/notes", "echoless discover --json"),
+)
+@click.argument(
+    "folders", metavar="[FOLDER]...", nargs=-1, type=click.Path(path_type=Path, file_okay=False)
+)
+@json_option
+def discover_command(*, folders: tuple[Path, ...], as_json: bool) -> None:
+    """List the memory stores on this machine. Reads only.
+
+    Without FOLDER it looks in the known places of programs below the home folder, and through the
+    current project. With FOLDER it looks through these folders alone. `echoless audit --all` audits
+    what is listed.
+    """
+    listing = discover(_existing(folders))
+    if as_json:
+        render.show_json(listing.to_json())
+        return
+    render.show(_listing_blocks(listing))
+
+
+def _existing(folders: Sequence[Path]) -> Sequence[Path]:
+    """Returns folders to look through.
+
+    Raises:
+        UsageError: One is not there, or is no folder.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"{folder} is not a folder. Name a folder to look through.")
+    return folders
+
+
+def _listing_blocks(listing: Discovery) -> Iterator[Block]:
+    """Yields the stores as a table, then why some are not counted, then what was passed over."""
+    stores = listing.stores
+    if not stores:
+        yield say("No memory store was discovered.")
+    else:
+        headers = ("program", "kind", "store", "memories", "size", "last change")
+        yield Table(headers, tuple(map(_row, stores)), frozenset({3, 4}))
+        yield Gap()
+        total = sum(store.memories or 0 for store in stores)
+        yield say(
+            strong(f"{count(len(stores), 'store')}, {count(total, 'memory', 'memories')} counted.")
+        )
+    by_problem: dict[str, list[str]] = {}
+    for store in stores:
+        if store.problem:
+            by_problem.setdefault(store.problem, []).append(store.url)
+    for problem, urls in by_problem.items():
+        yield say(strong(names(urls, _NAMED)), f": {problem}", level=1)
+    yield from _passed_blocks(listing)
+
+
+def _row(store: ListedStore) -> tuple[str, ...]:
+    """Returns the cells of a store."""
+    return (
+        store.program or "-",
+        store.kind,
+        store.url,
+        "?" if store.memories is None else number(store.memories),
+        _size(store.size) + ("+" if store.partial else ""),
+        (store.changed or "-").replace("T", " ")[:16],
+    )
+
+
+def _size(size: int) -> str:
+    """Returns a number of bytes with a unit."""
+    value = float(size)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"
+
+
+def _passed_blocks(listing: Discovery) -> Iterator[Block]:
+    """Yields what was passed over, and notes."""
+    if not listing.passed and not listing.notes:
+        return
+    yield Gap()
+    yield Heading("Passed over")
+    for reason, times in listing.passed.items():
+        yield say(f"{reason}: {number(times)}", level=1)
+    for sentence in listing.notes:
+        yield say(sentence, level=1)
+
+
+# ------------------------------------------------------------------ audit --all
+
+
+def audit_all_stores(
+    names: Sequence[str],
+    choices: Choices,
+    extent: Extent,
+    *,
+    across: bool,
+    limit: float | None,
+    as_json: bool,
+    markdown: bool,
+) -> int:
+    """Audits every store that `discover` lists and prints one report.
+
+    Args:
+        names: Folders to look through, and stores; all that `discover` lists by default.
+        choices: Options of the command, without a namespace.
+        extent: How much is shown of what stores have in common.
+        across: Compare namespaces of different names between stores, too.
+        limit: Share of redundant copies in a store above which the exit code says so.
+        as_json: Print JSON.
+        markdown: Print Markdown.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UsageError: A setting is wrong.
+        InputError: Something named is not there, or is no store.
+    """
+    folders = [Path(name) for name in names if Path(name).is_dir()]
+    stores = [named_store(name) for name in names if not Path(name).is_dir()]
+    listing = discover(folders) if folders or not names else Discovery((), {}, ())
+    common = resolve(layered(choices))
+    with Bar(quiet=as_json) as bar:
+        audits = audit_all(
+            [*stores, *listing.stores],
+            lambda store: settings_for(store, choices),
+            common,
+            across=across,
+            progress=bar,
+        )
+    over = [
+        each.store.url
+        for each in audits.audits
+        if limit is not None and each.report is not None and each.report.ratio > limit
+    ]
+    learn_between(audits.between)
+    if as_json:
+        render.show_json(
+            {
+                **audits.to_json(),
+                "passed_over": dict(listing.passed),
+                "notes": list(listing.notes),
+            }
+        )
+    else:
+        blocks = [*_audit_blocks(audits, extent), *_passed_blocks(listing)]
+        if markdown:
+            render.print_lines(render.markdown(blocks))
+        else:
+            render.show(blocks)
+    for url in over:
+        render.note(f"More of {url} is redundant than --fail-over allows.")
+    return audits.exit_code or (TOO_MUCH_REPETITION if over else 0)
+
+
+def _audit_blocks(audits: AllAudits, extent: Extent) -> Iterator[Block]:
+    """Yields the figures of all stores, failures, and what stores have in common."""
+    yield Heading(f"Audit of {count(len(audits.audits), 'store')}")
+    if not audits.audits:
+        yield say("No memory store was discovered.")
+    headers = ("store", "memories", "redundant", "share", "alike, kept apart")
+    read = [each for each in audits.audits if each.report is not None]
+    if read:
+        yield Table(headers, tuple(map(_figures, read)), frozenset({1, 2, 3, 4}))
+        yield Gap()
+        first = next((each for each in read if each.report and each.report.groups), read[0])
+        line = command_line("audit", first.store.url)
+        yield say(dim(f"`{line}` shows the groups of one store, `echoless dedup` a plan for it."))
+        yield Gap()
+    failed = [each for each in audits.audits if each.report is None]
+    if failed:
+        yield Heading(f"Not audited: {number(len(failed))}")
+        for each in failed:
+            problem = quoted(str(each.error)) if each.error else each.store.problem
+            yield say(strong(each.store.url), f": {problem}", level=1)
+        yield Gap()
+    if len(read) > 1:
+        yield from between_blocks(audits.between, extent, what="stores")
+
+
+def _figures(each: StoreAudit) -> tuple[str, ...]:
+    """Returns the figures of an audited store as cells."""
+    report = each.report
+    assert report is not None, "only stores that were read have figures"
+    counts = report.counts
+    return (
+        each.store.url,
+        number(counts["total"]),
+        number(counts["redundant"]),
+        percent(report.ratio),
+        number(counts["held"]),
+    )
+
+
+def learn_between(between: Between) -> None:
+    """Registers the secrets of texts for masking, because reasons quote single words of them."""
+    if OUTPUT.shown:
+        return
+    for group in between.groups:
+        OUTPUT.learn((group.first.content, *(each.memory.content for each in group.members)))
+    for pair in between.pairs:
+        OUTPUT.learn((pair.a.content, pair.b.content))
+
+
+def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[Block]:
+    """Yields what is said on more than one side.
+
+    Args:
+        between: The report.
+        extent: How many groups, members and pairs are shown.
+        what: The sides: `stores` or `namespaces`.
+    """
+    groups = between.groups
+    yield Heading(f"Said in several {what}: {number(len(groups))}")
+    yield say(
+        f"Reported only: a plan never goes across {what}."
+        if groups
+        else f"Nothing is said in more than one of the {what}."
+    )
+    for at, group in enumerate(groups[: extent.top], 1):
+        yield from _group_blocks(at, group, extent, what)
+    if len(groups) > extent.top:
+        yield more(len(groups) - extent.top, "--top" if extent.options else "")
+    yield Gap()
+    for kind, (title, meaning) in HELD.items():
+        pairs = [pair for pair in between.pairs if pair.verdict == kind]
+        if pairs:
+            yield Heading(f"{title} between {what}: {number(len(pairs))}")
+            yield say(f"Not duplicates: {meaning}.")
+            for pair in pairs[: extent.pairs]:
+                yield from _pair_blocks(pair, what)
+            if len(pairs) > extent.pairs:
+                yield more(len(pairs) - extent.pairs, "--pairs" if extent.options else "")
+            yield Gap()
+    if between.left_out:
+        yield say(f"Pairs beyond the budget, not compared: {number(between.left_out)}.")
+    if between.unmet:
+        shown = names(name or "(none)" for name in between.unmet)
+        yield say(
+            f"Namespaces of different names in two stores were not compared ({shown}): they may be "
+            "different users. --across compares them too."
+        )
+    yield from skipped_blocks(between.tally)
+
+
+def _group_blocks(at: int, group: SharedGroup, extent: Extent, what: str) -> Iterator[Block]:
+    """Yields one group: the first memory, then the others with the words that differ."""
+    yield say(f"{at}. ", strong(_place(group.first, what)))
+    yield say(flat(group.first.content), level=1)
+    for member in group.members[: extent.members]:
+        evidence = f"  {member.verdict}  {member.similarity:.3f}  {quoted(member.evidence)}"
+        yield say(strong(_place(member.memory, what)), evidence, level=1)
+        if member.memory.content == group.first.content:
+            yield say(dim("the same text"), level=2)
+        else:
+            texts = (flat(group.first.content), flat(member.memory.content))
+            yield say(*word_difference(*texts), level=2)
+    if len(group.members) > extent.members:
+        left = len(group.members) - extent.members
+        yield more(left, "--members" if extent.options else "", level=1)
+
+
+def _pair_blocks(pair: SharedPair, what: str) -> Iterator[Block]:
+    """Yields one pair that stays apart, with the words that differ."""
+    evidence = f"  {pair.similarity:.3f}  {quoted(pair.evidence)}"
+    places = (strong(_place(pair.a, what)), " and ", strong(_place(pair.b, what)))
+    yield say(*places, evidence, level=1)
+    yield say(*word_difference(flat(pair.a.content), flat(pair.b.content)), level=2)
+
+
+def _place(memory: Whereabouts, what: str) -> str:
+    """Returns where a memory lies: its namespace or store, and its id."""
+    side = memory.store if what == "stores" else memory.namespace or "(none)"
+    return f"{side} {memory.id}"

@@ -1,0 +1,472 @@
+"""Reports what is said in more than one store, or in more than one namespace; never plans it.
+
+The memories of all sides are compared as one, by the detectors and the judge of any other run, and
+pairs of one side are left out: each store's own audit reports those.
+
+Namespaces may be different users (law 7). So a memory meets one of another store only where both
+namespaces have one name, or one of them belongs to nobody in particular: it has no name, or its
+store is `Sectioned`. Only who asks for it (`across`) gets the other pairs, as a report.
+
+There is no plan for what this reports. Each hidden memory needs a visible survivor beside it (law
+3), which `check` looks for and `undo` relies on; a survivor in another store can be edited, removed
+or moved by its own program, with nobody there to notice. `import_into` brings both into one store.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from echoless.blocking.candidates import Preference, candidates, eligible, open_vectors
+from echoless.clustering.assign import GroupingInput, fold, make_groups
+from echoless.core.garbage_collection import uncollected
+from echoless.core.groups import Group
+from echoless.core.model import Json, Judged, Memory, merges, verdict_name
+from echoless.core.run_notes import Progress, Tally
+from echoless.core.settings import Settings
+from echoless.matching import MOST_PAIRS
+from echoless.matching.runner import judge_all, kept_apart, open_cached_verdicts, open_judge
+from echoless.stores.base import Remarks, Sectioned, Store
+from echoless.workflows.audit.namespace_report import HELD_KINDS, reported_pair
+from echoless.workflows.dedupe.findings import held
+from echoless.workflows.dedupe.pipeline import standing_marks
+
+if TYPE_CHECKING:
+    from echoless.models.encoders.vectorizer import MemoryVectoriser
+
+Signals: TypeAlias = Mapping[tuple[str, str], Mapping[str, float]]
+
+NOBODY: Final = ""
+"""Family of memories that may meet those of any namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """A memory and where it lies.
+
+    Attributes:
+        store: URL.
+        namespace: Of the memory.
+        id: Of the memory.
+        content: Its text.
+    """
+
+    store: str
+    namespace: str
+    id: str
+    content: str
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the place of the memory as in `--json`, without its text."""
+        return {"store": self.store, "namespace": self.namespace, "id": self.id}
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMember:
+    """A memory that says what the first one of its group says.
+
+    Attributes:
+        memory: Where it lies.
+        verdict: Its direct verdict with the first.
+        similarity: Theirs, 0 to 1.
+        evidence: Why, in one line.
+    """
+
+    memory: Whereabouts
+    verdict: str
+    similarity: float
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedGroup:
+    """What is said on more than one side.
+
+    Attributes:
+        first: The memory that the others are compared with; it would be the survivor.
+        why: Why that one.
+        members: The others, by store and id.
+    """
+
+    first: Whereabouts
+    why: str
+    members: tuple[SharedMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPair:
+    """Two memories of different sides that look alike and are not the same.
+
+    Attributes:
+        a: One; of an update the older one.
+        b: The other.
+        verdict: One of `HELD_KINDS`, or `subsumes`.
+        difference: The first named difference, if there is one.
+        similarity: 0 to 1.
+        evidence: Why, in one line.
+    """
+
+    a: Whereabouts
+    b: Whereabouts
+    verdict: str
+    difference: str | None
+    similarity: float
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """What is said on more than one side.
+
+    Attributes:
+        groups: Largest first.
+        pairs: Worst verdict first (`HELD_KINDS`), the closest of each first.
+        left_out: Pairs beyond the budget, not judged.
+        unmet: Namespaces that were not compared with those of other names in another store, sorted.
+        tally: What was skipped, by store and id, and notes.
+    """
+
+    groups: tuple[SharedGroup, ...] = ()
+    pairs: tuple[SharedPair, ...] = ()
+    left_out: int = 0
+    unmet: tuple[str, ...] = ()
+    tally: Tally = field(default_factory=Tally)
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the report as in `--json`; texts are left out."""
+        return {
+            "groups": [
+                {
+                    "first": group.first.to_json(),
+                    "why": group.why,
+                    "members": [
+                        {
+                            **member.memory.to_json(),
+                            "verdict": member.verdict,
+                            "similarity": member.similarity,
+                            "evidence": member.evidence,
+                        }
+                        for member in group.members
+                    ],
+                }
+                for group in self.groups
+            ],
+            "held": [
+                {
+                    "a": pair.a.to_json(),
+                    "b": pair.b.to_json(),
+                    "verdict": pair.verdict,
+                    "difference": pair.difference,
+                    "similarity": pair.similarity,
+                    "evidence": pair.evidence,
+                }
+                for pair in self.pairs
+            ],
+            "left_out": self.left_out,
+            "not_compared": list(self.unmet),
+            "skipped": dict(self.tally.counts),
+            "notes": list(self.tally.notes),
+        }
+
+
+@uncollected()
+def between_stores(
+    stores: Sequence[Store],
+    settings: Settings,
+    *,
+    across: bool = False,
+    progress: Progress | None = None,
+) -> Between:
+    """Finds what is said in more than one store; reads only.
+
+    Args:
+        stores: Open. Their order does not matter.
+        settings: Profile, encoder and caches; scope and verifier do not count.
+        across: Compare memories whose namespaces have different names, too.
+        progress: Told how far each stage is.
+
+    Raises:
+        InputError: A store holds records that cannot be read.
+        EncoderError: The embedding model failed.
+    """
+    union = _Union()
+    for at, store in enumerate(sorted(stores, key=lambda each: each.url)):
+        parts = across or (isinstance(store, Sectioned) and store.sectioned)
+        for memory in _visible(store, union.tally):
+            family = NOBODY if parts else memory.namespace
+            union.add(memory, store.url, side=store.url, family=family, at=at)
+    if not across:
+        union.part_families()
+    return _compared(union, settings, progress)
+
+
+@uncollected()
+def between_namespaces(
+    store: Store, settings: Settings, *, progress: Progress | None = None
+) -> Between:
+    """Finds what a store says in more than one namespace; reads only.
+
+    Args:
+        store: Open. Who calls this for a store that is not `Sectioned` was asked to.
+        settings: As for `between_stores`.
+        progress: Told how far each stage is.
+
+    Raises:
+        InputError: The store holds records that cannot be read.
+        EncoderError: The embedding model failed.
+    """
+    union = _Union()
+    memories = list(_visible(store, union.tally))
+    for memory in memories:
+        union.add(memory, store.url, side=memory.namespace, family=NOBODY, at=0)
+    apart = kept_apart(store.ledger, {memory.id: memory for memory in memories})
+    union.apart = {(_joined(0, a), _joined(0, b)) for a, b in apart}
+    return _compared(union, settings, progress)
+
+
+def _visible(store: Store, tally: Tally) -> Iterator[Memory]:
+    """Yields the memories of a store that earlier runs did not hide."""
+    memories = {memory.id: memory for memory in store.scan()}
+    marks = standing_marks(store, memories, Tally())
+    for remark in store.remarks() if isinstance(store, Remarks) else ():
+        tally.note(f"{store.url}: {remark}")
+    yield from (memories[id_] for id_ in sorted(memories.keys() - marks.keys()))
+
+
+def _joined(at: int, id_: str) -> str:
+    """Returns an id that is unique among all stores; it sorts by store, then by id."""
+    return f"{at:06d}/{id_}"
+
+
+class _Union:
+    """Memories of all sides under ids of their own.
+
+    Attributes:
+        memories: By joined id, with the family as namespace.
+        origin: Where each lies, by joined id.
+        side: Side of each, by joined id.
+        apart: Pairs of joined ids that a person keeps apart.
+        unmet: Namespaces that are not compared with those of other names.
+        tally: What was skipped.
+    """
+
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.origin: dict[str, Whereabouts] = {}
+        self.side: dict[str, str] = {}
+        self.apart: set[tuple[str, str]] = set()
+        self.unmet: tuple[str, ...] = ()
+        self.tally = Tally()
+
+    def add(self, memory: Memory, url: str, *, side: str, family: str, at: int) -> None:
+        """Adds a memory of a side."""
+        id_ = _joined(at, memory.id)
+        self.origin[id_] = Whereabouts(url, memory.namespace, memory.id, memory.content)
+        self.side[id_] = side
+        self.memories[id_] = replace(memory, id=id_, namespace=family)
+
+    def part_families(self) -> None:
+        """Notes the namespaces that do not meet others, and leaves out those that meet nothing."""
+        sides: dict[str, set[str]] = {}
+        for id_, memory in self.memories.items():
+            sides.setdefault(memory.namespace, set()).add(self.side[id_])
+        named = {name: own for name, own in sides.items() if name != NOBODY}
+        everywhere = set().union(*named.values())
+        if len(everywhere) > 1 and len(named) > 1:
+            self.unmet = tuple(sorted(named))
+        nobodys = sides.get(NOBODY, set())
+        lonely = {name for name, own in named.items() if len(own | nobodys) < 2}
+        self.memories = {i: m for i, m in self.memories.items() if m.namespace not in lonely}
+
+    def largest_side(self) -> str:
+        """Returns the side with the most memories; ties by name."""
+        sizes = Counter(self.side[id_] for id_ in self.memories)
+        return min(sizes, key=lambda side: (-sizes[side], side))
+
+    def families(self) -> list[str]:
+        """Returns the names of the families, nobody's last."""
+        names = {memory.namespace for memory in self.memories.values()}
+        return [*sorted(names - {NOBODY}), NOBODY]
+
+    def meets(self, one: str, other: str) -> bool:
+        """Returns whether two memories may be compared."""
+        families = {self.memories[one].namespace, self.memories[other].namespace}
+        return len(families) == 1 or NOBODY in families
+
+
+def _compared(union: _Union, settings: Settings, progress: Progress | None) -> Between:
+    """Returns what the sides have in common."""
+    tally, tell = union.tally, progress or (lambda _stage, _done, _all: None)
+    if len({union.side[id_] for id_ in union.memories}) < 2:
+        return Between(unmet=union.unmet, tally=tally)
+    # a star, because each member then has a direct verdict with the first (law 3)
+    profile = replace(settings.profile, grouping="star", centre="", folding="bytes")
+    settings = replace(settings, profile=profile)
+    copies = fold(eligible(union.memories, {}, tally, profile), profile, set(), union.apart, tally)
+    vectors = open_vectors(settings, tally, tell)
+    signals, left_out = _proposed(union, copies, settings, vectors, tell)
+    judge = open_judge(profile, vectors, tally, most=MOST_PAIRS)
+    cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
+    judged = judge_all(judge, union.memories, signals, union.apart, tell, tally, cache)
+    tell("grouping", 0, 0)
+    return Between(
+        groups=tuple(_groups(union, copies, judged, settings)),
+        pairs=tuple(_pairs(union, copies, judged)),
+        left_out=left_out,
+        unmet=union.unmet,
+        tally=_readable(tally, union),
+    )
+
+
+def _proposed(
+    union: _Union,
+    copies: Mapping[str, Sequence[str]],
+    settings: Settings,
+    vectors: MemoryVectoriser | None,
+    tell: Progress,
+) -> tuple[Signals, int]:
+    """Returns the pairs of different sides that may meet, and how many are beyond the budget.
+
+    Texts are folded within a family and looked at in one partition: whose family is nobody's meets
+    all others there.
+    """
+    profile = settings.profile
+    partition = tuple(name for name in profile.partition if name != "namespace")
+    settings = replace(settings, profile=replace(profile, partition=partition))
+    largest = union.largest_side()
+    some = {i for i, ids in copies.items() if any(union.side[each] != largest for each in ids)}
+    proposed = candidates(
+        union.memories, copies, settings, union.tally, tell, vectors, Preference(some)
+    )
+    signals = {
+        pair: measured
+        for pair, measured in proposed.signals.items()
+        if union.meets(*pair) and len({union.side[i] for rep in pair for i in copies[rep]}) > 1
+    }
+    return signals, sum(proposed.left_out.values())
+
+
+def _groups(
+    union: _Union,
+    copies: Mapping[str, Sequence[str]],
+    judged: Sequence[Judged],
+    settings: Settings,
+) -> list[SharedGroup]:
+    """Returns groups with more than one side, one family at a time, largest first.
+
+    With the memories of a family those of nobody are grouped; what these say among each other is
+    told once, in their own turn.
+    """
+    groups: list[tuple[Group, Mapping[str, str]]] = []
+    told: dict[str, list[AbstractSet[str]]] = {}
+    near = _bonds(judged)
+    for family in union.families():
+        own = _with_nobodys(union, copies, family, near)
+        classes = {rep: copies[rep] for rep in own}
+        given = GroupingInput(union.memories, classes, union.apart, set(), {})
+        some = [each for each in judged if each.a in own and each.b in own]
+        made, reasons = make_groups(some, given, settings, Tally())
+        for group in made:
+            ids = {group.survivor, *(member.id for member in group.members)}
+            named = any(union.memories[id_].namespace == family for id_ in ids)
+            if not named or any(ids <= earlier for earlier in told.get(group.survivor, ())):
+                continue
+            if len({union.side[id_] for id_ in ids}) > 1:
+                groups.append((group, reasons))
+                for id_ in ids:
+                    told.setdefault(id_, []).append(ids)
+    groups.sort(key=lambda each: (-len(each[0].members), each[0].survivor, each[0].members[0].id))
+    return [_shared(union.origin, group, reasons) for group, reasons in groups]
+
+
+def _bonds(judged: Iterable[Judged]) -> Mapping[str, AbstractSet[str]]:
+    """Returns the representatives that say the same as each, by representative."""
+    near: dict[str, set[str]] = {}
+    for each in judged:
+        if merges(each.verdict):
+            near.setdefault(each.a, set()).add(each.b)
+            near.setdefault(each.b, set()).add(each.a)
+    return near
+
+
+def _with_nobodys(
+    union: _Union,
+    copies: Iterable[str],
+    family: str,
+    near: Mapping[str, AbstractSet[str]],
+) -> set[str]:
+    """Returns the representatives of a family, and those of nobody within two bonds of them."""
+    own = {rep for rep in copies if union.memories[rep].namespace == family}
+    for _ in range(2 if family else 0):
+        beside = {other for rep in own for other in near.get(rep, ())}
+        own |= {rep for rep in beside if union.memories[rep].namespace == NOBODY}
+    return own
+
+
+def _shared(
+    origin: Mapping[str, Whereabouts], group: Group, reasons: Mapping[str, str]
+) -> SharedGroup:
+    """Returns a group with the places of its memories."""
+    members = []
+    for each in group.members:
+        if each.judged is None:
+            continue  # not in a star
+        evidence = each.judged.verdict.evidence
+        name = verdict_name(each.judged.verdict)
+        members.append(SharedMember(origin[each.id], name, evidence.similarity, evidence.line()))
+    return SharedGroup(origin[group.survivor], reasons[group.survivor], tuple(members))
+
+
+def _pairs(
+    union: _Union, copies: Mapping[str, Sequence[str]], judged: Iterable[Judged]
+) -> list[SharedPair]:
+    """Returns pairs worth a person's eye, worst verdict first.
+
+    A class of equal texts is named by its first memory that lies on another side.
+    """
+    pairs = []
+    for each in judged:
+        if not held(each.verdict):
+            continue
+        told = reported_pair(each)
+        a, b = _apart_sides(union, copies[told.a], copies[told.b])
+        pairs.append(
+            SharedPair(
+                union.origin[a],
+                union.origin[b],
+                told.verdict,
+                told.difference,
+                told.similarity,
+                told.evidence,
+            )
+        )
+    place = {kind: at for at, kind in enumerate(HELD_KINDS)}
+    return sorted(
+        pairs,
+        key=lambda pair: (
+            place.get(pair.verdict, len(place)),
+            -pair.similarity,
+            (pair.a.store, pair.a.id, pair.b.store, pair.b.id),
+        ),
+    )
+
+
+def _apart_sides(union: _Union, ones: Sequence[str], others: Sequence[str]) -> tuple[str, str]:
+    """Returns the first memory of each of two classes so that they lie on different sides."""
+    return next(
+        (one, other) for one in ones for other in others if union.side[one] != union.side[other]
+    )
+
+
+def _readable(tally: Tally, union: _Union) -> Tally:
+    """Returns a tally with the ids that a person knows, each with its store."""
+    readable = Tally()
+    for reason, ids in tally.skipped.items():
+        known = (union.origin.get(id_) for id_ in ids)
+        readable.skip(reason, *(f"{each.store} {each.id}" for each in known if each is not None))
+    for sentence in tally.notes:
+        readable.note(sentence)
+    return readable
