@@ -40,12 +40,13 @@ def test_hiding_in_chroma_says_that_its_own_program_still_sees_the_memories(
     """Failure 7b: `57 memories hidden`, and ego-mcp went on showing all 57."""
     preview = echoless("dedup", ego)
     assert "Marks hide memories from echoless alone" in squeezed(preview.stderr)
-    assert "--action delete takes them out of the store" in squeezed(preview.stderr)
+    move = f"echoless dedup 'chroma:///{ego}/chroma?hide=move#ego_memories' --apply"
+    assert f"`{move}` moves them out of its sight" in squeezed(preview.stderr)
     done = echoless("dedup", ego, "--apply")
     assert "1 memory hidden in 1 group." in done.stdout
     said = squeezed(done.stderr)
     assert "They are hidden from echoless alone" in said
-    assert "--no-keep-both`, and then again with --action delete" in said
+    assert f"--no-keep-both`, and then `{move}`" in said
     assert held(Path(ego) / "chroma", "ego_memories").keys() == {mem(1), mem(2), mem(3)}
 
 

@@ -468,3 +468,16 @@ def test_addresses_are_read_as_people_write_them(text: str, address: Address) ->
 )
 def test_only_this_machines_own_addresses_are_loopback(host: str) -> None:
     assert not Address(host).loopback
+
+
+def test_deduplicating_says_what_programs_that_read_the_store_still_see(notes: Path) -> None:
+    """A mark is worth nothing to an agent that reads the file itself."""
+
+    async def story(agent: Agent) -> None:
+        preview = await agent.call("memory_deduplicate")
+        (said,) = [note for note in preview["notes"] if "go on seeing them" in note]
+        assert f"`echoless dedup 'jsonl:///{notes}?hide=move' --apply`" in said
+        done = await agent.call("memory_deduplicate", plan_id=preview["plan_id"])
+        assert sum("go on seeing them" in note for note in done["notes"]) == 1
+
+    talk(notes, story)

@@ -496,7 +496,7 @@ def test_what_cannot_be_read_back_is_taken_back(
 ) -> None:
     url = f"lancedb:///{tmp_path}/db#memories"
     fill(url, [simple(1), simple(2)])
-    read = LanceStore.get
+    read = LanceStore.own_get
 
     def cut(store: LanceStore, ids: Sequence[str]) -> Mapping[str, Memory]:
         cut_newest(tmp_path / "db")
@@ -506,7 +506,7 @@ def test_what_cannot_be_read_back_is_taken_back(
         before = state(store)
         with store.writing():
             with monkeypatch.context() as patch:
-                patch.setattr(LanceStore, "get", cut)
+                patch.setattr(LanceStore, "own_get", cut)
                 with pytest.raises(StoreError, match="LanceDB refused"):
                     store.put([simple(3)])
             assert state(store) == before

@@ -13,7 +13,6 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, count, dim, flat, names, number, say, strong
 from echoless.cli.group_view import skipped_blocks
 from echoless.cli.options import (
-    command_line,
     count_option,
     encoder_option,
     examples,
@@ -24,6 +23,7 @@ from echoless.cli.options import (
     settings_for,
     store_argument,
 )
+from echoless.core.commands import command_line
 from echoless.core.errors import InputError, UsageError
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices

@@ -12,7 +12,6 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, count, quoted, say, strong
 from echoless.cli.group_view import group_blocks, plan_blocks
 from echoless.cli.options import (
-    command_line,
     count_option,
     examples,
     gathered,
@@ -28,6 +27,7 @@ from echoless.cli.pair_review import PERSON, review_pairs
 from echoless.cli.progress import Bar
 from echoless.cli.review import Place
 from echoless.cli.suggestions import consolidation_blocks
+from echoless.core.commands import command_line
 from echoless.core.errors import UsageError
 from echoless.core.model import Json
 from echoless.core.profiles import ACTIONS, ActionKind

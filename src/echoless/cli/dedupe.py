@@ -14,7 +14,6 @@ from echoless.cli.document import Gap, count, say
 from echoless.cli.group_review import review_findings
 from echoless.cli.group_view import plan_blocks
 from echoless.cli.options import (
-    command_line,
     examples,
     finding_options,
     gathered,
@@ -31,11 +30,11 @@ from echoless.cli.outcome import (
     run_blocks,
     run_json,
     say_notes,
-    seen_elsewhere,
     undo_line,
 )
 from echoless.cli.progress import Bar
 from echoless.cli.review import Place
+from echoless.core.commands import command_line
 from echoless.core.errors import PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.secret_masking import learn
@@ -45,6 +44,7 @@ from echoless.execution.patch import Patch, check_text_files, make_patch
 from echoless.execution.plan import Plan, write_plan
 from echoless.stores import Store, open_store
 from echoless.stores.files import write_new
+from echoless.stores.visibility import seen_elsewhere
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -48,11 +47,6 @@ def writing(store: str) -> Iterator[None]:
     state.writing = store
     yield
     state.writing, state.wrote = None, state.writing
-
-
-def command_line(*words: str) -> str:
-    """Returns a command line to copy, with each word quoted where a shell needs it."""
-    return shlex.join(["echoless", *words])
 
 
 def examples(*lines: str) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from echoless.cli import render
 from echoless.cli.document import Block, count, say, strong
 from echoless.cli.group_view import achieved
-from echoless.cli.options import command_line
+from echoless.core.commands import command_line
 from echoless.core.errors import PlanRefused
 from echoless.core.model import Json
 from echoless.execution.executor import Run
-from echoless.stores.base import HidesMarked, Reports, Store, Transaction
+from echoless.stores.base import Reports, Store
+from echoless.stores.visibility import seen_elsewhere
 from echoless.workflows.dedupe.findings import Findings
 
 _RUNS: Final = 3
@@ -41,30 +42,6 @@ def say_notes(store: Store, run: Run | None = None) -> None:
     elsewhere = None if run is None else seen_elsewhere(store, run.counts, run.id)
     if elsewhere:
         render.note(elsewhere)
-
-
-def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> str | None:
-    """Returns a warning about memories that only echoless hides, or None if nobody else sees them.
-
-    Args:
-        store: Where they are.
-        counts: Of a plan or a run; memories that are merged stay in the store too.
-        run: The run that hid them; empty for a plan.
-    """
-    own = isinstance(store, Transaction) and store.holds_ledger
-    hidden = counts["mark"] + counts["merge"]
-    if not hidden or isinstance(store, HidesMarked) or own:
-        return None
-    others = f"other programs that read {store.url} go on seeing them"
-    if not run:
-        return (
-            f"Marks hide memories from echoless alone: {others}. --action delete takes them out of "
-            "the store; `echoless undo` brings them back from there too."
-        )
-    return (
-        f"They are hidden from echoless alone: {others}. To take them out of "
-        f"the store: `{_undo_to_find_again(store.url, run)}`, and then again with --action delete."
-    )
 
 
 def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:

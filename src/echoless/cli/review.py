@@ -13,9 +13,10 @@ from typing import Final, Generic, Literal, TypeVar
 
 from echoless.cli import render
 from echoless.cli.document import Gap, Heading, count, say
-from echoless.cli.options import command_line, writing
+from echoless.cli.options import writing
 from echoless.cli.outcome import exit_code, run_blocks, say_notes
 from echoless.cli.progress import Bar
+from echoless.core.commands import command_line
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan, write_plan
 from echoless.execution.rollback import keep_both

@@ -20,7 +20,7 @@ from echoless.cli.document import (
     strong,
 )
 from echoless.cli.group_view import skipped_blocks
-from echoless.cli.options import command_line
+from echoless.core.commands import command_line
 from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
 from echoless.workflows.consolidation.pairs import Consolidation, Offer

@@ -93,9 +93,7 @@ def write(
             store.record_removals([m for e in entries for m in removals_of(e.event, run)])
         store.remove(gone)
         read_back(store, dict.fromkeys(gone), outcome)
-    marks = [mark for entry in entries for mark in marks_of(entry.event, run)]
-    if marks and isinstance(store, HidesMarked):
-        store.hide(marks)
+    conceal(store, [mark for entry in entries for mark in marks_of(entry.event, run)])
     return final
 
 
@@ -131,16 +129,16 @@ def confirm(
         events: Data of their `action_started`.
         recovered: Whether the run was interrupted: the store may not have hidden its memories yet.
     """
-    ledger = store.ledger
+    ledger, done_now = store.ledger, list(events)
+    if recovered:
+        conceal(store, [mark for event in done_now for mark in marks_of(event, run)])
     with ledger.transaction():
-        for event in events:
+        for event in done_now:
             ledger.unmark(mark.duplicate for mark in hidden_before(event))
             done: dict[str, Json] = {"action": event["action"]}
             if recovered:
-                conceal(store, marks_of(event, run))
                 done["recovered"] = True
-            else:
-                ledger.mark(marks_of(event, run))
+            ledger.mark(marks_of(event, run))
             ledger.record("action_done", run, done)
 
 
@@ -200,26 +198,33 @@ def confirm_undo(store: Store, run: str, shown: Iterable[str], data: JsonObject)
         shown: Memories the run had hidden.
         data: Of the event `run_undone`.
     """
+    ids = sorted(shown)
+    done = store.ledger.done_actions(run)
+    events = store.ledger.events(run, "action_started")
+    started = [event.data for event in events if event.data["action"] in done]
+    again = [mark for event in started for mark in hidden_before(event)]
+    reveal(store, ids)
+    conceal(store, again)
     with store.ledger.transaction():
-        reveal(store, shown)
-        done = store.ledger.done_actions(run)
-        events = store.ledger.events(run, "action_started")
-        started = [event.data for event in events if event.data["action"] in done]
-        conceal(store, [mark for event in started for mark in hidden_before(event)])
+        store.ledger.unmark(ids)
+        store.ledger.mark(again)
         store.ledger.record("run_undone", run, data)
 
 
 def conceal(store: Store, marks: Sequence[Mark]) -> None:
-    """Hides memories: in the ledger, and from the store's own clients where it can do that."""
-    store.ledger.mark(marks)
+    """Hides memories from the store's own clients, where it can do that.
+
+    Called before the marks change in the ledger, and outside of the ledger's transaction: a store
+    that moves what is hidden must know it safe in one place before it leaves the other. Whoever is
+    stopped in between does both again.
+    """
     if marks and isinstance(store, HidesMarked):
         store.hide(marks)
 
 
 def reveal(store: Store, duplicates: Iterable[str]) -> None:
-    """Shows memories again that `conceal` hid."""
+    """Shows memories to the store's own clients again that `conceal` hid; called as that is."""
     ids = sorted(duplicates)
-    store.ledger.unmark(ids)
     if ids and isinstance(store, HidesMarked):
         store.unhide(ids)
 

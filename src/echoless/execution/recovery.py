@@ -23,7 +23,7 @@ from echoless.execution.journal import (
     restore,
     reveal,
 )
-from echoless.stores.base import HidesMarked, Store, Transaction
+from echoless.stores.base import Store
 from echoless.stores.ledger import Event, Mark
 
 Outcome = Literal["finished", "rolled back", "conflict"]
@@ -156,13 +156,19 @@ def _recover_actions(
     )
     old = [m for i, m in sorted(before.items()) if m and i not in edited and i in arrived]
     restore(store, old, [i for i in arrived if before[i] is None])
-    if isinstance(store, HidesMarked) and (arrived or not isinstance(store, Transaction)):
-        store.unhide([m.duplicate for event in pending for m in marks_of(event.data, run)])
+    reveal(store, _hidden_by(store, run, pending))
     with store.ledger.transaction():
         for event in pending:
             data: dict[str, Json] = {"action": event.data["action"], "left_alone": list(edited)}
             store.ledger.record("action_rolled_back", run, data)
     return ("conflict", edited) if edited else ("rolled back", tuple(sorted(before)))
+
+
+def _hidden_by(store: Store, run: str, pending: Sequence[Event]) -> list[str]:
+    """Returns the memories a run may have hidden: those it announced and no other one hides."""
+    standing = store.ledger.marks()
+    announced = [m.duplicate for event in pending for m in marks_of(event.data, run)]
+    return [i for i in announced if i not in standing or standing[i].run == run]
 
 
 def _hidden_already(store: Store, run: str, pending: Sequence[Event]) -> bool:
@@ -226,8 +232,10 @@ def texts_key(survivor: Memory, duplicate: Memory) -> str:
 
 def release(store: Store, marks: Iterable[Mark], *, why: str) -> None:
     """Shows memories again whose mark no longer holds."""
+    released = list(marks)
+    reveal(store, [mark.duplicate for mark in released])
     with store.ledger.transaction():
-        for mark in marks:
+        for mark in released:
             data = {"duplicate": mark.duplicate, "survivor": mark.survivor, "why": why}
             store.ledger.record("released", mark.run, data)
-            reveal(store, [mark.duplicate])
+            store.ledger.unmark([mark.duplicate])

@@ -23,6 +23,7 @@ from echoless.core.timestamps import now
 from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.execution.journal import shares_transaction
 from echoless.stores.base import Exclusive, Store, together, together_with_ledger
+from echoless.stores.field_map import read_path
 from echoless.stores.files import speaking_of, write_new
 from echoless.stores.registry import is_one_file, locate, open_store
 
@@ -106,12 +107,14 @@ def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -
         StoreError: The new store does not hold what the source holds.
     """
     scheme, location = locate(url, create=True)
-    if source.url == f"{scheme}:///{location}":
+    if is_one_file(scheme):
+        location = str(read_path(location).path)  # how it hides is no part of a new file
+    if source.url.partition("?hide=")[0] == f"{scheme}:///{location}":
         raise UsageError(f"{source.url} cannot be imported into itself. Name another store.")
     path = Path(location)
     if not is_one_file(scheme) or path.exists() or not path.name.isprintable():
         _valid(source.scan(), skip_invalid=skip_invalid)  # refuse before anything is made
-        with open_store(url, create=True) as target:
+        with open_store(f"{scheme}:///{location}", create=True) as target:
             return transfer(source, target, skip_invalid=skip_invalid)
     with _draft(path) as made:
         with open_store(f"{scheme}:///{made}", create=True) as target:

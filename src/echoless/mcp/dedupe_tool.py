@@ -15,6 +15,7 @@ from echoless.mcp.served_store import ServedStore
 from echoless.mcp.tool import shaped
 from echoless.mcp.write_schemas import Deduplication, left_behind, planned
 from echoless.stores import Store
+from echoless.stores.visibility import seen_elsewhere
 from echoless.workflows.audit.namespace_report import reported_pair
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
@@ -73,6 +74,7 @@ def preview(
             pending = _by_owner(owner, store, request, progress)
         else:
             pending = _by_profile(served, store, request, progress)
+        seen = seen_elsewhere(store, pending.plan.counts)
     plan, answer = pending.plan, pending.answer
     answer["planned"] = planned(plan, request.top)
     if plan.actions:
@@ -83,7 +85,9 @@ def preview(
             "call memory_keep_both first and make a new preview."
         )
         served.plans.keep(plan.id, TOOL, pending, client=client)
-    return answer
+    if not seen:
+        return answer
+    return {**answer, "notes": [*answer.get("notes", []), seen]}
 
 
 def carry_out(store: Store, pending: Pending, progress: ProgressReporter) -> Deduplication:

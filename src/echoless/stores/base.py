@@ -37,6 +37,7 @@ __all__: Final = (
     "Located",
     "OneFile",
     "Owned",
+    "OwnerView",
     "Printed",
     "Prints",
     "Protects",
@@ -48,6 +49,7 @@ __all__: Final = (
     "Scope",
     "Sectioned",
     "Shapes",
+    "ShowsOwner",
     "Store",
     "StoreKind",
     "TakesMap",
@@ -589,6 +591,38 @@ class HidesMarked(Protocol):
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Undoes `hide`; ids that are not hidden are ignored."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerView:
+    """What the program that owns a store sees of hidden memories.
+
+    Attributes:
+        sentence: Who still sees them, as half a sentence; or, where nobody does, where they lie, as
+            a whole one; empty where there is nothing to say.
+        hiding_url: URL of the same store under which its own program stops seeing what is hidden;
+            empty where there is none or it is in use.
+        way: How that program stops seeing them where no URL does it, as a whole sentence.
+    """
+
+    sentence: str = ""
+    hiding_url: str = ""
+    way: str = ""
+
+    @property
+    def sees_hidden(self) -> bool:
+        """Returns whether the owner's program sees hidden memories."""
+        return bool(self.hiding_url or self.way)
+
+
+@runtime_checkable
+class ShowsOwner(Protocol):
+    """Store that knows what the program that owns it sees of hidden memories."""
+
+    @property
+    def owner_view(self) -> OwnerView:
+        """Returns what that program sees, as the store is opened now."""
         ...
 
 

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 from echoless.core.errors import InputError, UsageError
@@ -22,6 +22,13 @@ from echoless.core.text import unreadable
 
 MAPPABLE: Final = FIELDS
 """Fields that may have a column. `extra` has none: it holds what belongs to no field."""
+
+Hiding: TypeAlias = Literal["", "mark", "move", "expire"]
+"""How memories are hidden: `mark` notes it in the ledger alone, `move` takes the record out of the
+store too, `expire` gives it a date in the past; empty leaves it to what the store was told."""
+
+_FORMS: Final = {"map": "map=FIELD:COLUMN", "hide": "hide=move"}
+_HIDINGS: Final[Mapping[str, Hiding]] = {"mark": "mark", "move": "move", "expire": "expire"}
 
 _SAFE: Final = "/ :.,@+-_"
 """Characters of a column's name that may stand in a query as they are."""
@@ -174,19 +181,58 @@ class Location:
         path: The file or folder.
         part: What follows `#`: a collection or table; may be empty.
         map: From the query.
+        hide: How hidden memories are hidden, from `hide=` of the query; empty where it says
+            nothing, see `Hiding`.
     """
 
     path: Path
     part: str = ""
     map: FieldMap = field(default_factory=FieldMap)
+    hide: Hiding = ""
 
     def __str__(self) -> str:
-        query = f"?{self.map.query}" if self.map else ""
+        parts = [self.map.query, f"hide={self.hide}" if self.hide else ""]
+        query = "?" + "&".join(filter(None, parts)) if any(parts) else ""
         return f"{self.path}{query}" + (f"#{self.part}" if self.part else "")
 
 
-def read_location(location: str) -> Location:
+def read_hiding(value: str, *, way: Hiding = "move") -> Hiding:
+    """Returns the way of hiding that `hide=` of a URL names.
+
+    Args:
+        value: What stands behind the equals sign.
+        way: How this kind of store hides memories from its own program.
+
+    Raises:
+        UsageError: It is neither that nor `mark`.
+    """
+    if value not in {"mark", way}:
+        raise UsageError(f"hide={value} is not known. Write hide={way} or hide=mark.")
+    return _HIDINGS[value]
+
+
+def read_path(location: str, *, way: Hiding = "move") -> Location:
+    """Splits `PATH?hide=move`, for a store without maps and parts; any other `?` is of the path.
+
+    Args:
+        location: What stands behind `scheme:///`.
+        way: As for `read_hiding`.
+
+    Raises:
+        UsageError: As `read_hiding`.
+    """
+    path, found, value = location.rpartition("?hide=")
+    if not found or Path(location).exists():
+        return Location(Path(location))
+    return Location(Path(path), hide=read_hiding(value, way=way))
+
+
+def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> Location:
     """Splits `PATH?map=field:column&map=…#PART`; a `?` or `#` may belong to an existing path.
+
+    Args:
+        location: What stands behind `scheme:///`.
+        takes: Parts the query may have: `map`, `hide`.
 
     Raises:
         UsageError: The query holds something else than maps, or as `FieldMap`.
@@ -196,11 +242,17 @@ def read_location(location: str) -> Location:
     rest, _, part = location.rpartition("#") if "#" in location else (location, "", "")
     path, _, query = rest.partition("?")
     pairs: list[str] = []
+    hide: Hiding = ""
+    known = tuple(takes)
     for entry in filter(None, query.split("&")):
         name, _, value = entry.partition("=")
-        if name != "map":
+        if name not in known:
+            forms = " and ".join(_FORMS[each] for each in known)
             raise UsageError(
-                f"The URL holds {entry!r}. Behind the question mark only map=FIELD:COLUMN is known."
+                f"The URL holds {entry!r}. Behind the question mark only {forms} is known."
             )
-        pairs.append(unquote(value))
-    return Location(Path(path), part, read_pairs(pairs, ":"))
+        if name == "map":
+            pairs.append(unquote(value))
+        else:
+            hide = read_hiding(value)
+    return Location(Path(path), part, read_pairs(pairs, ":"), hide)

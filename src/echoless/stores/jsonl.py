@@ -3,6 +3,10 @@
 The file is replaced atomically and only where it changes: untouched lines, unknown fields, number
 formats, line ends and blank lines stay byte for byte. Lineage lives in a sidecar, `NAME.echoless`,
 made by the first write.
+
+With `?hide=move` the line of a hidden memory leaves the file for the sidecar, so that programs that
+read the file do not see it. Here the lines of the file and those that were moved make one list, in
+their old order (`jsonl_lines`).
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
@@ -18,10 +23,14 @@ from echoless.core.errors import DuplicateId, ForeignStore, StoreNotFound, Store
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files
+from echoless.stores import jsonl_lines as lines
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Head, Scope
+from echoless.stores.field_map import Hiding, Location, read_path
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
-from echoless.stores.sidecar import SUFFIX, BesideSidecar, Sidecar
+from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
+from echoless.stores.ledger import Mark
+from echoless.stores.sidecar import SUFFIX, Sidecar
 
 _BOM: Final = b"\xef\xbb\xbf"
 _ENDED: Final = "jsonl_line_that_had_no_end"
@@ -29,38 +38,43 @@ _ENDED: Final = "jsonl_line_that_had_no_end"
 first addition on. When the additions are gone again, the file ends as before."""
 
 
-class JsonlStore(BesideSidecar):
+class JsonlStore(HidesOnRequest):
     """Memories in a JSON Lines file."""
 
     summary: ClassVar[str] = "one JSON object a line; replaced atomically, lineage in a sidecar"
     one_file: ClassVar[bool] = True
     general: ClassVar[bool] = True
+    _sidecar: Sidecar
     holds_ledger: Final = False
     profile: Final = "safe"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, hide: Hiding = "") -> None:
         """Reads the file; use `open` or `create`."""
         self._path = real = _real(path)
-        self._given = path
-        self.url = f"jsonl:///{path}"
+        self._location = Location(path, hide=hide)
+        self._asked = hide
+        self.url = f"jsonl:///{self._location}"
+        self.owner_reads = f"programs that read {path}"
         self._writing = False
         self._staging = False
-        self._reload()
+        self._nameless: set[str] = set()
         self._sidecar = Sidecar(real)
+        self._reload()
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Opens an existing file."""
-        path = Path(location)
+        """Opens an existing file: `PATH` or `PATH?hide=move`."""
+        asked = read_path(location)
+        path = asked.path
         if not path.is_file():
             what = "is a folder, not a file" if path.is_dir() else "does not exist"
             raise StoreNotFound(f"{path} {what}. Check the path.")
-        return cls(path)
+        return cls(path, asked.hide)
 
     @classmethod
     def create(cls, location: str) -> Self:
         """Opens a file, or makes an empty one."""
-        path = _real(Path(location))
+        path = _real(read_path(location).path)
         if not path.exists():
             files.make_file(path)
         return cls.open(location)
@@ -105,7 +119,24 @@ class JsonlStore(BesideSidecar):
             ) from problem
         *ended, last = text.split("\n")
         self._lines = [line + "\n" for line in ended] + ([last] if last else [])
+        self._away: set[str] = set()
+        self._back: set[str] = set()
         self._index_lines()
+        self._add_moved()
+
+    def _add_moved(self) -> None:
+        """Puts moved lines to their places among those of the file; the file counts before them."""
+        table = HiddenRecords(self._sidecar.ledger) if self._sidecar.is_sound else None
+        self._moved_state = table.state() if table else ""
+        if table is None or not self._moved_state:
+            return
+        moved = {id_: each for id_, each in table.read().items() if id_ not in self._places}
+        self._back = table.read().keys() - moved.keys()
+        if moved:
+            known = self._sidecar.ledger.fact(lines.FACT) or ""
+            self._lines = lines.joined(self._lines, list(moved.values()), known)
+            self._away = set(moved)
+            self._index_lines()
 
     def _index_lines(self) -> None:
         """Finds id and head of each line; a line without an id gets one from its text."""
@@ -156,9 +187,20 @@ class JsonlStore(BesideSidecar):
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns copies by id, from the file as it is now."""
-        if not self._staging and Snapshot.of(self._path) != self._snapshot:
+        if not self._staging and not self._is_current():
             self._reload()
         return {id_: self._memory(id_) for id_ in sorted(set(ids)) if id_ in self._places}
+
+    def _is_current(self) -> bool:
+        """Checks whether neither the file nor what was moved out of it changed since."""
+        if Snapshot.of(self._path) != self._snapshot:
+            return False
+        sound = self._sidecar.is_sound
+        return not sound or HiddenRecords(self.ledger).state() == self._moved_state
+
+    def remarks(self) -> Sequence[str]:
+        """Returns which hidden memories another program wrote into the file again."""
+        return back_again(sorted(self._back))
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""
@@ -181,16 +223,16 @@ class JsonlStore(BesideSidecar):
 
     def url_at(self, root: Path) -> str:
         """Returns the URL of a copy of the file."""
-        return f"jsonl:///{root}"
+        return f"jsonl:///{replace(self._location, path=root)}"
 
     def place(self, id_: str) -> tuple[Path, int] | None:
         """Returns the file, as it was named, and the line of a memory."""
         at = self._places.get(id_)
-        return None if at is None else (self._given, at + 1)
+        return None if at is None else (self._location.path, at + 1)
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns whether the file that was read is still the same, not which records differ."""
-        return files.since(str(self._snapshot), since)
+        return files.since(self._with_hidden(str(self._snapshot)), since)
 
     # ------------------------------------------------------------------ writing
 
@@ -215,15 +257,14 @@ class JsonlStore(BesideSidecar):
         if self._staging:
             yield
             return
-        if Snapshot.of(self._path) != self._snapshot:
+        if not self._is_current():
             self._reload()
-        before = list(self._lines)
+        before, away = list(self._lines), set(self._away)
         self._staging = True
         try:
             yield
-            if self._lines != before:
-                data = "".join(self._lines).encode("utf-8")
-                replace_bytes(self._path, (_BOM if self._bom else b"") + data, self._snapshot)
+            if self._lines != before or self._away != away:
+                self._write(before)
                 self._reload()
         except BaseException:
             self._staging = False
@@ -231,6 +272,64 @@ class JsonlStore(BesideSidecar):
             raise
         finally:
             self._staging = False
+
+    def _write(self, before: Sequence[str]) -> None:
+        """Replaces the file, and brings what was moved out of it up to date around that.
+
+        Args:
+            before: All lines as they were.
+        """
+        table = HiddenRecords(self.ledger)
+        rows = table.read().keys()  # a damaged ledger refuses before anything changes
+        if self._away:  # safe in the sidecar before they leave the file
+            places = {self._places[id_]: id_ for id_ in self._away}
+            with self.ledger.transaction():
+                table.save(lines.parted(self._lines, places, self._memory))
+                known = f"{lines.digest(before)} {lines.digest(self._lines)}"
+                self.ledger.set_fact(lines.FACT, known)
+        hidden = {self._places[id_] for id_ in self._away}
+        data = lines.file_of(self._lines, hidden).encode("utf-8")
+        if data != read_bytes(self._path).removeprefix(_BOM):
+            replace_bytes(self._path, (_BOM if self._bom else b"") + data, self._snapshot)
+        again = self._back & self._places.keys()
+        table.drop(rows - self._away - again)
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Moves the lines of memories into the sidecar, where the store was told to.
+
+        A line without an id of its own stays: its id is made from its place among others.
+        """
+        self._must_write()
+        if not self._remember_hiding():
+            return
+        HiddenRecords(self.ledger).insist_on_commit()
+        with self.transaction():
+            ids = {mark.duplicate for mark in marks if mark.duplicate in self._places}
+            self._nameless |= ids & self._derived
+            self._away |= ids - self._derived
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Puts moved lines back to their places in the file."""
+        wanted = set(ids)
+        back = self._back & wanted
+        if back or self._away & wanted:
+            HiddenRecords(self.ledger).insist_on_commit()
+            with self.transaction():
+                self._away -= wanted
+            HiddenRecords(self.ledger).drop(back)
+            self._back -= back
+
+    def notes(self) -> Sequence[str]:
+        """Returns how many hidden lines stay in the file because they have no id."""
+        number = len(self._nameless)
+        note = (
+            f'Hidden lines that stay in {self._path}, because they have no "id": {number}. '
+            "Programs that read it go on seeing them. `echoless import` into a new store gives ids."
+        )
+        return (note,) if number else ()
+
+    def _moving_url(self) -> str:
+        return f"jsonl:///{replace(self._location, hide='move')}"
 
     def leftovers(self) -> list[Path]:
         """Returns drafts of stopped writers beside the file; exact only inside `writing()`."""
@@ -284,6 +383,7 @@ class JsonlStore(BesideSidecar):
             for id_ in present:
                 self._refuse_derived(id_)
             places = {self._places[id_] for id_ in present}
+            self._away.difference_update(present)
             self._lines = [line for at, line in enumerate(self._lines) if at not in places]
             # the last line feed goes again where only what followed had made it necessary
             ended = self.ledger.fact(_ENDED) if present and self._lines else None

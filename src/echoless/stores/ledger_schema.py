@@ -96,6 +96,15 @@ def _confirmations(db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
 
 
+@migrations.add("0005_hidden")
+def _hidden(db: sqlite3.Connection) -> None:
+    """Makes the table of hidden memories that were moved out of their store."""
+    db.execute(
+        "CREATE TABLE hidden (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
+        " place INTEGER NOT NULL, after TEXT NOT NULL, body TEXT NOT NULL)"
+    )
+
+
 def count_again(db: sqlite3.Connection) -> None:
     """Fills the projections of confirmations and answers from the events.
 

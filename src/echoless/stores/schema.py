@@ -17,6 +17,7 @@ migrations: Final = Migrations("store")
 WORDS: Final = "memories_words"
 TRIGRAMS: Final = "memories_trigrams"
 CHANGES: Final = "memories_changes"
+VISIBLE: Final = "visible_memories"
 
 
 @migrations.add("0001_memories")
@@ -89,6 +90,19 @@ def _changes(db: sqlite3.Connection) -> None:
             f"CREATE TRIGGER vectors_{name} AFTER {moment} ON vectors"
             f" WHEN EXISTS {whose.format(row)} BEGIN {note} ({whose.format(row)}); END"
         )
+
+
+@migrations.add("0004_visible")
+def _visible(db: sqlite3.Connection) -> None:
+    """Makes the view of what is not hidden, for programs that read the file themselves.
+
+    The table of marks belongs to the ledger, which is made after this one: a view is resolved when
+    it is read (https://sqlite.org/lang_createview.html).
+    """
+    db.execute(
+        f"CREATE VIEW {VISIBLE} AS SELECT * FROM memories"
+        " WHERE id NOT IN (SELECT duplicate FROM marks)"
+    )
 
 
 _VECTORS_OF_0_1: Final = (

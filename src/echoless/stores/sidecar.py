@@ -70,6 +70,11 @@ class Sidecar:
         return Ledger(self._database)
 
     @property
+    def is_sound(self) -> bool:
+        """Returns whether the ledger can be read; one that is not there is an empty one."""
+        return self._damage is None
+
+    @property
     def identity(self) -> str:
         """Returns the identity of the store, written when the sidecar is made.
 
@@ -121,7 +126,7 @@ def lost(path: Path, problem: EcholessError) -> LedgerDamaged:
     return LedgerDamaged(
         f"The ledger {path} {why} The memories lie in another file and are not touched by that. To "
         f"go on without it, move {path.name} away: then hidden memories are shown again, and "
-        "earlier runs cannot be undone.",
+        "earlier runs cannot be undone. Memories hidden with hide=move lie in it: keep it.",
         part=f"the file {path.name} {why}",
     )
 

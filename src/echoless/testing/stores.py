@@ -124,11 +124,8 @@ def plan_by_hand(
     )
 
 
-class StoreConformance:
-    """Tests that every store passes."""
-
-    narrows_first: ClassVar[bool] = False
-    """Whether the store promises to make memories only of what is in the scope of a scan."""
+class StoreSuite:
+    """What a suite knows of the kind of store it tests."""
 
     def url(self, folder: Path) -> str:
         """Returns a URL for a new store inside an empty folder."""
@@ -172,6 +169,13 @@ class StoreConformance:
     def bytes_of(self, folder: Path) -> Mapping[str, bytes]:
         """Returns the bytes reading must not change; a suite may leave out a journal."""
         return contents(folder)
+
+
+class StoreConformance(StoreSuite):
+    """Tests that every store passes."""
+
+    narrows_first: ClassVar[bool] = False
+    """Whether the store promises to make memories only of what is in the scope of a scan."""
 
     def test_a_new_store_is_empty(self, tmp_path: Path) -> None:
         with self.open(tmp_path, create=True) as store:

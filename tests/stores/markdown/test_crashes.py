@@ -12,11 +12,14 @@ from echoless.core.profiles import ActionKind
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import STANDING
 from echoless.stores.base import Unfinished
+from echoless.stores.files import Snapshot
+from echoless.stores.markdown import commit
 from echoless.stores.markdown.commit import record_of
+from echoless.stores.markdown.store import MarkdownStore
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import contents, plan_by_hand
 
-STRIDE = 11
+STRIDE = 17
 """Every so many writes the process is killed; 1 takes minutes and finds the same."""
 
 RULES = {
@@ -116,30 +119,36 @@ def test_killed_at_any_write_of_an_undo_it_can_be_brought_to_its_end(
     assert step > 40
 
 
-def test_a_reader_sees_the_files_as_they_were_before_an_unfinished_write(tmp_path: Path) -> None:
-    before = made(tmp_path, "rules")
-    read = texts(tmp_path)
-    plan = planned(tmp_path, "mark")
-    half = False
-    for step in range(30, 10_000):
-        place = tmp_path / "crash"
-        shutil.copytree(tmp_path / "notes", place / "notes")
-        plan = planned(place, "mark")
-        killed_at(step, lambda place=place, plan=plan: applied(place, plan))
-        now = contents(place / "notes")
-        if now != before and record_of(place / "notes").exists():
-            with open_store(place / "notes") as store:
-                half = bool(store.unfinished())  # type: ignore[attr-defined]
-                assert {m.id: m.content for m in store.scan()} == read
-        if half:
-            break
-        shutil.rmtree(place)
-    assert half
-    edited = place / "notes" / "CLAUDE.md"
+def test_a_reader_sees_the_files_as_they_were_before_an_unfinished_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer stops behind its first file, and cleans nothing up, as a killed process."""
+    before, read = made(tmp_path, "rules"), texts(tmp_path)
+    folder, plan = tmp_path / "notes", planned(tmp_path, "mark")
+    replaced, names = commit.replace_bytes, []
+
+    def stopping(path: Path, data: bytes, expected: Snapshot | None) -> None:
+        if path.suffix == ".md" and expected is not None:
+            names.append(path.name)
+            if len(names) > 1:
+                raise KeyboardInterrupt
+        replaced(path, data, expected)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commit, "replace_bytes", stopping)
+        patch.setattr(MarkdownStore, "_settle", lambda _: None)
+        with pytest.raises(KeyboardInterrupt):
+            applied(tmp_path, plan)
+    assert contents(folder) != before
+    assert texts(tmp_path) == read
+    edited = folder / "CLAUDE.md"
     edited.write_text("- Edited after the crash.\n")
-    with open_store(place / "notes") as store:
+    with open_store(folder) as store:
+        assert isinstance(store, MarkdownStore)
+        assert folder in store.unfinished()
         check(store)
-        assert any("edited after an unfinished write" in note for note in store.notes())  # type: ignore[attr-defined]
+        assert any("edited after an unfinished write" in note for note in store.notes())
     assert edited.read_text() == "- Edited after the crash.\n"
     assert edited.with_name("CLAUDE.md.before").read_bytes() == before["CLAUDE.md"]
-    assert (place / "notes/sub/AGENTS.md").read_bytes() == before["sub/AGENTS.md"]
+    assert (folder / "sub/AGENTS.md").read_bytes() == before["sub/AGENTS.md"]
+    assert not (folder / "archive").exists()

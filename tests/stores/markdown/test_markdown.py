@@ -9,20 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from echoless import apply, check, find, open_store, plan, undo
+from echoless import apply, check, find, import_into, open_store, plan, undo
 from echoless.core.errors import (
     BadRecord,
     ForeignStore,
     StoreError,
+    StoreFull,
     StoreNotFound,
     StoreReadOnly,
     UsageError,
 )
 from echoless.core.model import Memory
 from echoless.core.settings import Choices, resolve
-from echoless.stores.markdown import git, tree
+from echoless.stores.files import Snapshot
+from echoless.stores.markdown import commit, git, tree
 from echoless.stores.markdown.store import MarkdownStore
-from echoless.testing.stores import contents, plan_by_hand
+from echoless.testing.stores import contents, fill, plan_by_hand
 
 FACT = "Run `make test` before every commit, and fix what fails."
 
@@ -287,14 +289,13 @@ def test_a_memory_edited_since_the_plan_is_refused_and_reported(tmp_path: Path) 
 
 def test_a_merge_edits_only_the_fields_it_changes(tmp_path: Path) -> None:
     front = "---\nname: A   # mine\ntags:\n  - x\nmetadata: {type: user}\n---\r\n"
+    after = '---\nname: A   # mine\ntags: ["x", "y"]\nmetadata: {type: user}\nk: v\n---\r\n'
     folder = write(
         tmp_path, MEMORY_md="", a_md=f"{front}{FACT}", b_md=f"---\ntags: [y]\nk: 'v'\n---\n{FACT}\n"
     )
     with open_store(folder) as store:
         run = apply(store, plan_by_hand(store, [("a.md", "b.md")], "merge"))
-        assert (folder / "a.md").read_bytes().decode() == (
-            f'---\nname: A   # mine\ntags: ["x", "y"]\nmetadata: {{type: user}}\nk: v\n---\r\n{FACT}'
-        )
+        assert (folder / "a.md").read_bytes().decode() == after + FACT
         undo(store, run.id)
     assert (folder / "a.md").read_bytes().decode() == front + FACT
 
@@ -328,11 +329,12 @@ def test_the_index_is_reported_as_full_as_it_is(tmp_path: Path) -> None:
 
 def test_imports_are_reported_and_not_read(tmp_path: Path) -> None:
     text = "- See @docs/a.md and @gone.md, mail a@b.org, run `@not/this.md`.\n- @AGENTS.md\n"
-    write(tmp_path, CLAUDE_md=text, AGENTS_md="- x\n", docs__a_md="- inside\n")
+    write(tmp_path, CLAUDE_md=text, AGENTS_md="- x\n", docs__a_md="@b.md\n")
     assert [line for line in said(tmp_path).split("\n") if "imports" in line] == [
         "CLAUDE.md imports @docs/a.md; what is in it is not read as memories of this store.",
         "CLAUDE.md imports @gone.md, which does not exist.",
         "CLAUDE.md imports @AGENTS.md, which is read as a file of this store.",
+        "docs/a.md imports @b.md, which does not exist.",
     ]
 
 
@@ -403,6 +405,73 @@ def test_an_id_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
             with pytest.raises(StoreError, match="is no id for a memory file"):
                 store.put([Memory(id=id_, content="x")])
     assert contents(tmp_path).keys() == {"in/MEMORY.md", ".in.lock", "in.echoless"}
+
+
+def test_a_disk_that_fails_between_two_files_changes_neither(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path, CLAUDE_md=f"- {FACT}\n- x\n", sub__CLAUDE_md=f"- {FACT}\n- y\n")
+    before = contents(folder)
+    replaced = commit.replace_bytes
+
+    def failing(path: Path, data: bytes, expected: Snapshot | None) -> None:
+        if path == folder / "sub/CLAUDE.md" and b"y" not in data:
+            raise StoreFull("no space left")
+        replaced(path, data, expected)
+
+    with open_store(folder) as store:
+        a, *others = [m.id for m in store.scan()]
+        monkeypatch.setattr(commit, "replace_bytes", failing)
+        with pytest.raises(StoreFull):
+            apply(store, plan_by_hand(store, [(a, *others)], "mark"))
+        assert len(list(store.scan())) == 4
+        assert check(store).sound
+    assert contents(folder) == before
+
+
+# ------------------------------------------------------------------ new memories
+
+
+def test_memories_are_imported_where_markdown_holds_what_they_have(tmp_path: Path) -> None:
+    plain = [Memory(id="m-1", content=FACT), Memory(id="m-2", content="Two\n\nparts.")]
+    fill(f"jsonl:///{tmp_path}/plain.jsonl", plain)
+    with open_store(tmp_path / "plain.jsonl") as source:
+        import_into(source, tmp_path / "NOTES.md")
+    assert (tmp_path / "NOTES.md").read_text() == f"- {FACT}\n- Two\n\n  parts.\n"
+    assert list(read(tmp_path / "NOTES.md").values()) == plain
+    tagged = Memory(id="a.md", content=FACT, tags=("x",), created_at="2026-01-05T10:00:00Z")
+    fill(f"jsonl:///{tmp_path}/tagged.jsonl", [tagged])
+    url = f"markdown:///{tmp_path}/memory?preset=claude-memory"
+    with open_store(tmp_path / "tagged.jsonl") as source:
+        import_into(source, url)
+        with pytest.raises(StoreError, match="does not hold its"):
+            import_into(source, tmp_path / "OTHER.md")
+    assert not (tmp_path / "OTHER.md").read_bytes()
+    assert list(read(url).values()) == [tagged]
+    assert (tmp_path / "memory/MEMORY.md").read_text() == f"- [a](a.md) \u2014 {FACT}\n"
+
+
+def test_a_new_bullet_goes_to_the_end_of_its_section_and_leaves_without_trace(
+    tmp_path: Path,
+) -> None:
+    text = "# A\n\n* one\n\n## B\n\nEnd."
+    folder = write(tmp_path, CLAUDE_md=text)
+    new = {
+        "CLAUDE.md > A": "# A\n\n* one\n* new\n\n## B\n\nEnd.",
+        "CLAUDE.md > A > B": "# A\n\n* one\n\n## B\n\nEnd.\n\n- new\n",
+        "CLAUDE.md > A > C": "# A\n\n* one\n\n## B\n\nEnd.\n\n## C\n\n- new\n",
+        "CLAUDE.md > D": "# A\n\n* one\n\n## B\n\nEnd.\n\n# D\n\n- new\n",
+        "other.md > E": text,
+    }
+    with open_store(folder) as store, store.writing():
+        for namespace, expected in new.items():
+            name = "AGENTS.md" if namespace.startswith("other") else "CLAUDE.md"
+            space = namespace.replace("other.md", name)
+            store.put([Memory(id="n", content="new", namespace=space)])
+            assert (folder / "CLAUDE.md").read_text() == expected
+            store.remove(["n"])
+            assert (folder / "CLAUDE.md").read_text() == text
+            assert not (folder / "AGENTS.md").exists()
 
 
 # ------------------------------------------------------------------ git

@@ -125,7 +125,7 @@ LINES = st.text(
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(LINES, min_size=2, max_size=6, unique=True), st.data())
 def test_arbitrary_bullets_come_back_to_the_byte(

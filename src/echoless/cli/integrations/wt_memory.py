@@ -14,13 +14,13 @@ from echoless.cli.document import records_in
 from echoless.cli.integrations.threshold_comparison import second_look_lines
 from echoless.cli.options import (
     Function,
-    command_line,
     examples,
     gathered,
     with_options,
     writing,
 )
 from echoless.cli.progress import Bar
+from echoless.core.commands import command_line
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.model import Json
 from echoless.core.secrets import uncut

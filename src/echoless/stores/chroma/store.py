@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Collection as Ids
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
@@ -30,11 +32,12 @@ from echoless.stores.chroma.folder import Client, Collection, speaking
 from echoless.stores.chroma.lexical import LexicalIndex
 from echoless.stores.chroma.record import Record
 from echoless.stores.chroma.writes import Writes
-from echoless.stores.field_map import FieldMap, Location, read_location
+from echoless.stores.field_map import FieldMap, Hiding, Location, read_location
 from echoless.stores.files import exclusive
+from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.ledger import Ledger
 from echoless.stores.link_index import LinkIndex
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import Sidecar
 
 _ALL: Final = ["embeddings", "documents", "metadatas"]
 _BATCH: Final = 1000
@@ -47,17 +50,18 @@ STALE_CLIENT: Final = (
 )
 
 
-class ChromaStore(BesideSidecar):
+class ChromaStore(MovesHidden):
     """Memories in one collection."""
 
     summary: ClassVar[str] = "a collection of Chroma, ego-mcp's or any with a map (extra: chroma)"
     holds_ledger: Final = False
 
-    def __init__(self, folder: Path, collection: str, asked: FieldMap) -> None:
+    def __init__(self, folder: Path, collection: str, asked: FieldMap, hide: Hiding = "") -> None:
         """Wraps a collection that exists; use `open` or `create`."""
         self._folder = folder
         self._name = collection
-        self._asked = asked
+        self._asked_map = asked
+        self._asked = hide
         name = collection
         if len(collection) > _LONGEST_NAME:
             digest = hashlib.sha256(collection.encode()).hexdigest()[:8]
@@ -75,27 +79,32 @@ class ChromaStore(BesideSidecar):
         self._written: folders.State = {}
         self._exact = ExactVectors(self._sidecar)
         self._lexical = LexicalIndex(folder.parent)
-        self.url = f"chroma:///{Location(folder, collection, asked)}"
+        self._location = Location(folder, collection, asked, hide)
+        self.url = f"chroma:///{self._location}"
+        self.owner_reads = f"programs that read the collection {collection}"
 
     @classmethod
     def mapped(cls, location: str, field_map: FieldMap) -> str:
         """Returns the location with a map, completed from the map it has."""
-        given = read_location(location)
-        return str(Location(given.path, given.part, field_map.over(given.map)))
+        given = _located(location)
+        return str(replace(given, map=field_map.over(given.map)))
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Opens a collection: `PATH`, `PATH#COLLECTION`, with `?map=field:key` between them."""
-        asked = read_location(location)
+        """Opens a collection: `PATH`, `PATH#COLLECTION`, with `?map=field:key` between them.
+
+        With `hide=move` behind the question mark, hidden records leave the collection.
+        """
+        asked = _located(location)
         folder = folders.existing(asked.path)
         name = folders.chosen(folder, asked.part, layouts.EGO_COLLECTION)
         layouts.general(asked.map, "")
-        return cls(folder, name, asked.map)
+        return cls(folder, name, asked.map, asked.hide)
 
     @classmethod
     def create(cls, location: str) -> Self:
         """Opens a collection, or creates an empty one (and the folder) where there is none."""
-        asked = read_location(location)
+        asked = _located(location)
         folder = folders.folder_of(asked.path) or asked.path
         names = folders.collections(folder) if (folder / folders.DATABASE).is_file() else []
         if not asked.part and not names:
@@ -158,7 +167,7 @@ class ChromaStore(BesideSidecar):
                 (s for i in ("hnsw", "spann") if isinstance(s := configuration.get(i), Mapping)), {}
             )
             self._exact.needed = settings.get("space") == "cosine"  # see `exact.py`
-            asked = self._asked or _remembered(self.ledger)
+            asked = self._asked_map or _remembered(self.ledger)
             if asked:
                 self._layout = layouts.general(asked, model)
             else:
@@ -221,8 +230,8 @@ class ChromaStore(BesideSidecar):
             for id_, (record, vector) in self._fetch(ids).items()
         }
 
-    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """Yields all memories in the scope, sorted by id."""
+    def own_scan(self, scope: Scope) -> Iterator[Memory]:
+        """Yields the records in the scope, sorted by id."""
         ids = self._ids() if scope == ALL else [head.id for head in scope.narrow(self._heads())]
         for start in range(0, len(ids), _BATCH):
             batch = self._memories(ids[start : start + _BATCH])
@@ -238,19 +247,30 @@ class ChromaStore(BesideSidecar):
             for id_ in sorted(metadata):
                 yield records.head(id_, dict(metadata[id_] or {}), layout)
 
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns fresh copies by id."""
+    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns fresh copies of records by id."""
         return self._memories(sorted(set(ids)))
 
-    def count(self, scope: Scope = ALL) -> int:
-        """Returns the number of memories in the scope."""
+    def own_count(self, scope: Scope) -> int:
+        """Returns the number of records in the scope."""
         return len(self._ids()) if scope == ALL else sum(1 for _ in scope.narrow(self._heads()))
 
-    def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories by namespace."""
+    def own_namespaces(self) -> Mapping[str, int]:
+        """Returns the number of records by namespace."""
         return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
 
-    def linking(self, ids: Iterable[str]) -> set[str]:
+    def order(self, memory: Memory) -> str:
+        """Returns the id, by which a scan sorts."""
+        return memory.id
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns which hidden memories another program wrote into the collection again."""
+        return self.written_back()
+
+    def _moving_url(self) -> str:
+        return f"chroma:///{replace(self._location, hide='move')}"
+
+    def linking(self, ids: Ids[str]) -> set[str]:
         """Returns the ids of the memories with a link to one of these.
 
         Links lie in metadata that Chroma cannot search. They are read once while writing, and again
@@ -258,8 +278,8 @@ class ChromaStore(BesideSidecar):
         """
         state = folders.state(self._folder)
         if self._links is None or state != self._written:
-            self._links, self._written = LinkIndex(self.scan()), state
-        return self._links.linking(ids)
+            self._links, self._written = LinkIndex(self.own_scan(ALL)), state
+        return self._links.linking(ids) | self.moved_linking(ids)
 
     def as_read(
         self, id_: str, document: str, metadata: Mapping[str, Json], row: Sequence[float]
@@ -275,7 +295,8 @@ class ChromaStore(BesideSidecar):
 
     def changes(self, since: str) -> tuple[str, tuple[str, ...] | None]:
         """Returns whether the database changed since a state, but not which records did."""
-        return files.since(files.database_state(self._folder / folders.DATABASE), since)
+        state = files.database_state(self._folder / folders.DATABASE)
+        return files.since(self._with_hidden(state), since)
 
     # ------------------------------------------------------------------ writing
 
@@ -297,9 +318,9 @@ class ChromaStore(BesideSidecar):
                 folders.take_back(self._folder)
                 stack.enter_context(self._sidecar.writing())
                 # whoever undoes a run reads the fields it wrote, whether the map is named or not
-                if self._asked and _remembered(self.ledger) != self._asked:
+                if self._asked_map and _remembered(self.ledger) != self._asked_map:
                     with self.ledger.transaction():
-                        self.ledger.set_fact(_MAP_FACT, json.dumps(dict(self._asked.columns)))
+                        self.ledger.set_fact(_MAP_FACT, json.dumps(dict(self._asked_map.columns)))
                 self._close_client()
                 self._writing = True
                 try:
@@ -319,7 +340,7 @@ class ChromaStore(BesideSidecar):
         folders.take_back(self._folder)
         super().take_back()
 
-    def put(self, memories: Sequence[Memory]) -> None:
+    def own_put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds records; a record that was read and not changed stays the same."""
         collection, layout = self._changing(), self._its_layout()
         ids = sorted({m.id for m in memories})
@@ -354,7 +375,7 @@ class ChromaStore(BesideSidecar):
             self._close_client()
             raise
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def own_remove(self, ids: Iterable[str]) -> None:
         """Removes records."""
         collection = self._changing()
         present = sorted(self._fetch(sorted(set(ids))))
@@ -386,6 +407,11 @@ class ChromaStore(BesideSidecar):
         """Closes client and sidecar, and removes the copy."""
         self._close_client()
         self._sidecar.close()
+
+
+def _located(location: str) -> Location:
+    """Returns the parts of a location."""
+    return read_location(location, takes=("map", "hide"))
 
 
 def _remembered(ledger: Ledger) -> FieldMap:

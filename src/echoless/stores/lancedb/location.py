@@ -1,13 +1,13 @@
-"""The location of a table: `FOLDER?map=field:column&model=NAME#TABLE`."""
+"""The location of a table: `FOLDER?map=field:column&model=NAME&hide=move#TABLE`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
-from echoless.stores.field_map import FieldMap, read_pairs
+from echoless.stores.field_map import FieldMap, Hiding, read_hiding, read_pairs
 from echoless.stores.lancedb.layout import CONTEXT_TABLE
 
 _SUFFIX = ".lance"
@@ -22,12 +22,14 @@ class Location:
         table: Name of the table; empty where none was named.
         columns: The map of fields to columns.
         model: Name of the model that made the vectors, or None.
+        hide: How memories are hidden, see `field_map.Hiding`.
     """
 
     folder: Path
     table: str = ""
     columns: FieldMap = field(default_factory=FieldMap)
     model: str | None = None
+    hide: Hiding = ""
 
     @classmethod
     def parse(cls, written: str) -> Location:
@@ -43,6 +45,7 @@ class Location:
         folder, _, query = rest.partition("?")
         pairs: list[str] = []
         model = None
+        hide: Hiding = ""
         for entry in filter(None, f"{query}&{late}".split("&")):
             key, _, value = entry.partition("=")
             match key:
@@ -50,16 +53,23 @@ class Location:
                     pairs.append(unquote(value))
                 case "model":
                     model = unquote(value) or None
+                case "hide":
+                    hide = read_hiding(value)
                 case _:
                     raise UsageError(
-                        f"A lancedb URL has no part {key!r}. Known: map=field:column, model=NAME."
+                        f"A lancedb URL has no part {key!r}. Known: map=field:column, model=NAME, "
+                        "hide=move."
                     )
-        return cls(Path(folder), table, read_pairs(pairs, ":"), model)
+        return cls(Path(folder), table, read_pairs(pairs, ":"), model, hide)
 
     @property
     def url(self) -> str:
         """Returns the canonical form."""
-        parts = [self.columns.query, f"model={quote(self.model)}" if self.model else ""]
+        parts = [
+            self.columns.query,
+            f"model={quote(self.model)}" if self.model else "",
+            f"hide={self.hide}" if self.hide else "",
+        ]
         query = "?" + "&".join(filter(None, parts)) if any(parts) else ""
         return f"lancedb:///{self.folder}{query}#{self.table}"
 
@@ -106,4 +116,4 @@ def existing(location: Location) -> Location:
         raise StoreNotFound(
             f"{folder} has no table {table!r}. It has: {', '.join(tables)}. Check the name."
         )
-    return Location(folder, table, location.columns, location.model)
+    return replace(location, table=table)

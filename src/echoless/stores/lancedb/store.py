@@ -20,6 +20,7 @@ from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import exclusive
+from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.lancedb import cells, rows
 from echoless.stores.lancedb.layout import (
     CONTEXT_TABLE,
@@ -31,7 +32,7 @@ from echoless.stores.lancedb.layout import (
 )
 from echoless.stores.lancedb.location import Location, existing, tables_in
 from echoless.stores.lancedb.places import Misfit
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import Sidecar
 
 if TYPE_CHECKING:
     import lancedb
@@ -60,7 +61,7 @@ _ANY: Final = ("hasToolCalls", "hasDecision")
 _MESSAGE_IDS: Final = "telegramMessageIds"
 
 
-class LanceStore(BesideSidecar):
+class LanceStore(MovesHidden):
     """Memories in a table of a LanceDB folder."""
 
     summary: ClassVar[str] = "a table of a LanceDB folder, any columns; lineage in a sidecar"
@@ -81,6 +82,8 @@ class LanceStore(BesideSidecar):
         require_module("lancedb", what, EXTRA)
         self._location = existing(location)
         self.url = self._location.url
+        self._asked = self._location.hide
+        self.owner_reads = f"programs that read the table {self._location.table}"
         with self._translated():
             self._table = _database(self._location.folder).open_table(self._location.table)
             self._schema: pa.Schema = self._table.schema
@@ -185,8 +188,8 @@ class LanceStore(BesideSidecar):
                     return vectors[0].model
         raise StoreError(f"{self.url} has no column of vectors.")
 
-    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """Yields all memories in the scope, oldest first; LanceDB itself keeps no order."""
+    def own_scan(self, scope: Scope) -> Iterator[Memory]:
+        """Yields the rows in the scope, oldest first; LanceDB itself keeps no order."""
         chosen = None if scope == ALL else self._chosen(scope)
         if chosen is None:
             self._oddities = rows.Oddities()
@@ -229,8 +232,8 @@ class LanceStore(BesideSidecar):
         """Returns the memories of some rows."""
         return rows.memories(table, self._layout, self.url, self._oddities)
 
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns fresh copies by id."""
+    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns fresh copies of rows by id."""
         wanted = sorted(set(ids))
         result: dict[str, Memory] = {}
         for start in range(0, len(wanted), _BATCH):
@@ -258,32 +261,40 @@ class LanceStore(BesideSidecar):
             literals.append(text)
         return f"`{place.key}` IN ({', '.join(literals)})" if literals else None
 
-    def count(self, scope: Scope = ALL) -> int:
-        """Returns the number of memories in the scope."""
+    def own_count(self, scope: Scope) -> int:
+        """Returns the number of rows in the scope."""
         return sum(1 for _ in scope.narrow(self._heads()[0]))
 
-    def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories by namespace."""
+    def own_namespaces(self) -> Mapping[str, int]:
+        """Returns the number of rows by namespace."""
         return dict(sorted(Counter(head.namespace for head in self._heads()[0]).items()))
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
         """Returns the ids of the memories with a link to one of these, from the links alone."""
         place = next((p for p in self._layout.places if p.field == "links"), None)
         if place is None:
-            return ()
+            return self.moved_linking(ids)
         names = [self._layout.id.key, *place.columns]
         with self._translated():
             query = self._table.search().select(names)
             table = query.limit(max(1, self._table.count_rows())).to_arrow()
-        return rows.linking(table, self._layout, place, ids)
+        found = rows.linking(table, self._layout, place, ids)
+        return {*found, *self.moved_linking(ids)}
 
     def remarks(self) -> Sequence[str]:
         """Returns what the last reading found: cells that cannot be read, rows without an id."""
-        return self._oddities.sentences(self._location.table)
+        return (*self._oddities.sentences(self._location.table), *self.written_back())
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns whether the version of the table changed, but not which records did."""
-        return files.since(str(self.version), since)
+        return files.since(self._with_hidden(str(self.version)), since)
+
+    def order(self, memory: Memory) -> tuple[int, str]:
+        """Returns the time and the id, by which a scan sorts."""
+        return rows.in_order(memory)
+
+    def _moving_url(self) -> str:
+        return replace(self._location, hide="move").url
 
     # ------------------------------------------------------------------ writing
 
@@ -358,12 +369,12 @@ class LanceStore(BesideSidecar):
         before = self.version
         try:
             yield
-            self.get(ids)
+            self.own_get(ids)
         except StoreError:
             self._restore(before)
             raise
 
-    def put(self, memories: Sequence[Memory]) -> None:
+    def own_put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds rows, all in one version of the table; none if one cannot be held."""
         if not self._writing or memories:
             self._must_write()
@@ -379,12 +390,12 @@ class LanceStore(BesideSidecar):
                     on_bad_vectors="null",  # null vectors are all that is left to be "bad"
                 )
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def own_remove(self, ids: Iterable[str]) -> None:
         """Removes rows; the filter names ids only."""
         wanted = sorted(set(ids))
         if not self._writing or wanted:
             self._must_write()
-        present = sorted(self.get(wanted))
+        present = sorted(self.own_get(wanted))
         with self._read_back(present):
             for start in range(0, len(present), _BATCH):
                 where = self._filter(present[start : start + _BATCH])

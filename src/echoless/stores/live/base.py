@@ -5,19 +5,21 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from echoless.core.errors import EcholessError, StoreError, StoreLocked
+from echoless.core.errors import EcholessError, StoreError, StoreLocked, UsageError
 from echoless.core.model import Memory
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 from echoless.core.timestamps import instant, now
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, OwnerView, Scope
+from echoless.stores.field_map import Hiding
 from echoless.stores.files import exclusive
-from echoless.stores.sidecar import BesideSidecar, MemorySidecar, Sidecar
+from echoless.stores.hidden_records import MovesHidden
+from echoless.stores.sidecar import MemorySidecar, Sidecar
 
 RECHECK: Final = 60.0
 """Seconds, by default, after which other clients' changes are looked for."""
@@ -67,7 +69,7 @@ class Touched:
             self._still -= 1
 
 
-class LiveStore(BesideSidecar):
+class LiveStore(MovesHidden):
     """Memories in an object that the caller made.
 
     The object stays the caller's: closing the store closes the lineage only. Writers of one process
@@ -77,7 +79,9 @@ class LiveStore(BesideSidecar):
     holds_ledger: Final = False
     profile: Final = "safe"
 
-    def __init__(self, library: str, lineage: str | Path | None, recheck: float) -> None:
+    def __init__(
+        self, library: str, lineage: str | Path | None, recheck: float, hide: Hiding
+    ) -> None:
         """Opens the lineage.
 
         Args:
@@ -87,7 +91,18 @@ class LiveStore(BesideSidecar):
             recheck: Seconds after which an index of the store reads all of it again, at least 0:
                 the libraries do not report what other clients change. What is written through this
                 object is known at once.
+            hide: How memories are hidden; see the store.
+
+        Raises:
+            UsageError: They are to be hidden from the library, and no file would remember it.
         """
+        if hide == self.way and lineage is None:
+            raise UsageError(
+                f"hide={hide!r} needs lineage=PATH: what is hidden from {library} must be known "
+                "when this process has ended."
+            )
+        self._asked = hide
+        self.owner_reads = f"searches of {library}"
         self._path = None if lineage is None else Path(lineage)
         self._sidecar = Sidecar(self._path, path=self._path) if self._path else MemorySidecar()
         self._library = library
@@ -101,18 +116,34 @@ class LiveStore(BesideSidecar):
         """Yields all memories of one namespace or of all, in any order, and counts what is none."""
         raise NotImplementedError
 
-    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """Yields all memories in the scope, sorted by id: the libraries keep no order."""
+    def own_scan(self, scope: Scope) -> Iterator[Memory]:
+        """Yields the memories the library shows, sorted by id: the libraries keep no order."""
         self._passed = 0
         yield from scope.narrow(sorted(self._memories(scope.namespace), key=lambda m: m.id))
 
-    def count(self, scope: Scope = ALL) -> int:
-        """Returns the number of memories in the scope."""
-        return sum(1 for _ in self.scan(scope))
+    def own_count(self, scope: Scope) -> int:
+        """Returns the number of memories the library shows."""
+        return sum(1 for _ in self.own_scan(scope))
 
-    def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories by namespace."""
-        return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+    def own_namespaces(self) -> Mapping[str, int]:
+        """Returns the number of memories the library shows, by namespace."""
+        return dict(sorted(Counter(m.namespace for m in self.own_scan(ALL)).items()))
+
+    def order(self, memory: Memory) -> str:
+        """Returns the id, by which a scan sorts."""
+        return memory.id
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Replaces or adds memories; one that was hidden from the library stays so."""
+        self._must_write()
+        with self.noting([memory.id for memory in memories]):
+            super().put(memories)
+
+    def _seen_view(self, sentence: str) -> OwnerView:
+        """Returns what is said while the library shows all; such a store has no URL to name."""
+        return OwnerView(
+            sentence, way=f"Open the store with hide={self.way!r} to hide from them too."
+        )
 
     # ------------------------------------------------------------------ what changed
 

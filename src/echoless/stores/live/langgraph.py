@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, cast
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, JsonObject, Memory, canonical
@@ -145,6 +145,7 @@ class LangGraphStore(LiveStore):
         text_key: str | TextOf = "text",
         lineage: str | Path | None = None,
         recheck: float = RECHECK,
+        hide: Literal["", "mark", "move"] = "",
     ) -> None:
         """Wraps a store.
 
@@ -154,9 +155,11 @@ class LangGraphStore(LiveStore):
                 function that reads the text of a value and returns None where there is none.
             lineage: As `LiveStore`.
             recheck: As `LiveStore`.
+            hide: As `LiveStore`: `move` takes hidden items out of the store, into the lineage,
+                until they are shown again.
         """
         require_module("langgraph", "A store of LangGraph", EXTRA)
-        super().__init__("LangGraph", lineage, recheck)
+        super().__init__("LangGraph", lineage, recheck, hide)
         self.inner = inner
         self.text = TextKey(text_key) if isinstance(text_key, str) else TextKey(function=text_key)
         self._given: dict[str, PutOp] = {}
@@ -242,10 +245,11 @@ class LangGraphStore(LiveStore):
             f"Items that hold no text where text_key says, or no JSON: {self._passed}. They are no "
             "memories and stay as they are."
         )
-        return (remark,) if self._passed else ()
+        passed = (remark,) if self._passed else ()
+        return (*passed, *self.written_back())
 
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns fresh copies by id."""
+    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns fresh copies of what the library shows, by id."""
         memories = map(self._of, self._fetch(ids).values())
         return {memory.id: memory for memory in memories if memory is not None}
 
@@ -282,7 +286,7 @@ class LangGraphStore(LiveStore):
         finally:
             del self._given[id_]
 
-    def put(self, memories: Sequence[Memory]) -> None:
+    def own_put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds items.
 
         Raises:
@@ -296,7 +300,7 @@ class LangGraphStore(LiveStore):
             self.call(ops)
             # some stores of the library forget when an item was made, as soon as it is rewritten
             timed = [m for m in memories if m.id in stamps and m.created_at is not None]
-            read = self.get(m.id for m in timed)
+            read = self.own_get(m.id for m in timed)
             lost = [m for m in timed if m.id in read and read[m.id].created_at != m.created_at]
             if lost:
                 self.call([self._op(memory, {}) for memory in lost])
@@ -313,7 +317,7 @@ class LangGraphStore(LiveStore):
         value = self.text.put_into(rest, memory.content, memory.id)
         return library.PutOp(labels, key, value) if given is None else given._replace(value=value)
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def own_remove(self, ids: Iterable[str]) -> None:
         """Removes items."""
         self._must_write()
         gone = sorted(set(ids))

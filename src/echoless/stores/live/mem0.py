@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol
 from urllib.parse import quote, unquote
 
 from echoless.core.errors import BadRecord
 from echoless.core.json_codec import json_text, read_time
-from echoless.core.model import Json, Memory
+from echoless.core.model import Json, Memory, identical
 from echoless.core.optional import lazy_module, require_module
+from echoless.stores.field_map import Hiding
 from echoless.stores.live import record as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore
 
@@ -37,6 +38,9 @@ _DERIVED: Final = ("hash", "text_lemmatized")
 _TAKEN: Final = frozenset({"data", *_DERIVED, *STAMPED, *SCOPES, "id"})
 _IDS: Final = uuid.UUID("5b0a5f3e-6f0c-4c58-9d0f-3a1f0c1f7e11")
 """Root of the ids made for memories whose id has another form."""
+
+_HIDDEN_SINCE: Final = "1970-01-02"
+"""Date of expiration of hidden records: long past, and one that nobody else gives."""
 
 _FIRST: Final = 1000
 _SINGLY: Final = 64
@@ -125,6 +129,7 @@ def owners_of(namespace: str) -> dict[str, str]:
 class Mem0Store(LiveStore):
     """Memories of mem0."""
 
+    way: ClassVar[Hiding] = "expire"
     summary: ClassVar[str] = "an object mem0.Memory; lineage at a path you name"
     unrestored: Final = (
         "mem0 links names in a memory to it in a second collection, and counts its history on; "
@@ -132,7 +137,12 @@ class Mem0Store(LiveStore):
     )
 
     def __init__(
-        self, memory: Mem0, *, lineage: str | Path | None = None, recheck: float = RECHECK
+        self,
+        memory: Mem0,
+        *,
+        lineage: str | Path | None = None,
+        recheck: float = RECHECK,
+        hide: Literal["", "mark", "expire"] = "",
     ) -> None:
         """Wraps a mem0 memory.
 
@@ -140,9 +150,11 @@ class Mem0Store(LiveStore):
             memory: It stays yours: close it yourself.
             lineage: As `LiveStore`.
             recheck: As `LiveStore`.
+            hide: As `LiveStore`: `expire` gives hidden records a date of expiration in the past, so
+                that mem0 leaves them out of searches and lists.
         """
         require_module("mem0", "A store of mem0", EXTRA)
-        super().__init__("mem0", lineage, recheck)
+        super().__init__("mem0", lineage, recheck, hide)
         self.inner = memory
 
     # ------------------------------------------------------------------ reading
@@ -167,7 +179,10 @@ class Mem0Store(LiveStore):
         owners = owners_of(namespace or "")
         if namespace and not owners:
             return
+        aside = self._aside()
         for row in self._listed(owners or None):
+            if _is_concealed(row) and str(row.id) in aside:
+                continue
             memory = _memory(row)
             if memory is None or is_expired(row.payload):
                 self._passed += 1
@@ -177,8 +192,12 @@ class Mem0Store(LiveStore):
     def owned(self, owners: Mapping[str, object]) -> list[Memory]:
         """Returns all memories of some owners, whoever else they belong to, expired ones too."""
         filters = {name: str(owner).strip() for name, owner in owners.items() if owner is not None}
-        memories = map(_memory, self._listed(filters or None))
-        return [memory for memory in memories if memory is not None]
+        memories, aside = map(_memory, self._listed(filters or None)), self._aside()
+        return [
+            aside[memory.id].memory if memory.id in aside else memory
+            for memory in memories
+            if memory is not None
+        ]
 
     def remarks(self) -> tuple[str, ...]:
         """Returns how many records the last scan passed over."""
@@ -186,11 +205,14 @@ class Mem0Store(LiveStore):
             f"Records without a text or past their expiration date: {self._passed}. They are "
             "passed over and stay as they are."
         )
-        return (remark,) if self._passed else ()
+        passed = (remark,) if self._passed else ()
+        return (*passed, *self.written_back())
 
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns fresh copies by id."""
-        memories = map(_memory, self._fetch(ids).values())
+    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns fresh copies of what the library shows, by id."""
+        rows, aside = self._fetch(ids), self._aside()
+        shown = [row for i, row in rows.items() if not (i in aside and _is_concealed(row))]
+        memories = map(_memory, shown)
         return {memory.id: memory for memory in memories if memory is not None}
 
     def _fetch(self, ids: Iterable[str]) -> dict[str, Row]:
@@ -216,7 +238,7 @@ class Mem0Store(LiveStore):
             updated_at=memory.updated_at or memory.created_at,
         )
 
-    def put(self, memories: Sequence[Memory]) -> None:
+    def own_put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds records, each embedded by mem0's own embedder.
 
         Raises:
@@ -251,13 +273,54 @@ class Mem0Store(LiveStore):
                     role=payload.get("role"),
                 )
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def own_remove(self, ids: Iterable[str]) -> None:
         """Removes records, as mem0 itself does."""
         self._must_write()
         present = sorted(self._fetch(ids))
         with self.noting(present), self._translated():
             for id_ in present:
                 self.inner.delete(id_)
+
+    # ------------------------------------------------------------------ hidden from mem0
+
+    def conceal(self, memories: Sequence[Memory]) -> None:
+        """Gives records a date of expiration in the past: `search` and `get_all` leave them out.
+
+        https://github.com/mem0ai/mem0, `_payload_is_expired` of `mem0/memory/main.py` (2.2.1).
+        """
+        rows = self._fetch(memory.id for memory in memories)
+        self._date({i: (row, _HIDDEN_SINCE) for i, row in rows.items()})
+
+    def revealed(self, memories: Sequence[Memory]) -> None:
+        """Gives records the date back that they had; one that was changed is written anew."""
+        rows = self._fetch(memory.id for memory in memories)
+        dates = {m.id: m.metadata.get("expiration_date") for m in memories}
+        self._date({i: (row, dates[i]) for i, row in rows.items()})
+        present = self._shown(rows)
+        changed = [m for m in memories if not identical(present.get(m.id), m)]
+        if changed:
+            self.own_put(changed)
+
+    def _shown(self, ids: Iterable[str]) -> dict[str, Memory]:
+        """Returns memories as the library holds them now."""
+        memories = map(_memory, self._fetch(ids).values())
+        return {memory.id: memory for memory in memories if memory is not None}
+
+    def _date(self, records_: Mapping[str, tuple[Row, Json]]) -> None:
+        """Writes the date of expiration of records, and nothing else of them."""
+        with self.noting(list(records_)), self._translated():
+            for id_, (row, date_) in records_.items():
+                payload = {k: v for k, v in (row.payload or {}).items() if k != "expiration_date"}
+                if date_ is not None:
+                    payload["expiration_date"] = date_
+                # with its vector, the payload replaces the old one; alone some stores merge it
+                vector = self.inner.embedding_model.embed(str(payload.get("data")), "update")
+                self.inner.vector_store.update(vector_id=id_, vector=vector, payload=payload)
+
+
+def _is_concealed(row: Row) -> bool:
+    """Checks whether echoless gave a record its date of expiration."""
+    return _value(row, "expiration_date") == _HIDDEN_SINCE
 
 
 def is_expired(payload: Mapping[str, Json] | None) -> bool:

@@ -40,6 +40,9 @@ SIDES: Final = (
     Side("notifications", NOTES, ("source_memory_id", "target_memory_id")),
 )
 
+KEYS: Final = frozenset(side.key for side in SIDES)
+"""Keys of `native` that only a memory read with its side tables has."""
+
 
 def read_sides(db: sqlite3.Connection, layout: Layout, id_: str) -> dict[str, Json]:
     """Reads the rows of all side tables of one memory, for its `native`."""

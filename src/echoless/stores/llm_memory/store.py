@@ -7,6 +7,7 @@ Reading uses plain SQL and needs no extension. Writing loads sqlite-vec. Lineage
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,7 +26,9 @@ from echoless.core.sqlite import Database, is_sqlite, looking, open_for_reading
 from echoless.core.timestamps import now
 from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope
+from echoless.stores.field_map import Hiding, Location, read_path
 from echoless.stores.files import exclusive
+from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.llm_memory import connection, layout, links, records, sides, uniting
 from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Layout
 from echoless.stores.llm_memory.records import Raw
@@ -33,29 +36,37 @@ from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
 from echoless.stores.sidecar import DatabaseBesideSidecar, Sidecar
 
 _BATCH: Final = 500
+_HIDDEN: Final = "1970-01-02T00:00:00+00:00"
+"""Date of expiration of hidden rows: long past, and one that nobody else gives."""
 
 
-class LlmMemoryStore(DatabaseBesideSidecar):
+class LlmMemoryStore(MovesHidden, DatabaseBesideSidecar):
     """Memories in the SQLite file of llm-memory."""
 
     summary: ClassVar[str] = "the SQLite file of llm-memory, vectors included; lineage in a sidecar"
     holds_ledger: Final = False
     profile: Final = "llm-memory"
     OWNER: Final = "llm-memory"
+    way: ClassVar[Hiding] = "expire"
 
-    def __init__(self, path: Path, database: Database, tables: Layout) -> None:
+    owner_reads = "the searches of llm-memory"
+
+    def __init__(self, path: Path, database: Database, tables: Layout, hide: Hiding = "") -> None:
         """Wraps an open database; use `open` or `create`."""
         self._path = path
         self._database = database
         self._layout = tables
         self._writing = False
-        self.url = f"llm-memory:///{path}"
+        self._location = Location(path, hide=hide)
+        self._asked = hide
+        self.url = f"llm-memory:///{self._location}"
         self._sidecar = Sidecar(path)
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Opens an existing file for reading."""
-        path = Path(location)
+        """Opens an existing file for reading: `PATH` or `PATH?hide=expire`."""
+        asked = read_path(location, way=cls.way)
+        path = asked.path
         if not path.is_file():
             raise StoreNotFound(f"There is no file {path}. Check the path.")
         database = open_for_reading(path)
@@ -70,7 +81,7 @@ class LlmMemoryStore(DatabaseBesideSidecar):
         except EcholessError:
             database.close()
             raise
-        return cls(path, database, tables)
+        return cls(path, database, tables, asked.hide)
 
     @classmethod
     def create(cls, location: str) -> Self:
@@ -79,7 +90,7 @@ class LlmMemoryStore(DatabaseBesideSidecar):
         Raises:
             MissingExtra: There is no file, and sqlite-vec cannot be loaded to make one.
         """
-        path = Path(location)
+        path = read_path(location, way=cls.way).path
         if not path.exists() or path.stat().st_size == 0:
             database = connection.open_with_vectors(path, create=True)
             try:
@@ -116,8 +127,8 @@ class LlmMemoryStore(DatabaseBesideSidecar):
     def _db(self) -> sqlite3.Connection:
         return self._database.connection
 
-    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """Yields all memories in the scope, in the order of their rows."""
+    def own_scan(self, scope: Scope) -> Iterator[Memory]:
+        """Yields the rows in the scope, in the order of their rows."""
         with self._database.speaking():
             ids = [head.id for head in scope.narrow(self._heads())]
             for start in range(0, len(ids), _BATCH):
@@ -127,14 +138,24 @@ class LlmMemoryStore(DatabaseBesideSidecar):
         """Yields the fields of each memory that a scope needs, in the order of a scan."""
         names = [n for n in records.HEAD if n in self._layout.columns[MEMORIES]]
         rows = self._db.execute(f"SELECT {', '.join(names)} FROM {MEMORIES} ORDER BY rowid")
+        concealed = self._concealed()
         for values in rows:
-            yield records.head_of(dict(zip(names, values, strict=True)), where=str(self._path))
+            head = records.head_of(dict(zip(names, values, strict=True)), where=str(self._path))
+            if head.id not in concealed:
+                yield head
 
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns fresh copies by id, with their rows of other tables."""
-        wanted = sorted(set(ids))
+    def _concealed(self) -> frozenset[str]:
+        """Returns the rows that were given a date of expiration to hide them."""
+        if not (aside := self._aside()):
+            return frozenset()
+        rows = self._db.execute(f"SELECT id FROM {MEMORIES} WHERE expires_at = ?", (_HIDDEN,))
+        return frozenset(str(id_) for (id_,) in rows if id_ in aside)
+
+    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns fresh copies of rows by id, with their rows of other tables."""
         memories: dict[str, Memory] = {}
         with self._database.speaking():
+            wanted = sorted(set(ids) - self._concealed())
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
                 memories |= {m.id: m for m in self._read(some, sides_too=True)}
@@ -170,20 +191,22 @@ class LlmMemoryStore(DatabaseBesideSidecar):
             memories.append(replace(memory, native=native))
         return memories
 
-    def count(self, scope: Scope = ALL) -> int:
-        """Returns the number of memories in the scope."""
+    def own_count(self, scope: Scope) -> int:
+        """Returns the number of rows in the scope."""
         with self._database.speaking():
-            if scope != ALL:
+            if scope != ALL or self._concealed():
                 return sum(1 for _ in scope.narrow(self._heads()))
             (number,) = self._db.execute(f"SELECT count(*) FROM {MEMORIES}").fetchone()
         return int(number)
 
-    def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories by namespace."""
+    def own_namespaces(self) -> Mapping[str, int]:
+        """Returns the number of rows by namespace."""
         if not self._layout.has_namespaces:
-            total = self.count()
+            total = self.own_count(ALL)
             return {layout.DEFAULT_NAMESPACE: total} if total else {}
         with self._database.speaking():
+            if self._concealed():
+                return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
             rows = self._db.execute(
                 f"SELECT namespace, count(*) FROM {MEMORIES} GROUP BY 1 ORDER BY 1"
             ).fetchall()
@@ -197,11 +220,40 @@ class LlmMemoryStore(DatabaseBesideSidecar):
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
                 sources |= links.sources_of(self._db, self._layout, some)
-        return sources
+        return sources | self.moved_linking(wanted)
+
+    def order(self, memory: Memory) -> int:
+        """Returns the number of the row, by which a scan sorts."""
+        row = memory.native.get("rowid")
+        return row if isinstance(row, int) else 0
+
+    def as_scanned(self, memory: Memory) -> Memory:
+        """Returns a memory without the rows of other tables, which a scan does not read."""
+        native = {k: v for k, v in memory.native.items() if k not in sides.KEYS}
+        return replace(memory, native=native)
+
+    def conceal(self, memories: Sequence[Memory]) -> None:
+        """Gives rows a date of expiration in the past: the searches of llm-memory leave them out.
+
+        A row stays where it is, since links, versions and the access log of others hang on it.
+        """
+        self._must_change()
+        with self._database.speaking():
+            self._db.executemany(
+                f"UPDATE {MEMORIES} SET expires_at = ? WHERE id = ?",
+                ((_HIDDEN, memory.id) for memory in memories),
+            )
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns which hidden memories another program wrote into the file again."""
+        return self.written_back()
+
+    def _moving_url(self) -> str:
+        return f"llm-memory:///{replace(self._location, hide='expire')}"
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns whether the file is the same as before; not which records differ."""
-        return files.since(files.database_state(self._path), since)
+        return files.since(self._with_hidden(files.database_state(self._path)), since)
 
     # ------------------------------------------------------------------ writing
 
@@ -244,7 +296,7 @@ class LlmMemoryStore(DatabaseBesideSidecar):
         finally:
             self._database = open_for_reading(self._path)
 
-    def put(self, memories: Sequence[Memory]) -> None:
+    def own_put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds; a removed memory goes back to its old place if it is free."""
         with self.transaction():
             self._must_change()
@@ -316,7 +368,7 @@ class LlmMemoryStore(DatabaseBesideSidecar):
         if wanted is not None:
             self._db.execute(f"INSERT INTO {VECTORS} VALUES (?, ?)", (memory.id, wanted))
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def own_remove(self, ids: Iterable[str]) -> None:
         """Removes memories, with their vectors and all rows that belong to them."""
         with self.transaction():
             self._must_change()

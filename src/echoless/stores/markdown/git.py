@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 _SECONDS: Final = 10
+_STATUS: Final = ("--no-optional-locks", "status", "--porcelain", "-uall", "-z", "--")
 
 
 def work_tree_of(folder: Path) -> Path | None:
@@ -32,29 +33,15 @@ def uncommitted(tree: Path, paths: Sequence[Path]) -> tuple[list[Path], str]:
             f"{tree} is a Git work tree, and git is not installed: whether the files that were "
             "written had uncommitted changes is unknown."
         )
-    command = [
-        program,
-        "-C",
-        str(tree),
-        "--no-optional-locks",
-        "status",
-        "--porcelain",
-        "-uall",
-        "-z",
-        "--",
-    ]
+    command = (program, "-C", str(tree), *_STATUS, *map(str, paths))
     try:
         said = subprocess.run(  # noqa: S603 - the program and fixed arguments
-            [*command, "-z", "--", *map(str, paths)],
-            capture_output=True,
-            timeout=_SECONDS,
-            check=True,
+            command, capture_output=True, timeout=_SECONDS, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError) as problem:
         why = getattr(problem, "stderr", b"") or str(problem).encode()
         words = " ".join(why.decode("utf-8", "replace").split())
         return [], f"git could not say whether files in {tree} have uncommitted changes: {words}"
-    listed = {
-        tree / each[3:].decode("utf-8", "surrogateescape") for each in said.split(b"\0") if each
-    }
+    names = (each[3:].decode("utf-8", "surrogateescape") for each in said.split(b"\0"))
+    listed = {tree / name for name in names if name}
     return [path for path in paths if path in listed], ""

@@ -1,6 +1,7 @@
 """Imports of other files (`@path/to/file`) in rules: followed to be reported, not read as memories.
 
-Form: code.claude.com/docs/en/memory; an import is no part of code, and is relative to its file.
+Form: code.claude.com/docs/en/memory; an import is no part of code, is relative to its file, and may
+import others.
 """
 
 from __future__ import annotations
@@ -9,39 +10,56 @@ import re
 from pathlib import Path
 from typing import Final
 
+from echoless.stores.files import read_bytes
+from echoless.stores.markdown.document import read, split_lines
 from echoless.stores.markdown.session import Session
+from echoless.stores.markdown.tree import LARGEST
 
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?[\w./-]*[\w-]\.?[\w-]*)")
 _CODE: Final = re.compile(r"`[^`\n]*`")
+_PRESETS: Final = frozenset({"agent-rules", "memory-bank", "cursor-rules"})
 
 
-def imports_of(content: str) -> list[str]:
+def imports_of(text: str) -> list[str]:
     """Returns the paths a text imports: those with a folder or a suffix in them."""
-    named = [each.rstrip(".") for each in _IMPORT.findall(_CODE.sub("", content))]
-    return [each for each in named if "/" in each or "." in each]
+    units = (unit for unit in read(split_lines(text)).units if unit.kind != "code")
+    names = (each for unit in units for each in _IMPORT.findall(_CODE.sub("", unit.content)))
+    paths = (each.rstrip(".") for each in names)
+    return list(dict.fromkeys(each for each in paths if "/" in each or "." in each))
 
 
 def import_remarks(session: Session) -> list[str]:
     """Returns which files are imported and which of them are missing, one sentence each."""
-    if session.reading.preset.name not in {"agent-rules", "memory-bank", "cursor-rules"}:
+    if session.reading.preset.name not in _PRESETS:
         return []
-    said: dict[str, None] = {}
-    for path in session.paths():
-        for placed in session.virtual(path).placed.values():
-            if placed.unit.kind == "code":
-                continue
-            for name in imports_of(placed.unit.content):
-                said[_remark(session, path, name)] = None
-    return [*said]
-
-
-def _remark(session: Session, path: str, name: str) -> str:
-    root = session.tree.root
-    target = Path(name).expanduser()
-    target = target if target.is_absolute() else (root / path).parent / target
-    if not target.is_file():
-        return f"{path} imports @{name}, which does not exist."
+    root, said = session.tree.root, []
     listed = {(root / each).resolve() for each in session.tree.paths}
-    if target.resolve() in listed:
-        return f"{path} imports @{name}, which is read as a file of this store."
-    return f"{path} imports @{name}; what is in it is not read as memories of this store."
+    waiting = [(path, session.tree.text(path) or "") for path in session.tree.paths]
+    seen: set[Path] = set()
+    while waiting:
+        path, text = waiting.pop(0)
+        for name in imports_of(text):
+            target = Path(name).expanduser()
+            target = target if target.is_absolute() else (root / path).parent / target
+            read_here = target.resolve() in listed
+            said.append(f"{path} imports @{name}{_became(target, read_here=read_here)}")
+            inside = target.resolve().is_relative_to(root)
+            if inside and target.is_file() and not {target.resolve()} & (listed | seen):
+                seen.add(target.resolve())
+                waiting.append((str(target.resolve().relative_to(root)), _text(target)))
+    return said
+
+
+def _became(target: Path, *, read_here: bool) -> str:
+    if not target.is_file():
+        return ", which does not exist."
+    if read_here:
+        return ", which is read as a file of this store."
+    return "; what is in it is not read as memories of this store."
+
+
+def _text(path: Path) -> str:
+    """Returns the text of an imported file; nothing of a large one, which no agent could load."""
+    if path.stat().st_size > LARGEST:
+        return ""
+    return read_bytes(path).decode("utf-8", "replace")

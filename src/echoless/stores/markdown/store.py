@@ -38,7 +38,7 @@ from echoless.stores.markdown.presets import (
 from echoless.stores.markdown.session import Session
 from echoless.stores.markdown.state import State
 from echoless.stores.markdown.topics import FileMemories
-from echoless.stores.markdown.tree import LARGEST, Tree, listing_of
+from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import Reading
 from echoless.stores.markdown.units import UnitMemories
 from echoless.stores.sidecar import BesideSidecar, Sidecar
@@ -66,9 +66,9 @@ class MarkdownStore(BesideSidecar):
         self.url = location.url(location.path)
         preset = _preset(location, path)
         scope = location.scope or preset.scope
-        self._reading = Reading(preset, scope, single=single)
         self._hiding = location.hide
         self._tree = Tree(self._root, preset, only)
+        self._reading = Reading(preset, scope, single, _new_file(preset, path))
         self._record = commit.record_of(path)
         self._writing = self._staging = False
         self._notes: list[str] = []
@@ -119,7 +119,7 @@ class MarkdownStore(BesideSidecar):
         try:
             if any(each.suffix == ".lance" for each in path.iterdir()):
                 return False
-            return bool(listing_of(path).paths)
+            return has_notes(path)
         except (OSError, ForeignStore):
             return False
 
@@ -458,6 +458,14 @@ class MarkdownLedger(Ledger):
         new = list(marks)
         self.unmark(mark.duplicate for mark in new)
         super().mark(new)
+
+
+def _new_file(preset: Preset, path: Path) -> str:
+    """Returns where new bullets go: the usual file, or the first of the folder where it lacks."""
+    if path.is_file() or (path / preset.new_file).exists():
+        return preset.new_file
+    names = (name for name in listing_of(path).paths if "/" not in name and preset.reads(name))
+    return next(names, preset.new_file)
 
 
 def _preset(location: Location, path: Path) -> Preset:

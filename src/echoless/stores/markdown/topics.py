@@ -12,6 +12,7 @@ from echoless.core.text import unreadable
 from echoless.stores.ledger import Mark
 from echoless.stores.markdown import file_memory
 from echoless.stores.markdown.document import is_blank, read, split_lines
+from echoless.stores.markdown.file_memory import IndexLine
 from echoless.stores.markdown.presets import ARCHIVE
 from echoless.stores.markdown.session import Leaving, Session
 from echoless.stores.markdown.state import Moved, Place, Slot, digest_of
@@ -26,11 +27,14 @@ class FileMemories:
         """Takes the files."""
         self._session = session
         self._index = session.reading.preset.index
+        self._lines: dict[str, list[IndexLine]] | None = None
         self.problems: dict[str, str] = {}
         """Why the front matter of a file cannot be read, by its path, of those that were read."""
 
-    def forget(self) -> None:
-        """Forgets nothing: files are read when they are asked for."""
+    def _touch(self) -> VirtualFile:
+        """Returns the index, which is about to be changed."""
+        self._lines = None
+        return self._session.touch(self._index)
 
     # ------------------------------------------------------------------ reading
 
@@ -84,10 +88,12 @@ class FileMemories:
 
     def _ranges(self, virtual: VirtualFile, id_: str) -> list[tuple[int, int]]:
         """Returns the lines of the index that lead to a file, with what is indented below them."""
+        if self._lines is None:
+            self._lines = {}
+            for each in file_memory.index_lines(virtual.lines):
+                self._lines.setdefault(each.path, []).append(each)
         ranges = []
-        for each in file_memory.index_lines(virtual.lines):
-            if each.path != id_:
-                continue
+        for each in self._lines.get(id_, ()):
             end, width = each.at + 1, _indent(virtual.lines[each.at])
             while end < len(virtual.lines) and not is_blank(virtual.lines[end]):
                 if _indent(virtual.lines[end]) <= width:
@@ -123,10 +129,9 @@ class FileMemories:
     def hide(self, marks: Sequence[Mark]) -> None:
         """Moves files to the archive; those that are there already are left out."""
         session = self._session
-        visible = set(session.tree.paths)
         for mark in marks:
             id_ = mark.duplicate
-            text = session.tree.text(id_) if id_ in visible else None
+            text = session.tree.text(id_) if id_ in session.tree.paths else None
             if text is None or id_ in session.state.moved:
                 continue
             place = self._free(id_)
@@ -152,7 +157,7 @@ class FileMemories:
         ranges = self._ranges(self._session.virtual(self._index), id_)
         if not ranges:
             return
-        virtual = self._session.touch(self._index)
+        virtual = self._touch()
         leaving = []
         for part, (start, end) in sorted(enumerate(ranges, 1), reverse=True):
             text = "".join(virtual.lines[start:end])
@@ -200,7 +205,7 @@ class FileMemories:
                 continue
             entry = self._session.hidden(self._index, slot, part)
             if entry is not None:
-                virtual = self._session.touch(self._index)
+                virtual = self._touch()
                 text = self._session.fetch(self._index, slot, entry)
                 gone.append(entry)
                 own = next(each for each in virtual.state.slots if each.natural == slot.natural)
@@ -213,7 +218,7 @@ class FileMemories:
             virtual = self._session.virtual(self._index)
             for slot in self._slots(virtual, id_):
                 if slot.where != "removed":
-                    self._session.touch(self._index).drop(slot)
+                    self._touch().drop(slot)
 
     # ------------------------------------------------------------------ writing
 
@@ -256,14 +261,14 @@ class FileMemories:
         """Makes a file, or puts a removed one back, with its lines in the index."""
         session = self._session
         path = file_memory.path_of(memory.id)
-        like = next((p for p in session.tree.paths), self._index)
+        like = next(iter(session.tree.paths), self._index)
         blank = Memory(id=memory.id, content="")
         session.tree.stage(path, self._changed("", blank, memory), like)
         if not self._index or session.tree.text(self._index) is None:
             return
         lines = memory.native.get("index")
         texts = [str(each) for each in lines] if isinstance(lines, list) else []
-        virtual = session.touch(self._index)
+        virtual = self._touch()
         slots = self._slots(virtual, memory.id)
         for slot, text in zip(slots, texts, strict=False):
             own = next(each for each in virtual.state.slots if each.natural == slot.natural)
@@ -294,14 +299,14 @@ class FileMemories:
             entry = self._session.hidden(self._index, slot, part)
             gone += [entry] if entry is not None else []
             new = replace(slot, where="removed", mark=None)
-            self._session.touch(self._index).exchange(slot, new)
+            self._touch().exchange(slot, new)
         self._session.from_archive(self._index, gone)
 
     def remarks(self) -> list[str]:
         """Returns how full the index is, and what is odd in the files, one sentence each."""
         tree = self._session.tree
         text = tree.text(self._index) if self._index else None
-        said = [] if text is None else file_memory.index_remarks(text, tree.paths)
+        said = [] if text is None else file_memory.index_remarks(text, [*tree.paths])
         said += [
             f"The front matter of {path} cannot be read ({why}); its text is compared, its fields "
             "are not read."

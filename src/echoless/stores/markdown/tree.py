@@ -33,6 +33,11 @@ class Listing:
     inside: tuple[str, ...] = ()
 
 
+def has_notes(folder: Path) -> bool:
+    """Returns whether there is a Markdown file in a folder, or below it."""
+    return any(not path.is_symlink() for _, path in _entries(folder, ""))
+
+
 def listing_of(folder: Path) -> Listing:
     """Lists the Markdown files of a folder and the folders below it.
 
@@ -90,6 +95,7 @@ class Tree:
         self._snapshots: dict[str, Snapshot | None] = {}
         self._bytes: dict[str, bytes | None] = {}
         self._staged: dict[str, tuple[str | None, str]] = {}
+        self._paths: dict[str, None] | None = None
         self.listing = Listing(())
         self.too_large: tuple[str, ...] = ()
 
@@ -106,6 +112,7 @@ class Tree:
             StoreNotFound: The folder or file is gone.
         """
         old = (self.listing, dict(self._snapshots), self._overlay)
+        self._paths = None
         self._overlay = overlay
         if self.only:
             if not (self.root / self.only).is_file() and overlay.get(self.only) is None:
@@ -121,10 +128,13 @@ class Tree:
         return old != (self.listing, self._snapshots, overlay)
 
     @property
-    def paths(self) -> list[str]:
-        """Returns the files of the store, sorted, as they are to be."""
-        if self.only:
-            return [self.only]
+    def paths(self) -> Mapping[str, None]:
+        """Returns the files of the store, sorted, as they are to be; a set that keeps its order."""
+        if self._paths is None:
+            self._paths = dict.fromkeys([self.only] if self.only else self._chosen())
+        return self._paths
+
+    def _chosen(self) -> list[str]:
         names = {*self.listing.paths, *(p for p, b in self._overlay.items() if b is not None)}
         names -= {p for p, b in self._overlay.items() if b is None}
         names |= {p for p, (text, _) in self._staged.items() if text is not None}
@@ -175,6 +185,7 @@ class Tree:
             like: File whose permissions and time a new one takes.
         """
         self._staged[path] = (text, like)
+        self._paths = None
 
     def changes(self) -> list[Change]:
         """Returns what is to be written, as far as it differs from what is there."""
@@ -189,3 +200,4 @@ class Tree:
     def unstage(self) -> None:
         """Forgets the texts that were to be written."""
         self._staged.clear()
+        self._paths = None

@@ -31,11 +31,13 @@ class Reading:
         preset: Of the store.
         scope: What separates memories that are never compared.
         single: Whether the store is one file.
+        new_file: Where a new bullet goes that names no file.
     """
 
     preset: Preset
     scope: ScopeBy
     single: bool
+    new_file: str
 
     @property
     def is_of_files(self) -> bool:
@@ -64,9 +66,9 @@ class Reading:
         parts = tuple(part for part in namespace.split(SEPARATOR) if part)
         if not self.preset.by_file and not self.single:
             day = f"memory/{created_at}.md"
-            return (day if date_of(day) else self.preset.new_file), parts
+            return (day if date_of(day) else self.new_file), parts
         if self.single or self.scope == "folder" or not parts:
-            return self.preset.new_file, parts
+            return self.new_file, parts
         return parts[0], parts[1:]
 
     def shaped(self, memory: Memory) -> Memory:
@@ -75,7 +77,7 @@ class Reading:
         daily = not self.preset.by_file and not self.single and date_of(f"{day}.md")
         path, headings = self.place(memory.namespace, day if daily else None)
         if not self.single and self.preset.by_file and not path.endswith((".md", ".mdc")):
-            path, headings = self.preset.new_file, (path, *headings)
+            path, headings = self.new_file, (path, *headings)
         return Memory(
             id=memory.id,
             content=memory.content.strip(),

@@ -220,8 +220,11 @@ class UnitMemories:
         session = self._session
         virtual = session.touch(path)
         gone, texts = [], {}
+        listed = session.archived(path)
         for slot in slots:
-            entry = session.hidden(path, slot)
+            entry = next(iter(listed.get(slot.id, ())), None)
+            if slot.where == "comment":  # its lines move as others are put back
+                entry = session.hidden(path, slot)
             if entry is None:
                 session.missing(path, slot.id)
                 virtual.drop(virtual.slots[slot.id])
@@ -255,7 +258,8 @@ class UnitMemories:
             if problem := unreadable(memory.content):
                 raise StoreError(f"{memory.id!r} has {problem}. Nothing was written.")
         known = self._path_by_id
-        present = [m for m in memories if m.id in known]
+        elsewhere = {m.id for m in memories if m.id in known and self._left(m)}
+        present = [m for m in memories if m.id in known and m.id not in elsewhere]
         for path, ids in by_path((known[m.id], m.id) for m in present):
             own = {m.id: m for m in present if m.id in ids}
             virtual = self._session.virtual(path)
@@ -263,11 +267,20 @@ class UnitMemories:
             returning = [m for m in own.values() if m.id not in virtual.placed]
             self._edit(path, visible)
             self._return(path, returning)
-        self._add([m for m in memories if m.id not in known])
+        self._add([m for m in memories if m.id not in known or m.id in elsewhere])
         self._session.flush()
         self.forget()
         for memory in memories:
             self._verify(memory)
+
+    def _left(self, memory: Memory) -> bool:
+        """Forgets the place of a removed unit where it is to stand elsewhere now."""
+        path = self._path_by_id[memory.id]
+        slot = self._session.virtual(path).slots.get(memory.id)
+        if slot is None or slot.where != "removed" or slot.namespace == memory.namespace:
+            return False
+        self._session.touch(path).drop(slot)
+        return True
 
     def _edit(self, path: str, memories: list[Memory]) -> None:
         """Changes visible units, each in its own lines."""
@@ -329,6 +342,13 @@ class UnitMemories:
                 raise StoreError(
                     f"{some[0].id!r} has the namespace {some[0].namespace!r}, which names no file "
                     f"of {self._session.tree.root}. A namespace here is FILE.md > HEADING."
+                )
+            namespace = reading.namespace(path, headings)
+            if namespace != some[0].namespace:
+                raise StoreError(
+                    f"{some[0].id!r} has the namespace {some[0].namespace!r}, which would become "
+                    f"{namespace!r} here: a namespace is FILE.md > HEADING. Nothing was written; "
+                    "?scope=folder takes memories without one."
                 )
             virtual = self._session.touch(path)
             starts = virtual.add(headings, [reading.new_lines(m) for m in some])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -62,6 +63,19 @@ class VirtualFile:
         self._placed: dict[str, Placed] | None = None
         self._anchors: dict[int, str] | None = None
         self._last_added = Added((), "", "")
+        if self.edited:
+            self._leave_units()
+
+    def _leave_units(self) -> None:
+        """Moves slots that an edit put inside of a unit behind it: that is what was edited."""
+        units = self.document.units
+        starts = [unit.start for unit in units]
+        moved = []
+        for slot in self.state.slots:
+            at = bisect_left(starts, slot.at) - 1
+            inside = at >= 0 and slot.at < units[at].end and slot.kind != "line"
+            moved.append(replace(slot, at=units[at].end) if inside else slot)
+        self.state.slots = sorted(moved, key=lambda slot: slot.at)
 
     @property
     def text(self) -> str:
@@ -313,7 +327,7 @@ class VirtualFile:
         at, above, mark = self._place_for(headings)
         if at and not self.lines[at - 1].endswith(("\n", "\r")):
             self._end_line(at - 1)
-        if above and at and not is_blank(self.lines[at - 1]):
+        if above and at and not is_blank(above[0]) and not is_blank(self.lines[at - 1]):
             above = [self.end, *above]
         new, starts = [*above], []
         for chunk in chunks:
@@ -340,12 +354,13 @@ class VirtualFile:
 
     def remember_added(self, ids: Sequence[str]) -> None:
         """Remembers which memories the last `add` put in, so that they can leave without trace."""
-        self.state.added.append(replace(self._last_added, ids=tuple(ids)))
+        earlier = [group for group in self.state.added if not set(ids) & set(group.ids)]
+        self.state.added = [*earlier, replace(self._last_added, ids=tuple(ids))]
 
     def _place_for(self, headings: tuple[str, ...]) -> tuple[int, list[str], str]:
         """Returns the gap for new units, the lines to put above them, and the mark of their list.
 
-        The lines above begin with a blank one only where the section is there already.
+        The lines above begin with a blank one where the section is there already.
         """
         document = self.document
         units = [unit for unit in document.units if unit.headings == headings]
@@ -353,7 +368,7 @@ class VirtualFile:
             last = units[-1]
             if last.kind == "bullet":
                 return last.end, [], _mark(self.lines[last.start])
-            return last.end, [""] * 0 + [self.end], "- "
+            return last.end, [self.end], "- "
         if not headings:
             return document.front, [self.end] * bool(document.front), "- "
         for heading in document.headings:
@@ -362,13 +377,13 @@ class VirtualFile:
         return self._new_section(headings)
 
     def _new_section(self, headings: tuple[str, ...]) -> tuple[int, list[str], str]:
-        found = self.document.headings
+        present = self.document.headings
         depth, level, at = 0, 0, len(self.lines)
-        for n, heading in enumerate(found):
+        for n, heading in enumerate(present):
             shared = len(heading.path)
             if heading.path == headings[:shared] and shared > depth:
                 depth, level = shared, heading.level
-                later = (each.start for each in found[n + 1 :] if each.level <= heading.level)
+                later = (each.start for each in present[n + 1 :] if each.level <= heading.level)
                 at = next(later, len(self.lines))
         while at and is_blank(self.lines[at - 1]) and at > self.document.front:
             at -= 1

@@ -21,10 +21,12 @@ from echoless.core.json_codec import FIELDS, field_to_json
 from echoless.core.model import Memory, identical
 from echoless.core.timestamps import instant
 from echoless.stores.base import ALL, Scope
+from echoless.stores.field_map import Hiding, Location, read_path
 from echoless.stores.files import exclusive
+from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.shodh.library import Engine
 from echoless.stores.shodh.record import Note, Writing, note, writing
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import Sidecar
 
 _MARKER: Final = Path("memories", "CURRENT")
 """File with the name of the engine's current state, in every version accepted."""
@@ -32,7 +34,7 @@ _MARKER: Final = Path("memories", "CURRENT")
 _COMPARED: Final = (*(name for name in FIELDS if name != "id"), "extra")
 
 
-class ShodhStore(BesideSidecar):
+class ShodhStore(MovesHidden):
     """Memories of one project of shodh-memory, opened through the library."""
 
     summary: ClassVar[str] = "a project of shodh-memory (wt-memory); lineage in a sidecar"
@@ -45,10 +47,14 @@ class ShodhStore(BesideSidecar):
         "echoless.created_at."
     )
 
-    def __init__(self, path: Path) -> None:
+    owner_reads = "recalls of shodh-memory"
+
+    def __init__(self, path: Path, hide: Hiding = "") -> None:
         """Opens the engine; use `open` or `create`."""
         self._path = path
-        self.url = f"shodh:///{path}"
+        self._location = Location(path, hide=hide)
+        self._asked = hide
+        self.url = f"shodh:///{self._location}"
         self._writing = False
         self._engine = Engine(path)
         try:
@@ -62,22 +68,24 @@ class ShodhStore(BesideSidecar):
 
     @classmethod
     def open(cls, location: str) -> Self:
-        """Opens an existing store."""
-        path = Path(location)
+        """Opens an existing store: `PATH` or `PATH?hide=move`."""
+        asked = read_path(location)
+        path = asked.path
         if path.exists() and not path.is_dir():
             raise ForeignStore(f"{path} is a file; a store of shodh-memory is a folder.")
         if not cls.recognises(path):
             what = "is not a store of shodh-memory" if path.exists() else "does not exist"
             raise StoreNotFound(f"{path} {what}. Check the path.")
-        return cls(path)
+        return cls(path, asked.hide)
 
     @classmethod
     def create(cls, location: str) -> Self:
         """Opens a store, or creates an empty one."""
-        path = Path(location)
+        asked = read_path(location)
+        path = asked.path
         if path.exists() and not path.is_dir():
             raise ForeignStore(f"{path} is a file; a store of shodh-memory is a folder.")
-        return cls(path)
+        return cls(path, asked.hide)
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
@@ -109,13 +117,13 @@ class ShodhStore(BesideSidecar):
                 each = replace(each, memory=replace(each.memory, id=key))
             self._notes[each.memory.id] = each
 
-    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """Yields all memories in the scope, in the order in which they were first written."""
+    def own_scan(self, scope: Scope) -> Iterator[Memory]:
+        """Yields the notes in the scope, in the order in which they were first written."""
         self._reload()
         yield from scope.narrow(sorted((n.memory for n in self._notes.values()), key=_place))
 
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns fresh copies by id."""
+    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns fresh copies of notes by id."""
         result: dict[str, Memory] = {}
         for id_ in sorted(set(ids)):
             known = self._notes.get(id_)
@@ -124,13 +132,13 @@ class ShodhStore(BesideSidecar):
                 result[id_] = replace(note(record).memory, id=id_)
         return result
 
-    def count(self, scope: Scope = ALL) -> int:
-        """Returns the number of memories in the scope."""
-        return sum(1 for _ in self.scan(scope))
+    def own_count(self, scope: Scope) -> int:
+        """Returns the number of notes in the scope."""
+        return sum(1 for _ in self.own_scan(scope))
 
-    def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories by namespace; the library itself has only one."""
-        return dict(sorted(Counter(m.namespace for m in self.scan()).items()))
+    def own_namespaces(self) -> Mapping[str, int]:
+        """Returns the number of notes by namespace; the library itself has only one."""
+        return dict(sorted(Counter(m.namespace for m in self.own_scan(ALL)).items()))
 
     def integrity(self) -> list[str]:
         """Returns the records an interrupted change left behind; the next write removes them."""
@@ -146,11 +154,23 @@ class ShodhStore(BesideSidecar):
 
         What was read last is current: no other process can open the store meanwhile.
         """
-        return [
+        found = {
             id_
             for id_, known in self._notes.items()
             if any(link.target in ids for link in known.memory.links)
-        ]
+        }
+        return found | self.moved_linking(ids)
+
+    def order(self, memory: Memory) -> tuple[int, str]:
+        """Returns the place, by which a scan sorts."""
+        return _place(memory)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns which hidden memories another program wrote into the store again."""
+        return self.written_back()
+
+    def _moving_url(self) -> str:
+        return f"shodh:///{replace(self._location, hide='move')}"
 
     # ------------------------------------------------------------------ writing
 
@@ -187,7 +207,7 @@ class ShodhStore(BesideSidecar):
         with self.writing():
             pass  # every write begins with that
 
-    def put(self, memories: Sequence[Memory]) -> None:
+    def own_put(self, memories: Sequence[Memory]) -> None:
         """Writes memories anew; one that is already as given stays untouched.
 
         Raises:
@@ -196,7 +216,7 @@ class ShodhStore(BesideSidecar):
         """
         self._must_write()
         for memory in memories:
-            present = self.get([memory.id]).get(memory.id)
+            present = self.own_get([memory.id]).get(memory.id)
             if not identical(present, memory):
                 self._replace(memory, self._notes.get(memory.id) if present else None)
 
@@ -274,7 +294,7 @@ class ShodhStore(BesideSidecar):
         if new.key not in before:
             self._removed(new)
 
-    def remove(self, ids: Iterable[str]) -> None:
+    def own_remove(self, ids: Iterable[str]) -> None:
         """Removes memories; each is gone when a fresh read no longer finds it.
 
         Raises:

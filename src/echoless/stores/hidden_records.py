@@ -1,0 +1,371 @@
+"""Hidden memories that were moved out of their store, kept whole in the ledger beside it.
+
+A store whose own program reads every record can hide a memory from it in one way only: the record
+leaves. It goes into the table `hidden` of the sidecar before it leaves the store, and out of the
+table after it is back, so that at every moment it lies in one of the two, and the store counts
+where it lies in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from heapq import merge
+from typing import Any, ClassVar, Final
+
+from echoless.core.errors import EcholessError, StoreError
+from echoless.core.json_codec import memory_from_json, memory_to_json
+from echoless.core.model import Memory, canonical
+from echoless.core.sqlite import Database, table_exists
+from echoless.stores.base import ALL, OwnerView, Scope, Unrestored
+from echoless.stores.field_map import Hiding
+from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger_rows import damaged, object_of, text_of, unreadable
+from echoless.stores.sidecar import BesideSidecar
+
+_FACT: Final = "hide"
+_NAMED: Final = 5
+_COLUMNS: Final = "id, place, after, body"
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenRecord:
+    """A memory that was moved out of its store.
+
+    Attributes:
+        memory: As it was when it left, with its `native`.
+        place: Where it belongs, for a store with an order of its own; 0 elsewhere.
+        after: What it stood behind, for a store that finds a place again by that; else empty.
+    """
+
+    memory: Memory
+    place: int = 0
+    after: str = ""
+
+
+class HiddenRecords:
+    """Table of the moved memories of one store."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        """Wraps the ledger that holds the table.
+
+        Args:
+            ledger: In a sidecar; one of an older version lacks the table, and nothing was moved.
+        """
+        self._database: Database = ledger.database
+
+    def _rows(self, statement: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+        """Reads rows; none where the table is missing.
+
+        Raises:
+            LedgerDamaged: They cannot be read.
+        """
+        try:
+            if not table_exists(self._database.connection, "hidden"):
+                return []
+            return self._database.connection.execute(statement, values).fetchall()
+        except self._database.errors as problem:
+            raise unreadable(problem, self._database.path, "hidden") from problem
+
+    def state(self) -> str:
+        """Returns a text that changes with every change of the table; empty while it is empty."""
+        rows = self._rows("SELECT count(*), max(seq) FROM hidden")
+        count, last = rows[0] if rows else (0, None)
+        return f"{count}/{last}" if count else ""
+
+    def read(self) -> dict[str, HiddenRecord]:
+        """Returns all moved memories by id, in the order of their places.
+
+        Raises:
+            LedgerDamaged: A row cannot be read; the message names it.
+        """
+        rows = self._rows(f"SELECT {_COLUMNS} FROM hidden ORDER BY place, seq")
+        return {str(row[0]): self._record(*row) for row in rows}
+
+    def _record(self, id_: object, place: object, after: object, body: object) -> HiddenRecord:
+        """Reads one row."""
+        path, what = self._database.path, f"the moved memory {id_!r}"
+        if not isinstance(place, int):
+            raise damaged(path, what, "stands at no place")
+        try:
+            memory = memory_from_json(object_of(body, path, what))
+        except EcholessError as problem:
+            raise damaged(path, what, f"is no memory ({problem})") from problem
+        if memory.id != id_:
+            raise damaged(path, what, f"shows another memory, {memory.id!r}")
+        return HiddenRecord(memory, place, text_of(after, path, what))
+
+    def save(self, records: Iterable[HiddenRecord]) -> None:
+        """Writes rows, in place of older ones of the same memories, and commits them."""
+        with self._database.transaction(), self._database.speaking():
+            self._database.connection.executemany(
+                f"INSERT OR REPLACE INTO hidden ({_COLUMNS}) VALUES (?, ?, ?, ?)",
+                (
+                    (
+                        each.memory.id,
+                        each.place,
+                        each.after,
+                        canonical(memory_to_json(each.memory, with_native=True)),
+                    )
+                    for each in records
+                ),
+            )
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Removes the rows of some memories; unknown ids are ignored."""
+        gone = [(id_,) for id_ in ids]
+        if not gone:
+            return
+        with self._database.transaction(), self._database.speaking():
+            self._database.connection.executemany("DELETE FROM hidden WHERE id = ?", gone)
+
+    def insist_on_commit(self) -> None:
+        """Refuses to go on where a row that is saved now would be committed later than the store.
+
+        Raises:
+            StoreError: A transaction of the ledger is open.
+        """
+        if self._database.connection.in_transaction:
+            raise StoreError("Memories cannot be moved inside a transaction of the ledger.")
+
+
+class HidesOnRequest(BesideSidecar):
+    """Common part of the stores that hide from their own program where that is asked for.
+
+    Attributes:
+        owner_reads: Who reads the store, as the subject of a sentence in the plural.
+        way: How this kind of store hides from its own program.
+    """
+
+    owner_reads: str = "other programs that read it"
+    way: ClassVar[Hiding] = "move"
+    _asked: Hiding = ""
+    _cached: tuple[str, dict[str, HiddenRecord]] = "", {}
+
+    @property
+    def hiding(self) -> Hiding:
+        """Returns how memories are hidden now: as asked for, else as the store was told before."""
+        if self._asked:
+            return self._asked
+        return self.way if self.ledger.fact(_FACT) == self.way else "mark"
+
+    @property
+    def owner_view(self) -> OwnerView:
+        """Returns what the program that owns the store sees of hidden memories."""
+        if self.hiding == "mark":
+            return self._seen_view(f"{self.owner_reads} go on seeing them")
+        lost = f" {self.unrestored}" if isinstance(self, Unrestored) else ""
+        return OwnerView(
+            f"Hidden memories lie in {self._sidecar_name()} and no longer in the store: "
+            f"{self.owner_reads} do not see them. `echoless undo` puts them back.{lost}"
+        )
+
+    def _seen_view(self, sentence: str) -> OwnerView:
+        """Returns what is said, and how it changes, while the owner's program sees all."""
+        return OwnerView(sentence, self._moving_url())
+
+    def _moving_url(self) -> str:
+        """Returns the URL of this store under which its own program sees no hidden memories."""
+        raise NotImplementedError
+
+    def _sidecar_name(self) -> str:
+        """Returns the name of the file with the ledger."""
+        path = getattr(self._sidecar, "path", None)
+        return path.name if path is not None else "memory"
+
+    def _remember_hiding(self) -> bool:
+        """Notes in the ledger how the store is told to hide, and returns whether it moves."""
+        if self._asked and (self.ledger.fact(_FACT) or "mark") != self._asked:
+            with self.ledger.transaction():
+                self.ledger.set_fact(_FACT, self._asked)
+        return self.hiding == self.way
+
+    def _aside(self) -> dict[str, HiddenRecord]:
+        """Returns what was moved out of the store, by id; read again where it changed."""
+        table = HiddenRecords(self.ledger)
+        state = table.state()
+        if not state:
+            return {}
+        if self._cached[0] != state:
+            self._cached = state, table.read()
+        return self._cached[1]
+
+    def _with_hidden(self, state: str) -> str:
+        """Returns a state of the store that changes with the moved memories too."""
+        moved = HiddenRecords(self.ledger).state()
+        return f"{state}+{moved}" if moved else state
+
+
+class MovesHidden(HidesOnRequest):
+    """Store that can move hidden memories out of the records its own program reads.
+
+    A store has the methods `own_…`, which know its records alone. The public ones here add what was
+    moved: it is read, counted, changed and removed as if it were in the store.
+    """
+
+    def own_scan(self, scope: Scope) -> Iterator[Memory]:
+        """Yields the memories in the store alone, as `scan`."""
+        raise NotImplementedError
+
+    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns memories in the store alone, as `get`."""
+        raise NotImplementedError
+
+    def own_count(self, scope: Scope) -> int:
+        """Returns the number of memories in the store alone, as `count`."""
+        raise NotImplementedError
+
+    def own_namespaces(self) -> Mapping[str, int]:
+        """Returns the namespaces in the store alone, as `namespaces`."""
+        raise NotImplementedError
+
+    def own_put(self, memories: Sequence[Memory]) -> None:
+        """Writes memories into the store, as `put`."""
+        raise NotImplementedError
+
+    def own_remove(self, ids: Iterable[str]) -> None:
+        """Removes memories from the store, as `remove`."""
+        raise NotImplementedError
+
+    def order(self, memory: Memory) -> Any:
+        """Returns the key by which `own_scan` sorts."""
+        raise NotImplementedError
+
+    def as_scanned(self, memory: Memory) -> Memory:
+        """Returns a memory of `own_get` as `own_scan` yields it, which may read less."""
+        return memory
+
+    def conceal(self, memories: Sequence[Memory]) -> None:
+        """Takes records out of the sight of the owner; by default out of the store."""
+        self.own_remove([memory.id for memory in memories])
+
+    def revealed(self, memories: Sequence[Memory]) -> None:
+        """Puts records back into the sight of the owner."""
+        self.own_put(memories)
+
+    def _grouped(self) -> AbstractContextManager[None]:
+        """Returns the transaction of the records, where the store has one."""
+        transaction = getattr(self, "transaction", None)
+        return nullcontext() if transaction is None else transaction()
+
+    def _moved(self) -> dict[str, Memory]:
+        """Returns the moved memories that are not in the store as well, by id."""
+        aside = self._aside()
+        present = self.own_get(aside) if aside else {}
+        return {id_: each.memory for id_, each in aside.items() if id_ not in present}
+
+    # ------------------------------------------------------------------ reading
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """Yields all memories in the scope, in the store's own order."""
+        moved = self._moved()
+        if not moved:
+            yield from self.own_scan(scope)
+            return
+        own = self.own_scan(Scope(namespace=scope.namespace))
+        hidden = sorted(map(self.as_scanned, moved.values()), key=self.order)
+        yield from scope.narrow(merge(own, hidden, key=self.order))
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns fresh copies by id."""
+        wanted = set(ids)
+        present = self.own_get(wanted)
+        aside = self._aside()
+        absent = [i for i in sorted(wanted & aside.keys()) if i not in present]
+        return {**present, **{i: aside[i].memory for i in absent}} if absent else present
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Returns the number of memories in the scope."""
+        moved = self._moved()
+        if not moved:
+            return self.own_count(scope)
+        if scope == ALL:
+            return self.own_count(ALL) + len(moved)
+        return sum(1 for _ in self.scan(scope))
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Returns the number of memories by namespace."""
+        numbers = dict(self.own_namespaces())
+        for memory in self._moved().values():
+            numbers[memory.namespace] = numbers.get(memory.namespace, 0) + 1
+        return dict(sorted(numbers.items()))
+
+    def moved_linking(self, ids: Collection[str]) -> set[str]:
+        """Returns the moved memories with a link to one of these."""
+        return {
+            id_
+            for id_, each in self._aside().items()
+            if any(link.target in ids for link in each.memory.links)
+        }
+
+    # ------------------------------------------------------------------ writing
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Replaces or adds memories; one that was moved stays out of the store."""
+        moved = self._moved()
+        away = [m for m in memories if m.id in moved]
+        if away:
+            self._must_write()
+            HiddenRecords(self.ledger).save(
+                HiddenRecord(m if m.native else replace(m, native=moved[m.id].native)) for m in away
+            )
+        stay = [m for m in memories if m.id not in moved]
+        if stay or not away:
+            self.own_put(stay)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Removes memories, those that were moved too."""
+        wanted = set(ids)
+        aside = wanted & self._aside().keys()
+        self.own_remove(wanted)
+        if aside:
+            HiddenRecords(self.ledger).drop(aside)
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Moves memories out of the store, where it was told to; else the ledger alone hides."""
+        self._must_write()
+        if not self._remember_hiding():
+            return
+        present = self.own_get({mark.duplicate for mark in marks})
+        if not present:
+            return
+        table = HiddenRecords(self.ledger)
+        table.insist_on_commit()
+        leaving = [present[id_] for id_ in sorted(present)]
+        table.save(HiddenRecord(memory) for memory in leaving)
+        with self._grouped():
+            self.conceal(leaving)
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Puts moved memories back into the store."""
+        wanted = set(ids)
+        aside = self._aside()
+        known = [aside[id_].memory for id_ in sorted(wanted & aside.keys())]
+        if not known:
+            return
+        self._must_write()
+        present = self.own_get([memory.id for memory in known])
+        table = HiddenRecords(self.ledger)
+        table.insist_on_commit()
+        with self._grouped():
+            self.revealed([memory for memory in known if memory.id not in present])
+        table.drop(memory.id for memory in known)
+
+    def written_back(self) -> tuple[str, ...]:
+        """Returns a remark on moved memories another program has written into the store again."""
+        aside = self._aside()
+        back = sorted(self.own_get(aside)) if aside else []
+        return back_again(back)
+
+
+def back_again(ids: Sequence[str]) -> tuple[str, ...]:
+    """Returns the remark on hidden memories that are in the store again; none without ids."""
+    if not ids:
+        return ()
+    named = ", ".join(map(repr, ids[:_NAMED])) + (", ..." if len(ids) > _NAMED else "")
+    remark = (
+        f"Hidden memories that another program wrote into the store again: {len(ids)} ({named}). "
+        "It sees them. They stay hidden in echoless; undo their run and hide them once more."
+    )
+    return (remark,)

@@ -1,0 +1,56 @@
+"""What is said where the program that owns a store still sees what echoless hides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from echoless.core.commands import command_line
+from echoless.stores.base import HidesMarked, OwnerView, ShowsOwner, Store, Transaction
+
+
+def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> str | None:
+    """Returns what the owner's program sees of hidden memories, or None if all is as expected.
+
+    Args:
+        store: Where they are.
+        counts: Of a plan or a run; memories that are merged stay in the store too.
+        run: The run that hid them; empty for a plan.
+    """
+    view = owner_view(store)
+    if not counts["mark"] + counts["merge"] or not view.sentence:
+        return None
+    if not view.sees_hidden:
+        return view.sentence
+    if run:
+        back = command_line("undo", store.url, run, "--no-keep-both")
+        return f"They are hidden from echoless alone: {view.sentence}. {_next(view, back)}"
+    return f"Marks hide memories from echoless alone: {view.sentence}. {_first(view)}"
+
+
+def owner_view(store: Store) -> OwnerView:
+    """Returns what the owner's program sees; the usual case for a store that does not say."""
+    if isinstance(store, ShowsOwner):
+        return store.owner_view
+    own_ledger = isinstance(store, Transaction) and store.holds_ledger
+    if own_ledger or isinstance(store, HidesMarked):
+        return OwnerView()
+    return OwnerView(
+        f"other programs that read {store.url} go on seeing them",
+        way="--action delete takes them out of the store.",
+    )
+
+
+def _first(view: OwnerView) -> str:
+    """Returns what to do before anything is hidden."""
+    if not view.hiding_url:
+        return f"{view.way} `echoless undo` takes that back too."
+    hide = command_line("dedup", view.hiding_url, "--apply")
+    return f"`{hide}` moves them out of its sight; `echoless undo` brings them back."
+
+
+def _next(view: OwnerView, back: str) -> str:
+    """Returns what to do once memories are hidden."""
+    if not view.hiding_url:
+        return f"To change that: `{back}`. Then once more: {view.way}"
+    hide = command_line("dedup", view.hiding_url, "--apply")
+    return f"To move them out of its sight: `{back}`, and then `{hide}`."
