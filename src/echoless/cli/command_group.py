@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final, NoReturn
 import click
 
 from echoless.cli.options import State
-from echoless.core.destination import LOG
+from echoless.core.destination import LOG, without_password
 from echoless.core.errors import INTERRUPTED, EcholessError, UsageError
 from echoless.core.failures import DISK, of_system
 from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
@@ -214,7 +214,7 @@ def _report_failure(problem: BaseException, state: State) -> int:
 def _interrupted(state: State) -> str:
     """Returns what an interruption left behind, and the command that mends it if one does."""
     if state.writing is not None:
-        store = shlex.quote(state.writing)
+        store = shlex.quote(without_password(state.writing))
         path = state.writing.partition(":///")[2] or state.writing
         if "#" not in path and "?" not in path and not Path(path).exists():
             return f"Interrupted; {store} was not made, and nothing of it was left."
@@ -222,7 +222,7 @@ def _interrupted(state: State) -> str:
     if state.wrote is not None:
         return (
             "Interrupted after everything was written: "
-            f"`echoless history {shlex.quote(state.wrote)}` shows what was done."
+            f"`echoless history {shlex.quote(without_password(state.wrote))}` shows what was done."
         )
     encoded, texts = state.encoded or (0, 0)
     if not encoded or not state.keeps:

@@ -118,9 +118,7 @@ def _memory_folder(words: list[str]) -> _Part:
     for sample in samples:
         Path(FOLDER, sample.name).write_bytes(sample.read_bytes())
     number = len(samples) - 1  # without the index
-    print(
-        f"1. {FOLDER}: {number} invented memories of Claude Code, one file each, and an index."
-    )
+    print(f"1. {FOLDER}: {number} invented memories of Claude Code, one file each, and an index.")
     before = folder_digest(Path(FOLDER))
     print(f"\nDigest of all files, every byte: {before}")
     steps = [_step(command) for command in _folder_commands(words)]

@@ -26,6 +26,7 @@ from echoless.cli.document import (
 from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
 from echoless.cli.progress import Bar
+from echoless.core.destination import without_password
 from echoless.core.errors import EcholessError, InputError, StoreUnfinished, UsageError
 from echoless.core.model import Json
 from echoless.core.sqlite import take_back
@@ -161,7 +162,7 @@ def _named(runs: list[PastRun], name: str, store: str) -> PastRun:
         if run.id == name:
             return run
     raise InputError(
-        f"There is no run {name!r} in {store}. "
+        f"There is no run {name!r} in {without_password(store)}. "
         + (f"It has: {names(r.id for r in runs)}." if runs else "It has had none yet.")
     )
 
@@ -177,7 +178,7 @@ def _event_json(event: Event) -> dict[str, Json]:
 def _runs_blocks(runs: list[PastRun], store: str, *, every: bool) -> Iterator[Block]:
     """Yields a table of runs; additions that follow each other are one row unless `every`."""
     if not runs:
-        yield say(f"Nothing was ever changed or added in {store}.")
+        yield say(f"Nothing was ever changed or added in {without_password(store)}.")
         return
 
     def row_key(numbered: tuple[int, PastRun]) -> tuple[str, str] | int:
@@ -267,7 +268,7 @@ def check_command(*, store: str, dry_run: bool, as_json: bool) -> int:
     lineage = "a ledger that cannot be read whole"
     if health.marks is not None and health.runs is not None:
         lineage = f"{number(health.marks)} hidden, {count(health.runs, 'run')}"
-    render.show([say(f"{store}: {memories}, {lineage}.")])
+    render.show([say(f"{without_password(store)}: {memories}, {lineage}.")])
     for problem in health.problems:
         label = strong("mended: " if problem.mended else "problem: ")
         render.show([say(label, problem.says, level=1)])
@@ -324,7 +325,7 @@ def purge_command(
             if as_json or not render.is_interactive():
                 raise UsageError(f"{warning} To do it without being asked, add --yes.")
             render.show([say(warning)])
-            if not render.agreed(f"Purge {store}? [y/N] "):
+            if not render.agreed(f"Purge {without_password(store)}? [y/N] "):
                 raise UsageError("Nothing was purged.")
         with writing(store):
             purged = purge(opened, chosen, before=before) if chosen else []

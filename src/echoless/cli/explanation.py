@@ -9,6 +9,7 @@ import click
 from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, count, dim, flat, quoted, say, strong
 from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
+from echoless.core.destination import without_password
 from echoless.core.errors import InputError
 from echoless.core.model import Memory, Subsumes, Update, merges, verdict_name
 from echoless.core.run_notes import Tally
@@ -53,7 +54,8 @@ def explain_command(
         for id_ in (a, b):
             if id_ not in memories:
                 raise InputError(
-                    f"There is no memory {id_!r} in {store}. Look with `echoless search`."
+                    f"There is no memory {id_!r} in {without_password(store)}. "
+                    "Look with `echoless search`."
                 )
         pair, judged = (memories[a], memories[b]), (read[a], read[b])
     explanation = explain_memories(*judged, settings=settings, tally=tally)

@@ -39,6 +39,7 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
+from echoless.core.destination import without_password
 from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, Memory
@@ -200,7 +201,7 @@ def show_command(*, store: str, ids: tuple[str, ...], as_json: bool) -> None:
         missing = [id_ for id_ in ids if id_ not in memories]
         if missing:
             raise InputError(
-                f"There is no memory {', '.join(map(repr, missing))} in {store}. "
+                f"There is no memory {', '.join(map(repr, missing))} in {without_password(store)}. "
                 "`echoless search` finds ids by words."
             )
         views = [_MemoryView.of(opened, memories[id_]) for id_ in dict.fromkeys(ids)]

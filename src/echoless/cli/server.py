@@ -18,7 +18,7 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.report import Extent, audit_blocks
-from echoless.core.destination import announce
+from echoless.core.destination import announce, without_password
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.settings import Choices, layered, resolve
 from echoless.ingest.recalled_text import read_boot_files
@@ -106,12 +106,16 @@ def mcp_command(
     if where is None:
         if sys.stdin.isatty():
             render.note(
-                f"Serving {store} on standard input, for a client to start. Ctrl-C ends it."
+                f"Serving {without_password(store)} on standard input, for a client to start. "
+                "Ctrl-C ends it."
             )
         server.serve_stdio(served)
         return
     server.serve_http(
-        served, where, token=token, announce=lambda url: render.note(f"Serving {store} at {url}")
+        served,
+        where,
+        token=token,
+        announce=lambda url: render.note(f"Serving {without_password(store)} at {url}"),
     )
 
 

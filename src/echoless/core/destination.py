@@ -24,6 +24,7 @@ LOG: Final = logging.getLogger("echoless.destination")
 
 _LONGEST_NAME: Final = 100
 _SECRET: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+_PASSWORD: Final = re.compile(r"(?<=://)(/?[^/?#\s:@]*):[^/?#\s]*@|(?<=[?&]password=)[^&#\s]*")
 _PRINTABLE: Final = re.compile(r"[!-~\u00a1-\U0010ffff]+")
 
 
@@ -159,6 +160,11 @@ def is_address(url: str) -> bool:
 def without_userinfo(text: str) -> str:
     """Returns a text without the user names and passwords of the addresses in it."""
     return _SECRET.sub("", text)
+
+
+def without_password(text: str) -> str:
+    """Returns a text without the passwords of the addresses in it."""
+    return _PASSWORD.sub(lambda match: f"{match[1]}@" if match[1] is not None else "", text)
 
 
 def split_spec(spec: str) -> tuple[str, str, str]:

@@ -18,11 +18,12 @@ from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 _TARGETS: Final = ("target", "target_id", "id")
 _KINDS: Final = ("kind", "link_type", "type")
 _TRUE: Final = (True, 1, "1", "true", "True")
+_BLANK: Final = Memory(id="-", content="")
 
 
 def default(name: str) -> object:
     """Returns what a memory has in a field that nothing is known about."""
-    return getattr(Memory(id="-", content=""), name)
+    return getattr(_BLANK, name)
 
 
 def is_true(value: Json) -> bool:

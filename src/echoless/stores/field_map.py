@@ -30,7 +30,7 @@ store too, `expire` gives it a date in the past; empty leaves it to what the sto
 _FORMS: Final = {"map": "map=FIELD:COLUMN", "hide": "hide=move"}
 _HIDINGS: Final[Mapping[str, Hiding]] = {"mark": "mark", "move": "move", "expire": "expire"}
 
-_SAFE: Final = "/ :.,@+-_"
+_SAFE: Final = "/ :.,@+-_>"
 """Characters of a column's name that may stand in a query as they are."""
 
 

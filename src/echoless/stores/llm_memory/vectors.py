@@ -16,29 +16,26 @@ from echoless.core.errors import BadRecord
 from echoless.stores.llm_memory.layout import VECTORS
 
 _BATCH: Final = 500
-_ROWS: Final = (
-    f"SELECT id, rowid, chunk_id, chunk_offset FROM {VECTORS}_rowids"
-    " WHERE chunk_id IS NOT NULL AND chunk_offset IS NOT NULL"
-)
-_CHUNK: Final = (
-    "SELECT c.size, c.validity, c.rowids, v.vectors"
-    f" FROM {VECTORS}_chunks c JOIN {VECTORS}_vector_chunks00 v ON v.rowid = c.chunk_id"
-    " WHERE c.chunk_id = ?"
-)
 
 
 class ShadowReader:
-    """Reader of vectors by memory id."""
+    """Reader of vectors by the id of their row."""
 
-    def __init__(self, db: sqlite3.Connection, where: str) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, where: str, *, table: str = VECTORS, numbered: bool = False
+    ) -> None:
         """Takes the connection to read from.
 
         Args:
             db: Any connection to the file; the extension need not be loaded.
             where: The file, for messages.
+            table: The table of vectors; its first column of vectors is read.
+            numbered: Whether its rows have numbers and no ids; an id is then such a number.
         """
         self._db = db
         self._where = where
+        self._table = table
+        self._key = "rowid" if numbered else "id"
         self._dimensions: int | None = None
 
     def read(self, ids: Sequence[str] | None = None) -> dict[str, bytes]:
@@ -50,7 +47,7 @@ class ShadowReader:
             BadRecord: The chunks do not hold vectors of one whole dimension, or the tables hold
                 what the extension never writes.
         """
-        names = f"{VECTORS}_rowids", f"{VECTORS}_chunks", f"{VECTORS}_vector_chunks00"
+        names = tuple(f"{self._table}_{part}" for part in ("rowids", "chunks", "vector_chunks00"))
         view = self._db.execute(
             "SELECT name FROM sqlite_master WHERE type <> 'table' AND name IN (?, ?, ?)", names
         ).fetchone()
@@ -75,22 +72,36 @@ class ShadowReader:
 
     def _rows(self, ids: Sequence[str] | None) -> Iterator[tuple[str, int, int, int]]:
         """Yields id, row, chunk and slot of some stored vectors, or of all."""
+        statement = (
+            f"SELECT {self._key}, rowid, chunk_id, chunk_offset FROM {self._table}_rowids"
+            " WHERE chunk_id IS NOT NULL AND chunk_offset IS NOT NULL"
+        )
         if ids is None:
-            rows = self._db.execute(_ROWS).fetchall()
+            rows = self._db.execute(statement).fetchall()
         else:
             rows = []
             for start in range(0, len(ids), _BATCH):
                 some = ids[start : start + _BATCH]
                 places = ",".join("?" * len(some))
-                rows += self._db.execute(f"{_ROWS} AND id IN ({places})", some).fetchall()
+                rows += self._db.execute(
+                    f"{statement} AND {self._key} IN ({places})", some
+                ).fetchall()
         for id_, rowid, chunk_id, offset in rows:
-            if not (isinstance(id_, str) and isinstance(chunk_id, int) and isinstance(offset, int)):
+            if not (isinstance(chunk_id, int) and isinstance(offset, int)):
                 raise self._damaged(f"row {rowid} names its place by other things than numbers")
-            yield id_, rowid, chunk_id, offset
+            if not isinstance(id_, int if self._key == "rowid" else str):
+                raise self._damaged(f"row {rowid} names its place by other things than numbers")
+            yield str(id_), rowid, chunk_id, offset
 
     def _chunk(self, chunk_id: int) -> _Chunk | None:
         """Reads a chunk, and checks that its sizes agree; None where there is none."""
-        row = self._db.execute(_CHUNK, (chunk_id,)).fetchone()
+        table = self._table
+        row = self._db.execute(
+            "SELECT c.size, c.validity, c.rowids, v.vectors"
+            f" FROM {table}_chunks c JOIN {table}_vector_chunks00 v ON v.rowid = c.chunk_id"
+            " WHERE c.chunk_id = ?",
+            (chunk_id,),
+        ).fetchone()
         if row is None:
             return None
         size, validity, rowids, vectors = row

@@ -1,0 +1,179 @@
+"""Cells of a row as plain values, and what kind of value a column holds.
+
+A cell of SQLite is what the file holds: a whole number, a real one, a text, bytes or nothing. A
+cell of PostgreSQL is the text its type gives and takes
+(https://www.postgresql.org/docs/current/sql-createcast.html, I/O conversion), so that a value of
+any type goes back exactly as it was.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from echoless.core.errors import BadRecord
+from echoless.core.json_codec import json_text
+from echoless.core.model import Json
+
+Cell: TypeAlias = "int | float | str | bytes | None"
+
+BYTES: Final = "$bytes"
+"""Key of a cell of bytes in JSON."""
+
+_ARRAY: Final = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}"]+)')
+_PLAIN: Final = re.compile(r"[^\s,{}\"\\]+\Z")
+_STYLES: Final = (
+    {"separators": (",", ":"), "ensure_ascii": False},
+    {"separators": (", ", ": "), "ensure_ascii": True},
+    {"separators": (", ", ": "), "ensure_ascii": False},
+    {"separators": (",", ":"), "ensure_ascii": True},
+)
+
+
+class Kind(StrEnum):
+    """Kinds of columns that are read and written in different ways."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    TIME = "time"
+    JSON = "json"
+    ARRAY = "array"
+    VECTOR = "vector"
+    BYTES = "bytes"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: As it is in the database.
+        kind: How its cells are read.
+        type: The type as the database writes it.
+        generated: Whether the database computes it, so that it cannot be written.
+        identity: Whether the database always gives its value, unless told otherwise.
+        required: Whether a row needs a value that the database does not give.
+    """
+
+    name: str
+    kind: Kind
+    type: str
+    generated: bool = False
+    identity: bool = False
+    required: bool = False
+
+
+def to_json(cell: Cell) -> Json:
+    """Returns a cell as JSON; `from_json` gives it back."""
+    if isinstance(cell, bytes):
+        return {BYTES: base64.b64encode(cell).decode("ascii")}
+    return cell
+
+
+def from_json(value: Json) -> Cell:
+    """Returns the cell `to_json` was given.
+
+    Raises:
+        BadRecord: It is none.
+    """
+    if isinstance(value, Mapping):
+        data = value.get(BYTES)
+        if isinstance(data, str):
+            return base64.b64decode(data)
+    elif not isinstance(value, Sequence) or isinstance(value, str):
+        return value
+    raise BadRecord(f"{str(value)[:40]!r} is no cell of a row")
+
+
+def alike(one: Cell, other: Cell) -> bool:
+    """Returns whether two cells are the same; 1 and 1.0 are not."""
+    return type(one) is type(other) and one == other
+
+
+# ------------------------------------------------------------------ JSON in a cell
+
+
+def parsed(cell: Cell) -> Json:
+    """Returns the JSON a cell holds; None where it holds none."""
+    if isinstance(cell, bytes):
+        cell = cell.decode("utf-8", "replace")
+    if not isinstance(cell, str):
+        return cell
+    try:
+        value: Json = json.loads(cell)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def dumped(value: Json, like: Cell) -> Cell:
+    """Returns JSON as text or bytes, with the spaces and escapes of the present text."""
+    old = like.decode("utf-8", "replace") if isinstance(like, bytes) else like
+    text = json_text(value)
+    if isinstance(old, str):
+        before = parsed(old)
+        for style in _STYLES:
+            if json.dumps(before, **style) == old:  # type: ignore[arg-type]
+                text = json.dumps(value, **style)  # type: ignore[arg-type]
+                break
+    return text.encode("utf-8") if isinstance(like, bytes) else text
+
+
+# ------------------------------------------------------------------ arrays of PostgreSQL
+
+
+def read_array(cell: Cell) -> list[str] | None:
+    """Returns the texts of an array such as `{a,"b c",NULL}`; None for anything else.
+
+    https://www.postgresql.org/docs/current/arrays.html, 8.15.6
+    """
+    if not isinstance(cell, str) or not cell.startswith("{") or not cell.endswith("}"):
+        return None
+    return [
+        re.sub(r"\\(.)", r"\1", quoted) if plain == "" else plain
+        for quoted, plain in _ARRAY.findall(cell[1:-1])
+        if plain.upper() != "NULL"
+    ]
+
+
+def write_array(texts: Sequence[str]) -> str:
+    """Returns an array of texts as PostgreSQL writes it."""
+    return "{" + ",".join(map(_array_item, texts)) + "}"
+
+
+def _array_item(text: str) -> str:
+    if _PLAIN.match(text) and text.upper() != "NULL":
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# ------------------------------------------------------------------ vectors
+
+
+def read_vector(cell: Cell) -> bytes | None:
+    """Returns a vector as float32 bytes: from such bytes, or from a list as JSON or pgvector."""
+    if isinstance(cell, bytes):
+        return cell if cell and len(cell) % 4 == 0 else None
+    numbers = parsed(cell)
+    if not isinstance(numbers, list) or not numbers:
+        return None
+    try:
+        return struct.pack(f"<{len(numbers)}f", *numbers)
+    except (struct.error, OverflowError, TypeError):
+        return None
+
+
+def write_vector(data: bytes, like: Cell, kind: Kind) -> Cell:
+    """Returns a vector in the form of the present one, or in that of its column."""
+    if kind is Kind.BYTES or isinstance(like, bytes):
+        return data
+    numbers = struct.unpack(f"<{len(data) // 4}f", data)
+    return "[" + ",".join(f"{number:.9g}" for number in numbers) + "]"

@@ -1,0 +1,658 @@
+"""One table of a database as a store: `sql:///PATH#TABLE` or `postgresql://USER@HOST/DB#TABLE`.
+
+The lineage lies in a file of its own: beside an SQLite file, or in the user's folder for a server
+(`Location.sidecar_base`). The ledger is SQLite throughout, and the file stays whole whatever
+becomes of the server. Two machines that clean up one table share it by `?ledger=PATH`; whoever
+writes holds a lock of the server, so that they never write at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import RLock
+from typing import ClassVar, Final, Self
+
+from echoless.core.errors import EcholessError, StoreError, StoreNotFound, StoreReadOnly, UsageError
+from echoless.core.model import Memory, digest
+from echoless.core.sqlite import is_sqlite, looking
+from echoless.stores.base import ALL, Scope
+from echoless.stores.field_map import FieldMap
+from echoless.stores.files import exclusive
+from echoless.stores.ledger import Mark
+from echoless.stores.link_index import LinkIndex
+from echoless.stores.llm_memory.vectors import ShadowReader
+from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sql.cells import Cell, to_json
+from echoless.stores.sql.creation import create_table
+from echoless.stores.sql.database import Backend, PostgresBackend, SqliteBackend
+from echoless.stores.sql.hiding import Hider
+from echoless.stores.sql.layout import Layout, layout_of
+from echoless.stores.sql.location import Location
+from echoless.stores.sql.new_ids import new_id
+from echoless.stores.sql.presets import preset_of
+from echoless.stores.sql.record import Codec, Oddities, Reading, key_of
+from echoless.stores.sql.references import dependents, put_back
+from echoless.stores.sql.table import Key, Row, Table
+
+_DEPENDENTS: Final = "dependents"
+"""Key of `native` for rows of other tables that go with a row."""
+
+_MAP_FACT: Final = "field map"
+_OPTIONS_FACT: Final = "sql options"
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """Row with the fields a scope looks at."""
+
+    id: str
+    namespace: str
+    created_at: str | None
+    row: Row
+
+
+class SqlStore(BesideSidecar):
+    """Memories in the rows of a table."""
+
+    summary: ClassVar[str] = "a table of SQLite, a known program's or any with a map (extra: sql)"
+    holds_ledger: Final = False
+    profile: Final = "safe"
+
+    def __init__(self, location: Location, backend: Backend, table: Table) -> None:
+        """Wraps a table that exists; use `open` or `create`."""
+        self._location = location
+        self._backend = backend
+        self._table = table
+        self._sidecar = Sidecar(location.sidecar_base)
+        self._layout = layout_of(table, _completed(location, self._sidecar))
+        self._codec = Codec(self._layout, location.place)
+        self._references = tuple(backend.references(table))
+        self._turn = RLock()
+        self._writing = False
+        self._odd = Oddities()
+        self._seen: dict[str, Row | None] = {}
+        self._stale: set[str] = set()
+        self.url = location.url
+
+    # ------------------------------------------------------------------ opening
+
+    @classmethod
+    def mapped(cls, location: str, field_map: FieldMap) -> str:
+        """Returns the location with a map, completed from the map it has."""
+        return cls._parsed(location).mapped(field_map).whole_url.removeprefix("sql:///")
+
+    @classmethod
+    def _parsed(cls, location: str) -> Location:
+        return Location.parse(location)
+
+    @classmethod
+    def open(cls, location: str) -> Self:
+        """Opens a table; without a name, the one a preset recognises or the only one there is."""
+        given = cls._parsed(location)
+        backend: Backend = (
+            SqliteBackend(given.path) if given.path is not None else PostgresBackend(given)
+        )
+        try:
+            name = given.table or _only_table(backend, given)
+            table = backend.table(name)
+            if table is None:
+                raise StoreNotFound(
+                    f"There is no table {name!r} in {replace(given, table='').place}. It has: "
+                    f"{', '.join(backend.tables()) or 'none'}."
+                )
+            named = replace(given, table=table.full_name)
+            plain = cls(named, backend, table)
+            if plain._layout.hiding is not None and table.key and not table.view:
+                return HidingSqlStore(named, backend, table)  # type: ignore[return-value]
+        except BaseException:
+            backend.close()
+            raise
+        return plain
+
+    @classmethod
+    def create(cls, location: str) -> Self:
+        """Opens a table, or makes an empty one with a column for every field of a memory."""
+        given = cls._parsed(location)
+        if not given.table:
+            raise UsageError(f"Name the table to make: {given.url}#TABLE.")
+        create_table(given)
+        return cls.open(location)
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """Returns whether it is an SQLite file with a table of a known program."""
+        if not path.is_file() or not is_sqlite(path):
+            return False
+        try:
+            with looking(path) as connection:
+                names = connection.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table'"
+                    " AND sql NOT LIKE 'create virtual%'"
+                )
+                for (name,) in names.fetchall():
+                    columns = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
+                    if preset_of([column for (column,) in columns.fetchall()]) is not None:
+                        return True
+        except EcholessError:
+            return False
+        return False
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def layout(self) -> Layout:
+        """Returns where each field lies."""
+        return self._layout
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns what the last complete scan passed over or could not read."""
+        return self._odd.sentences(self._location.place)
+
+    def notes(self) -> tuple[str, ...]:
+        """Returns whose vectors no longer fit their texts."""
+        if not self._stale:
+            return ()
+        layout = self._layout
+        note = (
+            f"Rows with a new text whose vector in {self._vector_table!r} is still that of the old "
+            f"one, or missing: {len(self._stale)}. Let {layout.preset or 'its program'} make them "
+            "anew."
+        )
+        return (note,)
+
+    @property
+    def _vector_table(self) -> str:
+        """Returns the other table that holds the vectors, or an empty name."""
+        own = (each.table.full_name for each in self._references if each.holds_vectors)
+        return self._layout.side_vectors or next(own, "")
+
+    def _heads(self, odd: Oddities) -> Iterator[_Head]:
+        """Yields the rows that are memories."""
+        ours = self._hidden_here()
+        repeats: Counter[str] = Counter()
+        with self._backend.reading() as connection:
+            for row in self._table.rows(connection.execute(self._table.select())):
+                id_ = self._codec.id(row) if self._table.key else _digest_id(row, repeats)
+                if id_ is None:
+                    odd.nameless += 1
+                    continue
+                if self._is_gone(row) or (self._is_hidden(row) and not ours(id_)):
+                    odd.hidden += 1
+                    continue
+                reading = Reading(row)
+                if self._codec.content(reading) is None:
+                    odd.textless += 1
+                    continue
+                namespace = self._codec.namespace(reading)
+                yield _Head(id_, namespace, self._codec.created(reading), row)
+
+    def _hidden_here(self) -> _Hidden:
+        """Returns the memories that echoless hid: others' hidden rows are no memories."""
+        if self._layout.hiding is None:
+            return _Hidden(frozenset(), everything=False)
+        ledger = self.ledger
+        return _Hidden(frozenset(ledger.marks()), everything=bool(ledger.open_runs()))
+
+    def _is_gone(self, row: Row) -> bool:
+        return bool(self._layout.gone) and row.cells[self._layout.gone] is not None
+
+    def _is_hidden(self, row: Row) -> bool:
+        return self._layout.hiding is not None and Hider(self._layout).is_hidden(row)
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """Yields all memories in the scope, by number of the row or by primary key."""
+        odd = Oddities()
+        vectors = self._side_vectors(None) if self._layout.side_vectors else {}
+        for head in scope.narrow(self._heads(odd)):
+            memory = self._codec.decode(head.row, head.id, vectors.get(head.id), odd)
+            if memory is not None:
+                yield memory
+        self._odd = odd
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns fresh copies by id."""
+        wanted = sorted(set(ids))
+        rows = self._fetch(wanted)
+        if self._writing:
+            self._seen.update({id_: rows.get(id_) for id_ in wanted})
+        vectors = self._side_vectors(list(rows)) if self._layout.side_vectors else {}
+        found = {}
+        for id_, row in rows.items():
+            memory = None if self._is_gone(row) else self._codec.decode(row, id_, vectors.get(id_))
+            if memory is not None:
+                found[id_] = memory
+        return self._with_dependents(found, rows) if self._references else found
+
+    def _with_dependents(
+        self, memories: Mapping[str, Memory], rows: Mapping[str, Row]
+    ) -> dict[str, Memory]:
+        """Returns memories with the rows of other tables that go with theirs."""
+        found = {}
+        with self._backend.reading() as connection:
+            for id_, memory in memories.items():
+                also = dependents(self._references, connection, rows[id_])
+                native = {**memory.native, _DEPENDENTS: also} if also else memory.native
+                found[id_] = replace(memory, native=native)
+        return found
+
+    def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
+        """Returns why duplicates stay: rows of other tables refer to them."""
+        holding = [each for each in self._references if not each.cascades]
+        if not holding or self._layout.gone:
+            return {}
+        reasons: dict[str, str] = {}
+        rows = self._fetch({duplicate for duplicate, _ in pairs})
+        with self._backend.reading() as connection:
+            for id_, row in rows.items():
+                for each in holding:
+                    if next(each.rows(connection, row), None) is not None:
+                        reasons[id_] = f"a row of {each.table.full_name} refers to it"
+        return reasons
+
+    def _fetch(self, ids: Iterable[str], *, lock: bool = False) -> dict[str, Row]:
+        """Returns rows by id, deleted ones too."""
+        wanted = set(ids)
+        if not self._table.key:
+            return {head.id: head.row for head in self._heads(Oddities()) if head.id in wanted}
+        keys = [k for id_ in sorted(wanted) if (k := key_of(id_, len(self._table.key))) is not None]
+        rows: dict[str, Row] = {}
+        with self._backend.reading() as connection:
+            for batch in self._table.batches(keys):
+                result = connection.execute(self._table.select(batch, lock=lock))
+                for row in self._table.rows(result):
+                    id_ = self._codec.id(row)
+                    if id_ in wanted:
+                        rows[str(id_)] = row
+        return rows
+
+    def _side_vectors(self, ids: Sequence[str] | None) -> dict[str, bytes]:
+        """Returns vectors of a table of sqlite-vec, by number of the row."""
+        backend, name = self._backend, self._layout.side_vectors
+        if not isinstance(backend, SqliteBackend) or backend.table(f"{name}_rowids") is None:
+            return {}
+        with backend.database.speaking():
+            reader = ShadowReader(
+                backend.database.connection, str(backend.path), table=name, numbered=True
+            )
+            return reader.read(ids)
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Returns the number of memories in the scope."""
+        return sum(1 for _ in scope.narrow(self._heads(Oddities())))
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Returns the number of memories by namespace."""
+        return dict(sorted(Counter(h.namespace for h in self._heads(Oddities())).items()))
+
+    def linking(self, ids: Collection[str]) -> Collection[str]:
+        """Returns the ids of the memories with a link to one of these; reads all that may have."""
+        if "links" not in self._layout.places and self._layout.rest is None:
+            return ()
+        return LinkIndex(self.scan()).linking(ids) if ids else ()
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Holds the writer's lock, with the sidecar open for writing.
+
+        Raises:
+            StoreReadOnly: The table has no primary key, or is a view.
+        """
+        with self._turn:
+            if self._writing:
+                yield
+                return
+            self._must_be_writable()
+            with ExitStack() as stack:
+                path = self._location.path
+                base = self._location.sidecar_base
+                if path is None:
+                    base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                stack.enter_context(exclusive(path or base))
+                stack.enter_context(self._backend.writing(self._location.place))
+                stack.enter_context(self._sidecar.writing())
+                self._remember_options()
+                self._writing = True
+                self._seen.clear()
+                try:
+                    yield
+                finally:
+                    self._writing = False
+                    self._seen.clear()
+
+    def _must_be_writable(self) -> None:
+        """Refuses to write where rows cannot be told apart."""
+        where = self._location.place
+        if self._table.view:
+            raise StoreReadOnly(
+                f"{where} is a view, so it can be read and not changed. Name the table behind it."
+            )
+        if not self._table.key:
+            raise StoreReadOnly(
+                f"{where} has no primary key, so its rows cannot be told apart safely. It can be "
+                "read; to change it, give it a primary key."
+            )
+
+    def _remember_options(self) -> None:
+        """Keeps the map and the options: who undoes a run reads the fields it wrote."""
+        given = self._location
+        wanted = {
+            _MAP_FACT: json.dumps(dict(given.map.columns)) if given.map else None,
+            _OPTIONS_FACT: json.dumps({"hide": given.hide, "model": given.model})
+            if given.hide or given.model
+            else None,
+        }
+        for key, value in wanted.items():
+            if value is not None and self.ledger.fact(key) != value:
+                with self.ledger.transaction():
+                    self.ledger.set_fact(key, value)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Makes all changes inside visible together, or none of them."""
+        self._must_write()
+        seen = dict(self._seen)
+        try:
+            with self._backend.transaction():
+                yield
+        except BaseException:
+            self._seen = seen
+            raise
+
+    def _planned(self, ids: Collection[str]) -> dict[str, Row]:
+        """Returns rows, locked, that are still as they were when they were checked.
+
+        Raises:
+            StoreError: One was changed meanwhile.
+        """
+        rows = self._fetch(ids, lock=True)
+        for id_ in sorted(ids):
+            if id_ in self._seen and not _same_row(self._seen[id_], rows.get(id_)):
+                raise StoreError(
+                    f"The row {id_!r} of {self._location.place} was changed by another program "
+                    "since it was checked. Nothing was changed; plan again."
+                )
+        return rows
+
+    def shaped(self, memory: Memory) -> Memory:
+        """Returns a new record as the table would give it back; nothing is written."""
+        memory = replace(memory, id=new_id(memory, self._table, self._backend))
+        row = self._codec.encode(memory, None)
+        read = self._codec.decode(row, memory.id)
+        assert read is not None
+        vectors = memory.vectors if self._layout.vectors is not None else ()
+        return replace(read, native={}, vectors=read.vectors or vectors)
+
+    def put(self, memories: Sequence[Memory]) -> None:
+        """Replaces or adds rows; a row that was read and not changed since goes back exactly."""
+        with self.transaction():
+            present = self._planned({m.id for m in memories})
+            made = [(m, self._codec.encode(m, present.get(m.id))) for m in memories]
+            with self._backend.transaction() as connection:
+                for memory, row in made:
+                    old = present.get(memory.id)
+                    if old is None:
+                        self._insert(memory.id, row)
+                        put_back(self._references, connection, memory.native.get(_DEPENDENTS))
+                    elif changed := self._changed(old, row):
+                        key = key_of(memory.id, len(self._table.key))
+                        assert key is not None
+                        connection.execute(self._table.update(key, changed))
+                    self._note_vector(memory.id, old, row)
+            self._reread(m.id for m in memories)
+
+    def _changed(self, old: Row, new: Row) -> dict[str, Cell]:
+        """Returns the cells to write: not those that hide a row, nor those the database makes."""
+        kept = set(self._table.key)
+        hiding = self._layout.hiding
+        if hiding is not None:
+            if hiding.place.path:
+                new = Hider(self._layout).as_in(old, new)
+            else:
+                kept.add(hiding.place.column)
+        return {
+            name: cell
+            for name, cell in new.cells.items()
+            if name not in kept
+            and not self._table.columns[name].generated
+            and (type(cell) is not type(old.cells[name]) or cell != old.cells[name])
+        }
+
+    def _insert(self, id_: str, row: Row) -> None:
+        """Adds a row, at its old place if that is free."""
+        cells = {
+            name: cell
+            for name, cell in row.cells.items()
+            if cell is not None and not self._table.columns[name].generated
+        }
+        if len(cells) < len(row.cells) and row.place is not None:
+            pass
+        missing = [
+            c.name for c in self._table.columns.values() if c.required and c.name not in cells
+        ]
+        missing = [name for name in missing if name not in self._table.key]
+        if missing:
+            raise StoreError(
+                f"{id_!r} cannot be added to {self._location.place}: the column {missing[0]!r} "
+                "needs a value that no field of a memory gives. Nothing was changed."
+            )
+        with self._backend.transaction() as connection:
+            place = row.place
+            if place is not None and connection.execute(self._table.place_is_taken(place)).first():
+                place = None
+            connection.execute(self._table.insert(cells, place))
+
+    def _note_vector(self, id_: str, old: Row | None, new: Row) -> None:
+        """Notes a row whose vector lies elsewhere and belongs to another text now."""
+        if not self._vector_table:
+            return
+        before = None if old is None else self._codec.content(Reading(old))
+        if before is None or before != self._codec.content(Reading(new)):
+            self._stale.add(id_)
+
+    def _reread(self, ids: Iterable[str]) -> None:
+        """Takes what was written as what was checked last."""
+        wanted = set(ids)
+        rows = self._fetch(wanted)
+        self._seen.update({id_: rows.get(id_) for id_ in wanted})
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Removes rows; where the program keeps deleted ones, they are set as deleted."""
+        wanted = set(ids)
+        with self.transaction():
+            present = {
+                id_: row for id_, row in self._planned(wanted).items() if not self._is_gone(row)
+            }
+            keys: list[Key] = []
+            for id_ in sorted(present):
+                key = key_of(id_, len(self._table.key))
+                if key is not None:
+                    keys.append(key)
+            with self._backend.transaction() as connection:
+                if self._layout.gone:
+                    now = datetime.now(UTC).timestamp()
+                    for key in keys:
+                        connection.execute(self._table.update(key, {self._layout.gone: now}))
+                else:
+                    for batch in self._table.batches(keys):
+                        connection.execute(self._table.delete(batch))
+            self._reread(present)
+
+    # ------------------------------------------------------------------ merging and checking
+
+    def united(
+        self,
+        old: Memory,
+        members: Sequence[Memory],  # noqa: ARG002
+        new: Memory,
+        *,
+        at: str | None,  # noqa: ARG002
+        removed: bool,  # noqa: ARG002
+    ) -> Memory:
+        """Returns the survivor with the cells of unknown columns and the vectors as they were.
+
+        What such a column means is not known, so a cell of another row may be wrong in this one.
+        """
+        vectors = old.vectors if self._layout.vectors is None else new.vectors
+        return replace(new, extra=old.extra, vectors=vectors)
+
+    def relinked(self, new: Memory) -> Memory:
+        """Returns the memory unchanged."""
+        return new
+
+    def integrity(self) -> list[str]:
+        """Returns what is wrong with the file, one sentence each; a server is not checked."""
+        backend = self._backend
+        return backend.database.faults() if isinstance(backend, SqliteBackend) else []
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """Returns the file or its sidecar, where a writer was stopped in the middle."""
+        own: tuple[Path, ...] = ()
+        if isinstance(self._backend, SqliteBackend) and self._backend.database.unfinished:
+            own = (self._backend.path,)
+        return (*own, *super().unfinished())
+
+    def take_back(self) -> None:
+        """Undoes unfinished writes on the files themselves."""
+        if isinstance(self._backend, SqliteBackend):
+            self._backend.database.heal()
+        super().take_back()
+
+    def close(self) -> None:
+        """Closes the database and the sidecar."""
+        with suppress(StoreError):
+            self._backend.close()
+        super().close()
+
+
+class HidingSqlStore(SqlStore):
+    """Table whose own program stops seeing a marked memory too."""
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Sets the column that hides a row; one that is hidden already stays as it is."""
+        hider = Hider(self._layout)
+        with self.transaction():
+            rows = self._fetch({i for mark in marks for i in (mark.duplicate, mark.survivor)})
+            for mark in marks:
+                row, survivor = rows.get(mark.duplicate), rows.get(mark.survivor)
+                if row is None or hider.is_hidden(row) or (survivor is None and hider.names):
+                    continue
+                before, fact = hider.before(row), _fact(mark.duplicate)
+                if before is not None or self.ledger.fact(fact) is not None:
+                    self.ledger.set_fact(fact, json.dumps(before))
+                self._set(mark.duplicate, hider.hidden(row, survivor))
+            self._reread(mark.duplicate for mark in marks)
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Sets the column back to what it was."""
+        hider = Hider(self._layout)
+        with self.transaction():
+            rows = self._fetch(ids)
+            for id_, row in sorted(rows.items()):
+                if hider.is_hidden(row):
+                    known = self.ledger.fact(_fact(id_))
+                    self._set(id_, hider.shown(row, json.loads(known) if known else None))
+            self._reread(rows)
+
+    def _set(self, id_: str, cells: Mapping[str, Cell]) -> None:
+        """Writes cells of one row."""
+        key = key_of(id_, len(self._table.key))
+        assert key is not None
+        with self._backend.transaction() as connection:
+            connection.execute(self._table.update(key, cells))
+
+
+class PostgresStore(SqlStore):
+    """The same store under the scheme `postgresql`."""
+
+    summary: ClassVar[str] = "a table of PostgreSQL, likewise: USER@HOST/DB#TABLE (extra: postgres)"
+
+    @classmethod
+    def mapped(cls, location: str, field_map: FieldMap) -> str:
+        """Returns the location with a map, completed from the map it has."""
+        return cls._parsed(location).mapped(field_map).whole_url.partition("://")[2]
+
+    @classmethod
+    def _parsed(cls, location: str) -> Location:
+        return Location.parse(location if "://" in location else f"postgresql://{location}")
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:  # noqa: ARG003
+        """Returns False: a server is no file."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """Memories that echoless hid.
+
+    Attributes:
+        ids: Those the ledger names.
+        everything: Whether any hidden row may be one: a run was stopped before it named them.
+    """
+
+    ids: frozenset[str]
+    everything: bool
+
+    def __call__(self, id_: str) -> bool:
+        return self.everything or id_ in self.ids
+
+
+def _fact(id_: str) -> str:
+    """Returns the name of the fact that keeps what a hidden row said before."""
+    return f"shown before: {id_}"
+
+
+def _same_row(one: Row | None, other: Row | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.cells == other.cells
+
+
+def _digest_id(row: Row, repeats: Counter[str]) -> str:
+    """Returns an id made of the cells, for a table without a key; equal rows are numbered."""
+    name = digest({column: to_json(cell) for column, cell in row.cells.items()})
+    repeats[name] += 1
+    return name if repeats[name] == 1 else f"{name}-{repeats[name]}"
+
+
+def _completed(location: Location, sidecar: Sidecar) -> Location:
+    """Returns the location with the options an earlier run wrote with, where it names none."""
+    with suppress(EcholessError):
+        columns, options = sidecar.ledger.fact(_MAP_FACT), sidecar.ledger.fact(_OPTIONS_FACT)
+        if columns and not location.map:
+            location = replace(location, map=FieldMap(json.loads(columns)))
+        if options:
+            known = json.loads(options)
+            location = replace(
+                location,
+                hide=location.hide or known["hide"],
+                model=location.model or known["model"],
+            )
+    return location
+
+
+def _only_table(backend: Backend, location: Location) -> str:
+    """Returns the name of the table that is meant where none is named.
+
+    Raises:
+        UsageError: It is not clear which one.
+    """
+    names = backend.tables()
+    known = [n for n in names if (t := backend.table(n)) is not None and preset_of(t.columns)]
+    if len(known) == 1:
+        return known[0]
+    if not known and len(names) == 1:
+        return names[0]
+    which = f"Tables of known programs: {', '.join(known)}. " if known else ""
+    raise UsageError(
+        f"Which table of {location.place} holds the memories? {which}It has: "
+        f"{', '.join(names) or 'none'}. Name it: {location.url}#TABLE."
+    )

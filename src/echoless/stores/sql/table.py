@@ -1,0 +1,258 @@
+"""A table as the database describes it, and the statements that read and write its rows.
+
+All statements are SQLAlchemy's; values are always bound. Rows go in and out as cells (`cells.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from echoless.core.optional import lazy_module
+from echoless.stores.sql.cells import Cell, Column, Kind
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from sqlalchemy.ext import compiler
+else:
+    sa, compiler = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.ext.compiler")
+
+Cells: TypeAlias = Mapping[str, Cell]
+Key: TypeAlias = tuple[str, ...]
+
+ROWID: Final = "rowid"
+_PLACE: Final = "echoless place"
+"""Label of the number of a row in an SQLite table, which no column has."""
+
+_BATCH: Final = 200
+_AT_ONCE: Final = 1000
+"""Rows of a scan that are fetched at once; a server keeps the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row.
+
+    Attributes:
+        cells: By column.
+        place: Its number in an SQLite table that has numbers beside the primary key, or None.
+    """
+
+    cells: Cells
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table or view.
+
+    Attributes:
+        name: Without its schema.
+        schema: Empty for the default one.
+        columns: By name, in their order.
+        key: Columns that tell its rows apart: the primary key; empty where there is none.
+        place: Whether rows have a number (`rowid`) beside the key.
+        view: Whether it is a view, which nothing is written to.
+        typed: Whether the database checks types: cells then travel as texts.
+    """
+
+    name: str
+    schema: str = ""
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    key: tuple[str, ...] = ()
+    place: bool = False
+    view: bool = False
+    typed: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """Returns the name with its schema, as a URL names it."""
+        return f"{self.schema}.{self.name}" if self.schema else self.name
+
+    @property
+    def clause(self) -> sa.TableClause:
+        """Returns the table for statements."""
+        names = (ROWID, *self.columns) if self.place else tuple(self.columns)
+        columns: list[sa.ColumnClause[Any]] = [sa.column(name) for name in names]
+        return sa.table(self.name, *columns, schema=self.schema or None)
+
+    # ------------------------------------------------------------------ reading
+
+    def select(self, chosen: Sequence[Key] | None = None, *, lock: bool = False) -> sa.Select[Any]:
+        """Returns the statement that reads rows, in the order of the store.
+
+        Args:
+            chosen: Keys of the rows, at most a few hundred; None for all.
+            lock: Whether other writers have to wait until the transaction ends.
+        """
+        statement = self._selected()
+        if chosen is not None:
+            statement = statement.where(self._one_of(chosen))
+        else:
+            statement = statement.execution_options(yield_per=_AT_ONCE)
+        return statement.with_for_update() if lock and self.typed else statement
+
+    def _selected(self) -> sa.Select[Any]:
+        """Returns the statement that reads all rows, in the order of the store."""
+        table = self.clause
+        what: list[Any] = [self._read(table.c[name], name) for name in self.columns]
+        if self.place:
+            what.append(table.c[ROWID].label(_PLACE))
+        statement = sa.select(*what).select_from(table)
+        if self.place:
+            return statement.order_by(table.c[ROWID])
+        return statement.order_by(*(self._ordered(table, name) for name in self.key))
+
+    def _read(self, column: Any, name: str) -> Any:
+        return sa.cast(column, sa.Text).label(name) if self.typed else column.label(name)
+
+    def _ordered(self, table: Any, name: str) -> Any:
+        """Returns a sort key that no setting of the database changes."""
+        column = table.c[name]
+        if self.typed and self.columns[name].kind is Kind.TEXT:
+            return sa.cast(column, sa.Text).collate("C")
+        return column
+
+    def _one_of(self, keys: Sequence[Key]) -> Any:
+        """Returns the condition for some rows."""
+        if len(self.key) == 1:
+            (name,) = self.key
+            column: Any = sa.column(name)
+            texts = self.columns[name].type.startswith(_TEXTS)
+            if texts or not self.typed:
+                return column.in_([value for (value,) in keys])
+        return sa.or_(*(self._is(key) for key in keys))
+
+    def _is(self, key: Key) -> Any:
+        """Returns the condition for one row."""
+        pairs = zip(self.key, key, strict=True)
+        return sa.and_(*(self._equals(sa.column(name), name, cell) for name, cell in pairs))
+
+    def _equals(self, column: Any, name: str, value: Cell) -> Any:
+        if not self.typed or not isinstance(value, str):
+            return column == value
+        kind, type_ = self.columns[name].kind, self.columns[name].type
+        if type_ in _INTEGERS and value.lstrip("-").isdecimal() and len(value) < 19:
+            return column == int(value)
+        if kind is Kind.TEXT and type_.startswith(_TEXTS):
+            return column == sa.cast(value, sa.Text)
+        if type_ == "uuid" and _is_uuid(value):
+            return column == sa.cast(sa.cast(value, sa.Text), _typed(type_))
+        return sa.cast(column, sa.Text) == value
+
+    def select_where(self, cells: Cells) -> sa.Select[Any]:
+        """Returns the statement that reads the rows with some cells."""
+        all_ = (self._equals(sa.column(name), name, cell) for name, cell in cells.items())
+        return self._selected().where(sa.and_(*all_))
+
+    def rows(self, result: Iterable[Any]) -> Iterator[Row]:
+        """Yields the rows of a result of `select`."""
+        names = tuple(self.columns)
+        for values in result:
+            place = values[-1] if self.place else None
+            yield Row(dict(zip(names, values, strict=False)), place)
+
+    def batches(self, keys: Iterable[Key]) -> Iterator[list[Key]]:
+        """Yields keys in batches that one statement can name."""
+        batch: list[Key] = []
+        for key in keys:
+            batch.append(key)
+            if len(batch) * max(1, len(self.key)) >= _BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    # ------------------------------------------------------------------ writing
+
+    def update(self, key: Key, cells: Cells) -> Any:
+        """Returns the statement that sets cells of one row."""
+        table = self.clause
+        values = {name: self._written(name, cell) for name, cell in cells.items()}
+        return sa.update(table).where(self._is(key)).values(values)
+
+    def insert(self, cells: Cells, place: int | None) -> Any:
+        """Returns the statement that adds a row, at a place of its own if that is given."""
+        table = self.clause
+        values = {name: self._written(name, cell) for name, cell in cells.items()}
+        if place is not None:
+            values[ROWID] = sa.literal(place)
+        if any(self.columns[name].identity for name in cells):
+            return _overriding()(table).values(values)
+        return sa.insert(table).values(values)
+
+    def delete(self, keys: Sequence[Key]) -> Any:
+        """Returns the statement that removes some rows."""
+        table = self.clause
+        return sa.delete(table).where(self._one_of(keys))
+
+    def place_is_taken(self, place: int) -> Any:
+        """Returns the statement that reads whether a row has a number."""
+        table = self.clause
+        return sa.select(sa.literal(1)).select_from(table).where(table.c[ROWID] == place)
+
+    def highest(self, name: str) -> Any:
+        """Returns the statement that reads the highest value of a column of numbers."""
+        table = self.clause
+        return sa.select(sa.func.max(table.c[name])).select_from(table)
+
+    def _written(self, name: str, cell: Cell) -> Any:
+        """Returns the expression of a cell to write."""
+        if self.typed:
+            text = None if cell is None else str(cell)
+            return sa.cast(sa.cast(text, sa.Text), _typed(self.columns[name].type))
+        if isinstance(cell, str) and not cell.isascii():
+            data = cell.encode("utf-8", "surrogateescape")
+            if data.decode("utf-8", "replace") != cell:  # a text that is no UTF-8 goes as bytes
+                return sa.cast(sa.literal(data, sa.LargeBinary), sa.Text)
+        return sa.literal(cell, sa.types.NullType())
+
+
+_TEXTS: Final = ("text", "character varying")
+_INTEGERS: Final = frozenset({"smallint", "integer", "bigint"})
+
+
+def _is_uuid(text: str) -> bool:
+    digits = text.replace("-", "")
+    return len(digits) == 32 and all(each in "0123456789abcdefABCDEF" for each in digits)
+
+
+def _typed(name: str) -> Any:
+    """Returns a type of SQLAlchemy that is written as the database names it."""
+    return _named_type()(name)
+
+
+@cache
+def _named_type() -> Any:
+    """Returns the class of such types; made once, as the library is optional."""
+
+    class Named(sa.types.UserDefinedType[Any]):
+        cache_ok = True
+
+        def __init__(self, spec: str) -> None:
+            self.spec = spec
+
+        def get_col_spec(self, **_: object) -> str:
+            return self.spec
+
+    return Named
+
+
+@cache
+def _overriding() -> Any:
+    """Returns a class of insertions that give a value to a column that is always numbered.
+
+    https://www.postgresql.org/docs/current/sql-insert.html, OVERRIDING SYSTEM VALUE
+    """
+
+    class Overriding(sa.Insert):
+        inherit_cache = False
+
+    @compiler.compiles(Overriding)
+    def _written(element: Any, compiled: Any, **options: Any) -> str:
+        text = str(compiled.visit_insert(element, **options))
+        return text.replace(") VALUES (", ") OVERRIDING SYSTEM VALUE VALUES (", 1)
+
+    return Overriding

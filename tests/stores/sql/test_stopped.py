@@ -1,0 +1,175 @@
+"""A process, a connection or the server may stop at any moment: nothing is left half-written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from echoless import apply, open_store, undo
+from echoless.core.errors import StoreError, StoreNotFound
+from echoless.core.profiles import ActionKind
+from echoless.execution.integrity import check
+from echoless.execution.plan import Plan
+from echoless.stores.sql import SqlStore
+from echoless.testing.crash import killed_at
+from echoless.testing.stores import plan_by_hand
+from tests.postgres_server import Server, running
+from tests.stores.sql import worlds
+
+STRIDE = 31
+"""Every so many writes a process is killed at; all of them take minutes."""
+
+
+def notes(address: str) -> str:
+    """Makes a table on a server, with a row for each of three memories."""
+    with psycopg.connect(worlds.conninfo(address)) as connection:
+        connection.execute(
+            "CREATE TABLE notes (id text PRIMARY KEY, content text, tags text[], gone boolean)"
+        )
+        for number in range(3):
+            connection.execute(
+                "INSERT INTO notes VALUES (%s, 'The gateway listens on port 8443.', %s, false)",
+                (f"m-{number}", [f"t{number}", 'a "quoted", one']),
+            )
+    return f"postgresql://{address}&hide=gone#notes"
+
+
+def whole_plan(url: str, action: ActionKind) -> Plan:
+    with open_store(url) as store:
+        ids = sorted(memory.id for memory in store.scan())
+        return plan_by_hand(store, [tuple(ids[:3])], action)
+
+
+def settled(url: str, rows: Callable[[], Any], before: Any) -> None:
+    """Checks that a stopped run is finished or taken back, and that undo gives all back."""
+    with open_store(url) as store:
+        check(store)
+        assert store.ledger.open_runs() == []
+        runs = [event.run for event in store.ledger.events(kind="action_done")]
+        hidden = set(store.ledger.marks())
+        assert len(hidden) in {0, 2}
+        if runs:
+            undo(store, runs[-1])
+    assert rows() == before
+
+
+@pytest.mark.parametrize("action", ["mark", "merge", "delete"])
+def test_a_writer_killed_at_any_write_of_a_file_leaves_it_whole(
+    tmp_path: Path, action: ActionKind
+) -> None:
+    for step in range(len(action), 1_000, STRIDE):
+        folder = tmp_path / f"{step}"
+        folder.mkdir()
+        path = worlds.openmemory(folder)
+        url = f"{path}"
+
+        def rows(path: Path = path) -> Any:
+            return worlds.rows(path, "memories")
+
+        before = rows()
+        plan = whole_plan(url, action)
+
+        def work(url: str = url, plan: Plan = plan) -> None:
+            with open_store(url) as store:
+                apply(store, plan)
+
+        killed = killed_at(step, work)
+        settled(url, rows, before)
+        if not killed:
+            return
+    raise AssertionError("the work has no end")
+
+
+@pytest.mark.parametrize("action", ["mark", "merge"])
+def test_a_writer_killed_at_a_write_of_its_ledger_leaves_the_server_whole(
+    database: str, action: ActionKind
+) -> None:
+    url = notes(database)
+    before = worlds.server_rows(worlds.conninfo(database), "notes")
+    for step in range(len(action), 1_000, STRIDE):
+        plan = whole_plan(url, action)
+
+        def work(plan: Plan = plan) -> None:
+            with open_store(url) as store:
+                apply(store, plan)
+
+        killed = killed_at(step, work)
+        settled(url, lambda: worlds.server_rows(worlds.conninfo(database), "notes"), before)
+        if not killed:
+            return
+
+
+def test_a_connection_that_is_ended_in_the_middle_is_a_clear_error(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = notes(database)
+    before = worlds.server_rows(worlds.conninfo(database), "notes")
+    plan = whole_plan(url, "merge")
+    put = SqlStore.put
+
+    def put_then_lose(self: SqlStore, memories: Any) -> None:
+        put(self, memories)
+        with psycopg.connect(worlds.conninfo(database), autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+            )
+
+    monkeypatch.setattr(SqlStore, "put", put_then_lose)
+    with pytest.raises(StoreError, match=r"connection .* lost"), open_store(url) as store:
+        apply(store, plan)
+    monkeypatch.undo()
+    settled(url, lambda: worlds.server_rows(worlds.conninfo(database), "notes"), before)
+
+
+def test_a_server_that_stops_in_the_middle_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with running() as server:
+        address = server.database("stopped")
+        url = notes(address)
+        before = worlds.server_rows(worlds.conninfo(address), "notes")
+        plan = whole_plan(url, "merge")
+        put = SqlStore.put
+
+        def put_then_stop(self: SqlStore, memories: Any) -> None:
+            put(self, memories)
+            server.control("-m", "immediate", "stop")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SqlStore, "put", put_then_stop)
+            with pytest.raises(StoreError, match="lost"), open_store(url) as store:
+                apply(store, plan)
+        with pytest.raises(StoreNotFound, match="cannot be opened"):
+            open_store(url)
+        server.control("start")
+        settled(url, lambda: worlds.server_rows(worlds.conninfo(address), "notes"), before)
+
+
+def test_a_row_edited_since_it_was_checked_is_not_overwritten(
+    database: str, server: Server
+) -> None:
+    url = notes(database)
+    with open_store(url) as store, store.writing():
+        memory = store.get(["m-1"])["m-1"]
+        with psycopg.connect(worlds.conninfo(database)) as other:
+            other.execute("UPDATE notes SET content = 'Edited.' WHERE id = 'm-1'")
+        with pytest.raises(StoreError, match=r"'m-1'.*changed by another program"):
+            store.put([memory])
+        with pytest.raises(StoreError, match=r"'m-1'.*changed by another program"):
+            store.remove(["m-1"])
+        assert store.get(["m-1"])["m-1"].content == "Edited."
+
+
+def test_a_second_writer_waits_whichever_machine_it_is_on(database: str) -> None:
+    url = notes(database)
+    elsewhere = url.replace("#", "&ledger=%2Ftmp%2Fnone#")
+    with open_store(url) as store, store.writing():
+        with open_store(elsewhere) as other, pytest.raises(StoreError, match="Another echoless"):
+            with other.writing():
+                raise AssertionError("two writers at once")

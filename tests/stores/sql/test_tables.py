@@ -1,0 +1,361 @@
+"""Tables of one's own: odd types and keys, what is refused, and what never shows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+
+from echoless import apply, find, open_store, plan, undo
+from echoless.cli.main import main
+from echoless.core.errors import (
+    BadRecord,
+    ForeignStore,
+    StoreError,
+    StoreNotFound,
+    StoreReadOnly,
+    UsageError,
+)
+from echoless.core.profiles import ActionKind
+from echoless.stores.base import Remarks
+from echoless.stores.field_map import read_pairs
+from echoless.stores.registry import mapped
+from echoless.stores.sql.location import Location
+from echoless.stores.sql.record import id_of, key_of
+from echoless.testing.stores import plan_by_hand
+from tests.stores.sql import worlds
+
+ACTIONS: tuple[ActionKind, ...] = ("mark", "merge", "delete")
+
+ODD = """
+CREATE TYPE mood AS ENUM ('calm', 'loud');
+CREATE TABLE odd (
+  id uuid PRIMARY KEY,
+  number bigint GENERATED ALWAYS AS IDENTITY,
+  body text NOT NULL,
+  size int GENERATED ALWAYS AS (length(body)) STORED,
+  labels text[],
+  at timestamptz, local timestamp, day date, hour time, span interval,
+  amount numeric(12,4), ratio double precision, flag boolean, feel mood,
+  raw bytea, plain json, binary_json jsonb, address inet, parts int4range, matrix int[][],
+  embedding vector(3), half halfvec(2), code char(4), "Odd ""name"" %s :x" text
+);
+"""
+ROW = """
+INSERT INTO odd (id, body, labels, at, local, day, hour, span, amount, ratio, flag, feel, raw,
+  plain, binary_json, address, parts, matrix, embedding, half, code, "Odd ""name"" %%s :x")
+VALUES (%s, 'The gateway listens on port 8443.',
+  ARRAY['a,b', 'say "hi"', '', NULL, 'back\\\\slash'],
+  '2026-03-29 02:30:00.000001+05:45', '2026-03-29 02:30', '0044-03-15 BC', '23:59:59.999999',
+  '1 year -2 mons 3 days 04:05:06.7', 1234.5000, 'Infinity', %s, 'loud', '\\xdeadbeef00',
+  '{"b": 1,  "a": 1.00, "a": 2}', '{"k": [1, 2.50, null]}', '::1/64', '[1,7)', '{{1,2},{3,NULL}}',
+  '[0.1,-1.5,3e-8]', '[0.5,65504]', 'ab', E'tab\\tand \\'quote\\'')
+"""
+
+
+@pytest.fixture
+def server_table(database: str) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(worlds.conninfo(database), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_row_of_every_type_comes_back_exactly(
+    database: str, server_table: psycopg.Connection, action: ActionKind
+) -> None:
+    server_table.execute(ODD)
+    for number in range(3):
+        id_ = f"00000000-0000-4000-8000-00000000000{number}"
+        server_table.execute(ROW, (id_, number == 1))
+    server_table.execute("UPDATE odd SET labels = '{new}', at = NULL WHERE number = 2")
+    before = worlds.server_rows(worlds.conninfo(database), "odd")
+    maps = "&map=content:body&map=tags:labels&map=created_at:at&map=metadata:binary_json"
+    url = f"postgresql://{database}{maps}#odd"
+    with open_store(url) as store:
+        ids = [memory.id for memory in store.scan()]
+        memory = store.get(ids)[ids[0]]
+        assert memory.tags[:2] == ("a,b", 'say "hi"')
+        assert memory.metadata == {"k": [1, 2.5, None]}
+        assert memory.vectors[0].dimensions == 3
+        assert memory.extra['Odd "name" %s :x'] == "tab\tand 'quote'"
+        run = apply(store, plan_by_hand(store, [tuple(ids)], action))
+        assert not run.refused
+        if action == "merge":
+            assert "new" in store.get(ids[:1])[ids[0]].tags
+    with open_store(url) as store:
+        undo(store, run.id)
+    assert worlds.server_rows(worlds.conninfo(database), "odd") == before
+
+
+def odd_file(folder: Path) -> Path:
+    """A file with a row for each storage class, in columns of other types."""
+    path = folder / "odd.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            'CREATE TABLE "my notes" (key TEXT PRIMARY KEY, text, n INTEGER, r REAL, b BLOB, any,'
+            ' "a?b:c#d" TEXT, twice AS (n * 2))'
+        )
+        rows = [
+            ("k-0", "Same text here.", 1, 1.5, b"\0\xff", b"bytes", "x"),
+            ("k-1", "Same text here.", 2**63 - 1, -0.0, "text in a blob", 1, None),
+            ("k/2", "Same text here.", "no number", 1e308, None, "1", ""),
+            ("k-3", None, None, None, None, None, None),
+            (None, "No key.", None, None, None, None, None),
+            ("k-4", b"Bytes for a text.", None, None, None, None, None),
+        ]
+        names = '(key, text, n, r, b, any, "a?b:c#d")'
+        db.executemany(f'INSERT INTO "my notes" {names} VALUES (?, ?, ?, ?, ?, ?, ?)', rows)
+        db.execute("UPDATE \"my notes\" SET any = CAST(x'ff41fe' AS TEXT) WHERE key = 'k-0'")
+    return path
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_row_of_every_storage_class_comes_back_exactly(
+    tmp_path: Path, action: ActionKind
+) -> None:
+    path = odd_file(tmp_path)
+    before = worlds.rows(path, '"my notes"')
+    with open_store(f"sql:///{path}?map=importance:n#my notes") as store:
+        assert isinstance(store, Remarks)
+        assert [memory.id for memory in store.scan()] == ["k-0", "k-1", "k/2"]
+        assert any("no usable key: 1." in remark for remark in store.remarks())
+        assert any("no text: 2." in remark for remark in store.remarks())
+        assert any("'n' cannot be read in 2 rows" in remark for remark in store.remarks())
+        run = apply(store, plan_by_hand(store, [("k-0", "k-1")], action))
+        assert not run.refused
+        undo(store, run.id)
+    assert worlds.rows(path, '"my notes"') == before
+
+
+def test_duplicates_are_found_applied_and_undone_by_the_usual_road(tmp_path: Path) -> None:
+    path = odd_file(tmp_path)
+    with open_store(f"sql:///{path}#my notes") as store:
+        run = apply(store, plan(find(store, encoder="none")))
+        assert run.counts["mark"] == 2
+        undo(store, run.id)
+        assert store.ledger.marks() == {}
+
+
+def test_a_key_of_several_columns_is_one_id(
+    database: str, server_table: psycopg.Connection
+) -> None:
+    server_table.execute("CREATE TABLE pairs (a text, b int, content text, PRIMARY KEY (a, b))")
+    for a in ("x/y", "x\\", "x"):
+        server_table.execute("INSERT INTO pairs VALUES (%s, 1, 'The same.')", (a,))
+    before = worlds.server_rows(worlds.conninfo(database), "pairs")
+    with open_store(f"postgresql://{database}#pairs") as store:
+        ids = [memory.id for memory in store.scan()]
+        assert ids == ["x/1", "x\\/y/1", "x\\\\/1"]
+        assert store.get([*ids, "x/y/1", "x", "x/one"]).keys() == set(ids)
+        run = apply(store, plan_by_hand(store, [tuple(ids)], "delete"))
+        assert store.count() == 1
+        undo(store, run.id)
+    assert worlds.server_rows(worlds.conninfo(database), "pairs") == before
+
+
+@pytest.mark.parametrize(
+    "key", [("a", "b"), ("a/b", "c"), ("a", "b/c"), ("a\\", "b"), ("\\/", "/"), ("", "b")]
+)
+def test_an_id_gives_its_key_back(key: tuple[str, str]) -> None:
+    made = id_of(key)
+    assert made is not None
+    assert key_of(made, 2) == key
+
+
+def test_the_columns_of_owners_make_the_namespace(tmp_path: Path) -> None:
+    path = tmp_path / "own.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE m (id INTEGER PRIMARY KEY, text, user, agent)")
+        db.executemany(
+            "INSERT INTO m (text, user, agent) VALUES ('The same text.', ?, ?)",
+            [("ann", None), ("ann", "p&q"), ("ann", None), (None, None)],
+        )
+    with open_store(f"sql:///{path}?map=namespace:user,agent#m") as store:
+        assert store.namespaces() == {"": 1, "agent=p%26q&user=ann": 1, "user=ann": 2}
+        assert len(find(store, encoder="none").groups) == 1, "owners are never mixed"
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_rows_that_go_with_a_row_come_back_with_it(
+    database: str, server_table: psycopg.Connection, action: ActionKind
+) -> None:
+    """LangGraph's `store_vectors` goes by ON DELETE CASCADE; other references hold a row fast."""
+    with worlds.langgraph_server(database, indexed=True) as graph:
+        worlds.fill_langgraph(graph)
+    tables = ("store", "store_vectors")
+    before = worlds.server_rows(worlds.conninfo(database), *tables)
+    assert len(before["store_vectors"]) >= len(worlds.TEXTS)
+    with open_store(f"postgresql://{database}#store") as store:
+        by_text = {memory.content: memory.id for memory in store.scan()}
+        ids = tuple(by_text[text] for text in worlds.PAIR)
+        run = apply(store, plan_by_hand(store, [ids], action))
+        after = worlds.server_rows(worlds.conninfo(database), *tables)
+        assert (len(after["store_vectors"]) < len(before["store_vectors"])) == (action == "delete")
+        undo(store, run.id)
+    assert worlds.server_rows(worlds.conninfo(database), *tables) == before
+
+
+def test_a_row_others_refer_to_is_not_removed(tmp_path: Path) -> None:
+    path = tmp_path / "own.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE m (id INTEGER PRIMARY KEY, text)")
+        db.execute("CREATE TABLE cites (who INTEGER REFERENCES m (id), page)")
+        db.execute("CREATE TABLE parts (of INTEGER REFERENCES m ON DELETE CASCADE, part)")
+        db.executemany("INSERT INTO m VALUES (?, 'The same text.')", [(1,), (2,), (3,)])
+        db.execute("INSERT INTO cites VALUES (2, 7)")
+        db.executemany("INSERT INTO parts VALUES (?, ?)", [(3, b"x"), (3, 1.5), (2, None)])
+    before = worlds.rows(path, "m", "cites", "parts")
+    with open_store(f"sql:///{path}#m") as store:
+        made = plan(find(store, encoder="none"), action="delete")
+        run = apply(store, made)
+        assert "2" in store.get(["2"]), "a row of cites refers to it"
+        assert "3" not in store.get(["3"])
+        undo(store, run.id)
+    assert worlds.rows(path, "m", "cites", "parts") == before
+
+
+def test_a_view_and_a_table_without_a_key_are_read_and_never_written(tmp_path: Path) -> None:
+    path = tmp_path / "own.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE bare (content TEXT)")
+        db.executemany("INSERT INTO bare VALUES (?)", [("A fact.",), ("A fact.",), ("Another.",)])
+        db.execute("CREATE VIEW seen AS SELECT content FROM bare")
+    for table, why in (("bare", "no primary key"), ("seen", "is a view")):
+        with open_store(f"sql:///{path}#{table}") as store:
+            ids = [memory.id for memory in store.scan()]
+            assert len(set(ids)) == 3
+            assert store.get(ids[:2]).keys() == set(ids[:2])
+            with pytest.raises(StoreReadOnly, match=why), store.writing():
+                raise AssertionError("it was opened for writing")
+    assert not list(tmp_path.glob("*.echoless"))
+
+
+def test_what_is_not_there_is_named_with_what_is(tmp_path: Path) -> None:
+    path = tmp_path / "own.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE one (id INTEGER PRIMARY KEY, note TEXT)")
+        db.execute("CREATE TABLE two (id INTEGER PRIMARY KEY, note TEXT)")
+    for location, error, words in (
+        ("", UsageError, "Which table.*one, two"),
+        ("#three", StoreNotFound, "no table 'three'.*one, two"),
+        ("#one", UsageError, "map=content:COLUMN.*id, note"),
+        ("?map=content:text#one", UsageError, "'text', which one does not have.*id, note"),
+        ("?map=content:note&map=id:note#one", UsageError, "column 'note' to 'content' and to 'id'"),
+        ("?map=content:note&hide=gone#one", UsageError, "hide=gone.*id, note"),
+        ("?hidden=note#one", UsageError, "'hidden'.*hide, ledger, map, model"),
+    ):
+        with pytest.raises(error, match=words):
+            open_store(f"sql:///{path}{location}")
+    with pytest.raises(StoreNotFound):
+        open_store(f"sql:///{tmp_path}/none.db#one")
+    with pytest.raises(UsageError, match="'mysql' are not supported"):
+        open_store("sql:///mysql://host/db#one")
+    with pytest.raises(ForeignStore):
+        (tmp_path / "text.db").write_text("no database")
+        open_store(f"sql:///{tmp_path}/text.db")
+
+
+def test_a_field_without_a_column_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    path = odd_file(tmp_path)
+    before = worlds.rows(path, '"my notes"')
+    with open_store(f"sql:///{path}#my notes") as store, store.writing():
+        memory = store.get(["k-0"])["k-0"]
+        for change in ({"tags": ("a",)}, {"pinned": True}, {"metadata": {"a": 1}}):
+            with pytest.raises(StoreError, match=f"{next(iter(change))!r} of 'k-0' has no place"):
+                store.put([replace(memory, **change)])
+        with pytest.raises(BadRecord, match="empty"):
+            store.put([replace(memory, content="")])
+    assert worlds.rows(path, '"my notes"') == before
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = worlds.openmemory(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises((ForeignStore, StoreError)):
+        with open_store(f"sql:///{path}#memories") as store:
+            list(store.scan())
+
+
+# ------------------------------------------------------------------ addresses and passwords
+
+
+def test_a_password_is_nowhere(database: str, server_table: psycopg.Connection) -> None:
+    server_table.execute("CREATE TABLE notes (id int PRIMARY KEY, content text)")
+    with_secret = database.replace("postgres@", "postgres:hunter2@")
+    with open_store(f"postgresql://{with_secret}#notes") as store:
+        assert "hunter2" not in store.url
+        made = plan_by_hand(store, [], "mark")
+        assert "hunter2" not in made.url
+        assert "hunter2" not in repr(vars(store))
+    for url in (
+        "postgresql://ann:hunter2@localhost:1/db#notes",
+        "postgresql://ann:hunter2@[::1/db#notes",
+        f"postgresql://{with_secret}#none",
+        f"postgresql://{database}&password=hunter2#none",
+    ):
+        with pytest.raises((StoreNotFound, UsageError)) as caught:
+            open_store(url)
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "canonical"),
+    [
+        ("sqlite:///agent.db#notes", "sql:///agent.db#notes"),
+        ("agent.db?map=content:a->b#n", "sql:///agent.db?map=content:a->b#n"),
+        ("postgresql+psycopg://u:p@h:5/d?sslmode=require#s.t", None),
+        ("postgres://u@h/d?hide=gone&map=content:x#t", None),
+    ],
+)
+def test_an_address_has_one_form(typed: str, canonical: str | None) -> None:
+    read = Location.parse(typed)
+    assert canonical is None or read.url == canonical
+    again = Location.parse(read.url.removeprefix("sql:///"))
+    assert (again.url, again.secret) == (read.url, None)
+    assert again.sidecar_base == read.sidecar_base
+
+
+def test_a_map_of_the_command_line_joins_that_of_the_address() -> None:
+    field_map = read_pairs(["tags=labels"])
+    url = mapped("postgresql://u@h/d?map=content:x#t", field_map)
+    assert Location.parse(url).map.columns == {"content": "x", "tags": "labels"}
+    url = mapped("sql:///a.db?map=content:x#t", field_map)
+    assert Location.parse(url.removeprefix("sql:///")).map.columns == {
+        "content": "x",
+        "tags": "labels",
+    }
+
+
+def test_a_map_keeps_the_password_for_the_server_alone() -> None:
+    url = mapped("postgresql://u:p%40w@h/d#t", read_pairs(["content=x"]))
+    read = Location.parse(url)
+    assert read.secret == "p@w"
+    assert "p%40w" not in read.url
+
+
+def test_no_command_prints_a_password(database: str, server_table: psycopg.Connection) -> None:
+    server_table.execute("CREATE TABLE notes (id int PRIMARY KEY, body text)")
+    server_table.execute("INSERT INTO notes VALUES (1, 'The same.'), (2, 'The same.')")
+    url = f"postgresql://{database.replace('postgres@', 'postgres:hunter2@')}#notes"
+    said = ""
+    for command in (
+        ["audit", url, "--map", "content=body", "--encoder", "none"],
+        ["dedup", url, "--map", "content=body", "--encoder", "none", "--apply"],
+        ["history", url],
+        ["history", url, "--json"],
+        ["check", url],
+        ["undo", url, "run-none"],
+        ["audit", url.replace("#notes", "#none")],
+    ):
+        result = CliRunner().invoke(main, command)
+        said += result.output
+    assert "notes" in said
+    assert "hunter2" not in said
