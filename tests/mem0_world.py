@@ -105,20 +105,25 @@ def serving() -> Iterator[Server]:
 
 
 @contextmanager
-def opened(folder: Path, server: Server) -> Iterator[Memory]:
-    """A mem0 memory with Qdrant in a folder."""
+def opened(folder: Path, server: Server, **qdrant: Any) -> Iterator[Memory]:
+    """A mem0 memory with Qdrant in a folder, or where the configuration says."""
+    config = {
+        **(qdrant or {"path": str(folder / "qdrant")}),
+        "on_disk": True,
+        "embedding_model_dims": DIMENSIONS,
+    }
+    with configured(folder, server, {"provider": "qdrant", "config": config}) as memory:
+        yield memory
+
+
+@contextmanager
+def configured(folder: Path, server: Server, store: dict[str, Any]) -> Iterator[Memory]:
+    """A mem0 memory with a vector store of one's own."""
     from mem0 import Memory
 
     api = {"api_key": "none", "openai_base_url": server.url}
     config = {
-        "vector_store": {
-            "provider": "qdrant",
-            "config": {
-                "path": str(folder / "qdrant"),
-                "on_disk": True,
-                "embedding_model_dims": DIMENSIONS,
-            },
-        },
+        "vector_store": store,
         "embedder": {"provider": "openai", "config": {"model": "m", **api}},
         "llm": {"provider": "openai", "config": {"model": "m", **api}},
         "history_db_path": str(folder / "history.db"),

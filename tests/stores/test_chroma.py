@@ -273,5 +273,5 @@ def test_what_mem0_keeps_in_chroma_is_read_by_the_map_of_that_name(tmp_path: Pat
     with open_store(mapped(f"chroma:///{tmp_path}/chroma#mem0", read_pairs(["mem0"]))) as store:
         memories = sorted(store.scan(Scope()), key=lambda memory: memory.id)
     assert [memory.content for memory in memories] == list(texts)
-    assert {memory.namespace for memory in memories} == {"anna"}
+    assert {memory.namespace for memory in memories} == {"user_id=anna"}
     assert {memory.created_at for memory in memories} == {"2026-05-01T10:00:00+00:00"}

@@ -10,7 +10,8 @@ from typing import Final
 
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.timestamps import instant
-from echoless.stores.field_map import FieldMap
+from echoless.stores.field_map import PRESETS, FieldMap
+from echoless.stores.live.mem0 import SCOPES
 
 OWN: Final = "echoless."
 """Prefix of the metadata keys for fields the owner's layout has no key for."""
@@ -61,6 +62,10 @@ class Layout:
         privacy: Key of a boolean that splits memories into the namespaces `private` and `public`;
             empty where there is none.
         link: A link in the owner's form, with empty values.
+        owners: Keys whose values together are the namespace; empty where it is one key.
+        digest: Key of the MD5 of the text, which follows the text; empty for none.
+        derived: Keys made of the text by the owner, and dropped when the text changes.
+        expires: Key of the day from which on the owner hides a record; empty for none.
     """
 
     profile: str
@@ -68,6 +73,10 @@ class Layout:
     model: str
     privacy: str = ""
     link: JsonObject | None = None
+    owners: tuple[str, ...] = ()
+    digest: str = ""
+    derived: tuple[str, ...] = ()
+    expires: str = ""
 
     def key(self, name: str) -> str:
         """Returns the metadata key of a field."""
@@ -76,7 +85,9 @@ class Layout:
     @property
     def keys(self) -> frozenset[str]:
         """Returns the keys that hold fields."""
-        return frozenset({*map(self.key, FIELDS), *self.map.columns.values(), self.privacy} - {""})
+        fields = (*map(self.key, FIELDS), *self.map.columns.values())
+        own = (self.privacy, *self.owners, self.digest, *self.derived)
+        return frozenset({*fields, *own} - {""})
 
 
 def general(field_map: FieldMap, model: str) -> Layout:
@@ -91,6 +102,24 @@ def general(field_map: FieldMap, model: str) -> Layout:
 def ego(model: str) -> Layout:
     """Returns the layout of the collection of ego-mcp."""
     return Layout("ego", _EGO_MAP, model, "is_private", _EGO_LINK)
+
+
+def mem0(model: str) -> Layout:
+    """Returns the layout of a collection of mem0 2.2 (`mem0/memory/main.py`)."""
+    return Layout(
+        "safe",
+        FieldMap({k: v for k, v in PRESETS["mem0"].columns.items() if k != "namespace"}),
+        model,
+        owners=SCOPES,
+        digest="hash",
+        derived=("text_lemmatized",),
+        expires="expiration_date",
+    )
+
+
+def is_mem0(field_map: FieldMap) -> bool:
+    """Returns whether a map is that of mem0."""
+    return field_map == PRESETS["mem0"]
 
 
 def is_ego(collection: str, first: Mapping[str, Json] | None) -> bool:

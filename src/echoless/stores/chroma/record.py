@@ -6,6 +6,7 @@ memory that is read and written again gives the same record.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.core.text import unreadable
 from echoless.stores import column_values as values
 from echoless.stores.chroma.layout import FIELDS, OWN, Layout
+from echoless.stores.expiration import shown
+from echoless.stores.live.mem0 import namespace_of, owners_of
 from echoless.stores.scope import Head
 
 _METADATA: Final = f"{OWN}metadata"
@@ -69,7 +72,8 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
     A value that cannot be read as the field of its key stays in `metadata` as it is, and the field
     takes its default.
     """
-    raw = record.metadata
+    raw = shown(record.metadata, layout.expires)
+    record = Record(record.document, raw)
     read, taken = _fields(raw, layout)
     extra = dict(values.as_object(raw.get(_EXTRA)))
     content = record.document or ""
@@ -79,7 +83,7 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
         taken.add(column)
         if record.document is not None:
             extra[_DOCUMENT] = record.document
-    taken |= {_METADATA, _EXTRA, MODEL}
+    taken |= {_METADATA, _EXTRA, MODEL, layout.digest, *layout.derived}
     metadata = {key: value for key, value in raw.items() if key not in taken}
     metadata.update(values.as_object(raw.get(_METADATA)))
     model = raw.get(MODEL)
@@ -121,6 +125,9 @@ def _fields(
         taken.add(layout.privacy)
         private = values.is_true(raw.get(layout.privacy))
         read.setdefault("namespace", _CLASSES[private])
+    if layout.owners:
+        taken |= set(layout.owners)
+        read["namespace"] = namespace_of(raw)
     return read, taken
 
 
@@ -145,11 +152,17 @@ def encode(memory: Memory, base: Record, layout: Layout) -> Record:
     )
     if problem:
         raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in Chroma.")
-    raw = dict(base.metadata)
+    raw = shown(base.metadata, layout.expires)
     for name in FIELDS:
         if canonical(_comparable(memory, name)) != canonical(_comparable(old, name)):
             _change(raw, name, memory, layout)
     _write_metadata(raw, old, memory, layout)
+    if layout.digest and memory.content != old.content:
+        data = memory.content.encode()
+        raw[layout.digest] = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    if memory.content != old.content:
+        for key in layout.derived:
+            raw.pop(key, None)
     column = layout.map.column("content")
     if column is None:
         _write_object(raw, _EXTRA, memory.extra)
@@ -172,6 +185,12 @@ def _comparable(memory: Memory, name: str) -> Json:
 def _change(raw: dict[str, Json], name: str, memory: Memory, layout: Layout) -> None:
     """Writes one field into the metadata, in the form its key has."""
     key = layout.key(name)
+    if name == "namespace" and layout.owners:
+        owners = _owners(memory)
+        for owner in layout.owners:
+            raw.pop(owner, None)
+        raw.update(owners)
+        return
     if name == "namespace" and layout.privacy:
         # a namespace that is no privacy class goes into a key of echoless
         is_class = memory.namespace in (*_CLASSES, "")
@@ -188,6 +207,21 @@ def _change(raw: dict[str, Json], name: str, memory: Memory, layout: Layout) -> 
             f"({problem}). Mend the record in its own program, and try again."
         ) from problem
     _set(raw, key, made)
+
+
+def _owners(memory: Memory) -> dict[str, str]:
+    """Returns the owners of a namespace of mem0.
+
+    Raises:
+        StoreError: It has none.
+    """
+    owners = owners_of(memory.namespace)
+    if not owners:
+        raise StoreError(
+            f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
+            "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
+        )
+    return owners
 
 
 def _set(raw: dict[str, Json], key: str, value: Json) -> None:

@@ -17,25 +17,25 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final, Self, cast
 
 from echoless.core.errors import StoreError, StoreReadOnly, UsageError
 from echoless.core.json_codec import floats_to_bytes
 from echoless.core.model import Json, Memory
-from echoless.stores import files
-from echoless.stores.base import ALL, Head, Scope
+from echoless.stores import expiration, files
+from echoless.stores.base import ALL, Head, OwnerView, Scope
 from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
-from echoless.stores.chroma.exact import ExactVectors, all_bytes
 from echoless.stores.chroma.folder import Client, Collection, speaking
 from echoless.stores.chroma.lexical import LexicalIndex
 from echoless.stores.chroma.record import Record
 from echoless.stores.chroma.writes import Writes
+from echoless.stores.exact_vectors import ExactVectors, all_bytes
 from echoless.stores.field_map import FieldMap, Hiding, Location, read_location
 from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import MovesHidden
-from echoless.stores.ledger import Ledger
+from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.sidecar import Sidecar
 
@@ -99,7 +99,16 @@ class ChromaStore(MovesHidden):
         folder = folders.existing(asked.path)
         name = folders.chosen(folder, asked.part, layouts.EGO_COLLECTION)
         layouts.general(asked.map, "")
-        return cls(folder, name, asked.map, asked.hide)
+        store = cls(folder, name, asked.map, asked.hide)
+        if not layouts.is_mem0(asked.map or _remembered(store.ledger)):
+            return store
+        store.close()
+        if asked.hide:
+            raise UsageError(
+                f"{location}: memories of mem0 are hidden by its own expiration date. Leave out "
+                f"hide={asked.hide}."
+            )
+        return cast("Self", Mem0ChromaStore(folder, name, asked.map))
 
     @classmethod
     def create(cls, location: str) -> Self:
@@ -166,9 +175,11 @@ class ChromaStore(MovesHidden):
             settings = next(
                 (s for i in ("hnsw", "spann") if isinstance(s := configuration.get(i), Mapping)), {}
             )
-            self._exact.needed = settings.get("space") == "cosine"  # see `exact.py`
+            self._exact.needed = settings.get("space") == "cosine"  # see `exact_vectors.py`
             asked = self._asked_map or _remembered(self.ledger)
-            if asked:
+            if layouts.is_mem0(asked):
+                self._layout = layouts.mem0(model)
+            elif asked:
                 self._layout = layouts.general(asked, model)
             else:
                 first = self._ids()[:1]
@@ -348,7 +359,13 @@ class ChromaStore(MovesHidden):
         prepared = []
         for memory in memories:  # refuse before the first change
             base = records.from_native(memory) or present.get(memory.id, (Record(), None))[0]
-            prepared.append((memory, *_prepared(memory, base, layout)))
+            record, vector = _prepared(memory, base, layout)
+            if layout.expires and expiration.is_hidden(
+                present.get(memory.id, (Record(),))[0].metadata
+            ):
+                hidden = expiration.hiding(record.metadata, layout.expires)
+                record = Record(record.document, {**record.metadata, **hidden})
+            prepared.append((memory, record, vector))
         with self._opened_anew_on_failure(), self._lexical.step(), speaking(self._folder):
             writes = Writes(collection)
             for memory, record, vector in prepared:
@@ -412,6 +429,69 @@ class ChromaStore(MovesHidden):
 def _located(location: str) -> Location:
     """Returns the parts of a location."""
     return read_location(location, takes=("map", "hide"))
+
+
+class Mem0ChromaStore(ChromaStore):
+    """Memories of mem0 in a collection, which mem0 stops seeing when they are hidden."""
+
+    def __init__(self, folder: Path, collection: str, asked: FieldMap) -> None:
+        """Wraps a collection that exists; use `ChromaStore.open`."""
+        super().__init__(folder, collection, asked)
+        self._dated = self._elsewhere = 0
+
+    @property
+    def owner_view(self) -> OwnerView:
+        """Returns that mem0 does not see them: it reads the date of expiration."""
+        return OwnerView(
+            "Hidden memories have a past date of expiration, so searches and lists of mem0 leave "
+            "them out. `get` with their id returns them. `echoless undo` sets the date back."
+        )
+
+    def _ids(self) -> list[str]:
+        """Returns the ids of the memories mem0 does not hide by itself, sorted."""
+        collection = self._open()
+        with speaking(self._folder):
+            batch = collection.get(include=["metadatas"])
+        key = layouts.mem0("").expires
+        held = dict(zip(batch["ids"], batch["metadatas"], strict=True))
+        own = {id_: expiration.shown(metadata or {}, key) for id_, metadata in held.items()}
+        hidden = [id_ for id_, metadata in held.items() if expiration.is_hidden(metadata or {})]
+        marks = self.ledger.marks()
+        foreign = {id_ for id_ in hidden if id_ not in marks}
+        dated = {id_ for id_, metadata in own.items() if expiration.expires(metadata, key)}
+        self._dated, self._elsewhere = len(dated - foreign), len(foreign)
+        return sorted(own.keys() - dated - foreign)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns how many memories the last scan passed over."""
+        return expiration.remarks("expiration_date", self._dated, self._elsewhere)
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Sets a past day as expiration date, and keeps what stood there in the record."""
+        for id_, metadata in self._metadata(mark.duplicate for mark in marks).items():
+            if not expiration.is_hidden(metadata):
+                hidden = expiration.hiding(metadata, self._its_layout().expires)
+                self._amend(id_, metadata, {**metadata, **hidden})
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Sets the expiration date back, or takes it away; a day set since stays."""
+        for id_, metadata in self._metadata(ids).items():
+            if expiration.is_hidden(metadata):
+                shown = expiration.shown(metadata, self._its_layout().expires)
+                self._amend(id_, metadata, shown)
+
+    def _metadata(self, ids: Iterable[str]) -> dict[str, dict[str, Json]]:
+        """Returns metadata by id."""
+        present = self._fetch(sorted(set(ids)))
+        return {id_: dict(record.metadata) for id_, (record, _) in present.items()}
+
+    def _amend(self, id_: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> None:
+        """Changes the metadata of a record, and nothing else of it."""
+        changes = {key: value for key, value in new.items() if old.get(key) != value}
+        changes |= dict.fromkeys(old.keys() - new.keys())  # None takes a key away
+        collection = self._changing()
+        with self._opened_anew_on_failure(), speaking(self._folder):
+            collection.update([id_], embeddings=None, metadatas=[changes], documents=None)
 
 
 def _remembered(ledger: Ledger) -> FieldMap:

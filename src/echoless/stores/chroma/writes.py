@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from echoless.core.model import Json
-from echoless.stores.chroma.exact import to_rows
 from echoless.stores.chroma.folder import Collection
 from echoless.stores.chroma.record import Record
+from echoless.stores.exact_vectors import to_rows
 
 Held: TypeAlias = tuple[Record, bytes | None]
 """A record as it is, with its vector."""

@@ -45,6 +45,22 @@ _CONTEXT_COLUMNS: Final = (
     "telegramMessageIds",
 )
 
+CREWAI: Final = "crewai"
+
+_CREWAI_FIELDS: Final[Mapping[str, str]] = {
+    "id": "id",
+    "content": "content",
+    "tags": "categories_str",
+    "metadata": "metadata_str",
+    "importance": "importance",
+    "created_at": "created_at",
+    "last_accessed": "last_accessed",
+}
+"""Column by field in the table `memories` of CrewAI 1.15
+(`crewai/memory/storage/lancedb_storage.py`)."""
+
+_CREWAI_HOME: Final = ("scope", "source", "private")
+
 _CONTEXT_TEXTS: Final = ("id", "summary", "sessionType", "channel")
 
 _USUAL: Final[Mapping[str, tuple[str, ...]]] = {
@@ -63,7 +79,7 @@ class Layout:
     """The places of all fields in a table.
 
     Attributes:
-        name: `sliding-context`, or `general`.
+        name: `sliding-context`, `crewai`, or `general`.
         profile: The profile a store of this layout proposes.
         places: Place of each field; every column of the table is in exactly one.
         placeholder: Id of a row that is no memory, or None.
@@ -91,7 +107,7 @@ def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | Non
     Args:
         schema: Of the table.
         table: Its name, for messages.
-        columns: The map a person gave; with it the layout of sliding-context is not tried.
+        columns: The map a person gave; with it no layout of another program is tried.
         model: Name of the model that made the vectors, or None.
 
     Raises:
@@ -100,6 +116,8 @@ def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | Non
     """
     if not columns and _is_sliding_context(schema):
         return _sliding_context(schema, model)
+    if not columns and _is_crewai(schema):
+        return _crewai(schema, model)
     made = []
     for field, name in _chosen(schema, table, columns).items():
         kind = schema.field(name).type
@@ -192,6 +210,35 @@ def context_schema(dimensions: int) -> pa.Schema:
         "hasDecision": pa.bool_(),
     }
     return pa.schema([(name, kinds.get(name, pa.string())) for name in _CONTEXT_COLUMNS])
+
+
+# ------------------------------------------------------------------ CrewAI
+
+
+def _is_crewai(schema: pa.Schema) -> bool:
+    """Checks for the columns of CrewAI's memories, each of a type that fits."""
+    needed = {*_CREWAI_FIELDS.values(), *_CREWAI_HOME, "vector"}
+    if not needed <= set(schema.names):
+        return False
+    kinds = {name: schema.field(name).type for name in needed}
+    return (
+        all(_maker(field, kinds[name]) is not None for field, name in _CREWAI_FIELDS.items())
+        and cells.is_text(kinds["scope"])
+        and cells.is_text(kinds["source"])
+        and cells.is_truth(kinds["private"])
+        and cells.is_list(kinds["vector"])
+    )
+
+
+def _crewai(schema: pa.Schema, model: str | None) -> Layout:
+    """Returns the layout of a table of CrewAI's memories."""
+    makers = [(_maker(f, schema.field(name).type), name) for f, name in _CREWAI_FIELDS.items()]
+    made = (
+        *(make(name) for make, name in makers if make is not None),
+        places.vector("vector", model_namer("vector", model)),
+        places.shared_or_private("namespace", *_CREWAI_HOME),
+    )
+    return Layout(CREWAI, "safe", (*made, *_remaining(schema, made)))
 
 
 # ------------------------------------------------------------------ any other table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -19,6 +20,9 @@ Value: TypeAlias = (
 
 OTHERS: Final = "others"
 """Field of the place that takes all keys of `extra` without a column."""
+
+
+_PRIVATE: Final = re.compile(r"(.*) \(private to (.*)\)", re.DOTALL)
 
 
 class Misfit(ValueError):
@@ -147,6 +151,30 @@ def joined(field: str, columns: Sequence[str]) -> Place:
         return parts + [""] * (len(columns) - len(parts))
 
     return Place(field, tuple(columns), read, write, "")
+
+
+def shared_or_private(field: str, home: str, owner: str, private: str) -> Place:
+    """Returns a place for a home, which for a private row names its owner too.
+
+    So a private row is compared with rows of the same owner only, and never stands for a shared
+    one. A new row has an owner only if it is private.
+
+    Args:
+        field: The field.
+        home: Column of the home.
+        owner: Column of the owner.
+        private: Column that is true for a private row.
+    """
+
+    def read(cells: Sequence[Cell]) -> Value:
+        where = str(cells[0] or "")
+        return f"{where} (private to {cells[1] or ''})" if cells[2] else where
+
+    def write(value: Value) -> Sequence[Cell]:
+        parts = _PRIVATE.fullmatch(str(value))
+        return [str(value), "", False] if parts is None else [parts[1], parts[2], True]
+
+    return Place(field, (home, owner, private), read, write, "")
 
 
 # ------------------------------------------------------------------ JSON in a text

@@ -8,7 +8,6 @@ under the id they have, and added to mem0's history.
 from __future__ import annotations
 
 import hashlib
-import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -344,14 +343,9 @@ def _memory(row: Row) -> Memory | None:
     if not isinstance(text, str):
         return None
     rest: dict[str, Json] = {k: v for k, v in payload.items() if k not in _TAKEN}
-    own = rest.get(records.OWN)
-    if isinstance(own, str):
-        try:
-            parsed = json.loads(own)
-        except ValueError:
-            parsed = None
-        if isinstance(parsed, dict):
-            rest[records.OWN] = parsed
+    own = records.own_fields(rest)
+    if own is not None:
+        rest[records.OWN] = own
     stamps = {name: read_time(payload.get(name)) for name in STAMPED}
     return records.decode(str(row.id), text, namespace_of(payload), rest, stamps)
 

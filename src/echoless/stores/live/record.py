@@ -6,6 +6,7 @@ record has no place for goes under one key, `echoless`, only where there is some
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -95,6 +96,20 @@ def encode(
     if own:
         record[OWN] = own
     return record
+
+
+def own_fields(record: JsonObject) -> JsonObject | None:
+    """Returns what a record holds under `echoless`, an object or its text; None for anything else.
+
+    Some stores hold no objects, so what is kept there may be JSON in a text.
+    """
+    own = record.get(OWN)
+    if isinstance(own, str):
+        try:
+            own = json.loads(own)
+        except ValueError:
+            return None
+    return own if isinstance(own, Mapping) else None
 
 
 def is_json(value: object) -> bool:

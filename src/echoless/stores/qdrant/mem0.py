@@ -1,0 +1,75 @@
+"""mem0's memories in Qdrant as a store: `mem0:///PATH` and `mem0://HOST:PORT#NAME`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from echoless.core.errors import UsageError
+from echoless.core.model import Json, canonical
+from echoless.stores import expiration
+from echoless.stores.ledger import Mark
+from echoless.stores.qdrant.folder import collections_in, first_payload
+from echoless.stores.qdrant.layout import MEM0, Layout, is_mem0
+from echoless.stores.qdrant.location import Place
+from echoless.stores.qdrant.points import PointId
+from echoless.stores.qdrant.store import QdrantStore
+
+
+class Mem0QdrantStore(QdrantStore):
+    """Memories of mem0."""
+
+    summary: ClassVar[str] = "mem0's memories in Qdrant, a folder or a server (extra: qdrant)"
+    scheme: ClassVar[str] = "mem0"
+    usual: ClassVar[str] = "mem0"
+
+    @classmethod
+    def layout(cls, place: Place) -> Layout:
+        """Returns mem0's layout.
+
+        Raises:
+            UsageError: The URL holds a map.
+        """
+        if place.map:
+            raise UsageError(
+                "The fields of mem0's payload are known, so mem0: takes no map. With a map it is "
+                "qdrant:."
+            )
+        return MEM0
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """Checks for a folder of Qdrant with a memory of mem0 in the collection that is meant."""
+        known = collections_in(path) if path.is_dir() else None
+        if not known:
+            return False
+        named = known.get(cls.usual) or next(iter(known.values()))
+        payload = first_payload(path, named)
+        return cls.usual in known if payload is None else is_mem0(payload)
+
+    def hide(self, marks: Sequence[Mark]) -> None:
+        """Sets a past day as expiration date, and keeps what stood there in the payload."""
+        self._must_write()
+        same: dict[str, tuple[dict[str, Json], list[PointId]]] = {}
+        for id_, point in self._fetch(mark.duplicate for mark in marks).items():
+            if not expiration.is_hidden(point.payload):
+                new = expiration.hiding(point.payload, self._layout.expires)
+                same.setdefault(canonical(new), (new, []))[1].append(id_)
+        for new, together in same.values():
+            if self._points is not None:
+                self._points.amend(together, new, ())
+
+    def unhide(self, ids: Iterable[str]) -> None:
+        """Sets the expiration date back, or takes it away; a day set since stays."""
+        self._must_write()
+        same: dict[str, tuple[dict[str, Json], list[str], list[PointId]]] = {}
+        for id_, point in self._fetch(ids).items():
+            if expiration.is_hidden(point.payload):
+                before = expiration.shown(point.payload, self._layout.expires)
+                new = {k: v for k, v in before.items() if point.payload.get(k) != v}
+                gone = [key for key in point.payload if key not in before]
+                same.setdefault(canonical([new, gone]), (new, gone, []))[2].append(id_)
+        for new, gone, together in same.values():
+            if self._points is not None:
+                self._points.amend(together, new, gone)

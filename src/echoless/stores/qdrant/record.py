@@ -1,0 +1,257 @@
+"""A memory as the payload of a point, and back.
+
+A payload that was read and not changed is written as it was. Of one that changed, only the keys
+that have to change do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from echoless.core.errors import BadRecord, StoreError
+from echoless.core.json_codec import json_text
+from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
+from echoless.stores import column_values as values
+from echoless.stores.expiration import shown
+from echoless.stores.live import record as records
+from echoless.stores.live.mem0 import namespace_of, owners_of
+from echoless.stores.qdrant.layout import Layout
+from echoless.stores.qdrant.points import Point
+
+_NATIVE: Final = "qdrant"
+_MODELS: Final = "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The vectors of a collection.
+
+    Attributes:
+        model: Name of their model where a record names no other; with the name of a vector behind
+            it, where that has one.
+        sizes: Number of components by name.
+    """
+
+    model: str
+    sizes: Mapping[str, int]
+
+    def usual(self, name: str) -> str:
+        """Returns the model of the vector of a name, where nothing else is known."""
+        return f"{self.model}/{name}" if name else self.model
+
+    def slot(self, vector: Vector) -> str | None:
+        """Returns the name under which a vector is kept; None where none is right."""
+        for name in self.sizes:
+            if vector.model == self.usual(name):
+                return name
+        return next(iter(self.sizes)) if len(self.sizes) == 1 else None
+
+
+def base_of(memory: Memory) -> Point | None:
+    """Returns the point a memory was read from, without dense vectors; None for another store's."""
+    saved = memory.native.get(_NATIVE)
+    if not isinstance(saved, Mapping):
+        return None
+    payload, other = saved.get("payload"), saved.get("vectors")
+    return Point(
+        id=memory.id,
+        payload=dict(payload) if isinstance(payload, Mapping) else {},
+        other=dict(other) if isinstance(other, Mapping) else {},
+        bare=bool(saved.get("bare")),
+    )
+
+
+# ------------------------------------------------------------------ reading
+
+
+def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
+    """Returns the memory of a point; None if it has no text.
+
+    A value that cannot be read as the field of its key stays in `metadata` as it is, and the field
+    takes its default.
+
+    Args:
+        point: As it is stored.
+        layout: Of the collection.
+        space: The vectors of the collection.
+
+    Raises:
+        BadRecord: What stands under `echoless` is not as echoless wrote it.
+    """
+    payload = shown(point.payload, layout.expires)
+    text = payload.get(layout.content)
+    if not isinstance(text, str):
+        return None
+    fields, unread = _fields(payload, layout)
+    rest = {k: v for k, v in payload.items() if k not in layout.taken or k in unread}
+    own = records.own_fields(rest)
+    if own is not None:
+        rest[records.OWN] = own
+    known = own or {}
+    home = namespace_of(payload) if layout.owners else str(known.get("namespace") or "")
+    stamps = {"created_at": None, "updated_at": None}
+    memory = records.decode(str(point.id), text, home, rest, stamps)
+    extra = dict(memory.extra)
+    if layout.expires in payload:
+        extra[layout.expires] = payload[layout.expires]
+    native: dict[str, Json] = {"payload": payload}
+    if point.other:
+        native["vectors"] = dict(point.other)
+    if point.bare:
+        native["bare"] = True
+    return replace(
+        memory,
+        vectors=_vectors(point, space, _named(known)),
+        extra=extra,
+        native={_NATIVE: native},
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def _fields(payload: Mapping[str, Json], layout: Layout) -> tuple[dict[str, object], set[str]]:
+    """Returns fields by name, and the keys whose value cannot be read as their field."""
+    read: dict[str, object] = {}
+    unread: set[str] = set()
+    for name, key in layout.fields.items():
+        if key in payload:
+            try:
+                read[name] = values.read(name, payload[key])
+            except BadRecord:
+                unread.add(key)
+    return read, unread
+
+
+def _named(own: JsonObject) -> JsonObject:
+    """Returns the models of vectors by name that a record states."""
+    named = own.get(_MODELS)
+    return named if isinstance(named, Mapping) else {}
+
+
+def _vectors(point: Point, space: Space, named: Mapping[str, Json]) -> tuple[Vector, ...]:
+    """Returns the dense vectors, each with the name of its model."""
+    return tuple(
+        Vector(str(named.get(name) or space.usual(name)), point.dense[name])
+        for name in sorted(point.dense)
+    )
+
+
+# ------------------------------------------------------------------ writing
+
+
+def encode(memory: Memory, base: Point | None, layout: Layout, space: Space) -> dict[str, Json]:
+    """Returns the payload of a memory.
+
+    Args:
+        memory: As it has to read afterwards.
+        base: The point it was; None for a new one.
+        layout: Of the collection.
+        space: As for `decode`.
+
+    Raises:
+        BadRecord: Its text, id or namespace cannot be stored.
+        StoreError: A field has no place in the form this record has.
+    """
+    models = _models(memory, space)
+    old = None if base is None else decode(base, layout, space)
+    if base is None or old is None:
+        payload = _whole(memory, layout, models)
+        old = Memory(id=memory.id, content="")
+    else:
+        had = _named(records.own_fields(shown(base.payload, layout.expires)) or {})
+        payload = shown(base.payload, layout.expires)
+        if memory == replace(old, vectors=memory.vectors) and models == had:
+            return payload
+        _change(payload, _whole(old, layout, had), _whole(memory, layout, models))
+        if memory.content != old.content:
+            for key in layout.derived:
+                payload.pop(key, None)
+    for name, key in layout.fields.items():
+        if canonical(_plain(memory, name)) != canonical(_plain(old, name)):
+            _write(payload, name, key, memory)
+    return payload
+
+
+def _change(payload: dict[str, Json], old: JsonObject, new: JsonObject) -> None:
+    """Makes the changes in a payload that lead from one whole payload to another."""
+    for key in old.keys() - new.keys():
+        payload.pop(key, None)
+    payload |= {
+        key: value
+        for key, value in new.items()
+        if key not in old or canonical(old[key]) != canonical(value)
+    }
+
+
+def _plain(memory: Memory, name: str) -> Json:
+    """Returns a field as JSON."""
+    if name == "links":
+        return [[link.target, link.kind, link.data] for link in memory.links]
+    value: Json = getattr(memory, name)
+    return value
+
+
+def _write(payload: dict[str, Json], name: str, key: str, memory: Memory) -> None:
+    """Writes one field under its key, in the form the key has."""
+    try:
+        if key in payload:
+            values.read(name, payload[key])  # what cannot be read is not overwritten
+        made = values.write(name, getattr(memory, name), payload.get(key))
+    except BadRecord as problem:
+        raise StoreError(
+            f"The field {name!r} of {memory.id!r} cannot be changed in its payload key {key!r} "
+            f"({problem}). Mend the record in its own program, and try again."
+        ) from problem
+    if made is None:
+        payload.pop(key, None)
+    else:
+        payload[key] = made
+
+
+def _whole(memory: Memory, layout: Layout, models: JsonObject) -> dict[str, Json]:
+    """Returns the payload of a new record, without the fields that have a key in the map."""
+    extra = {k: v for k, v in memory.extra.items() if k != layout.expires}
+    blank = {name: values.default(name) for name in layout.fields}
+    plain = replace(memory, vectors=(), extra=extra, **blank)  # type: ignore[arg-type]
+    stamps = {"created_at": None, "updated_at": None}
+    payload = records.encode(plain, layout.taken, stamps)
+    own = payload.pop(records.OWN, None)
+    own = dict(own) if isinstance(own, Mapping) else {}
+    if layout.owners:
+        payload.update(_owners(memory))
+    elif "namespace" not in layout.fields and memory.namespace:
+        own["namespace"] = memory.namespace
+    if models:
+        own[_MODELS] = models
+    if own:
+        payload[records.OWN] = json_text(own)
+    payload[layout.content] = memory.content
+    if layout.digest:
+        data = memory.content.encode()
+        payload[layout.digest] = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    if layout.expires in memory.extra:
+        payload[layout.expires] = memory.extra[layout.expires]
+    return payload
+
+
+def _owners(memory: Memory) -> dict[str, Json]:
+    """Returns the owners of a namespace of mem0.
+
+    Raises:
+        BadRecord: It has none.
+    """
+    owners = owners_of(memory.namespace)
+    if not owners and (memory.namespace or base_of(memory) is None):
+        raise BadRecord(
+            f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
+            "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
+        )
+    return dict(owners)
+
+
+def _models(memory: Memory, space: Space) -> dict[str, Json]:
+    """Returns the models of the vectors that are not of the collection's usual ones, by name."""
+    placed = {name: v.model for v in memory.vectors if (name := space.slot(v)) is not None}
+    return {name: model for name, model in placed.items() if model != space.usual(name)}
