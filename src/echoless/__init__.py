@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Vector,
         Verdict,
     )
+    from echoless.core.overlaps import Overlap, SharedPassage
     from echoless.core.settings import Choices, Settings, layered, resolve
     from echoless.core.versions import __version__ as __version__
     from echoless.execution.executor import Refusal, Run, apply
@@ -98,6 +99,7 @@ __all__ = [
     "Merged",
     "NeedsReview",
     "Offer",
+    "Overlap",
     "Plan",
     "Problem",
     "Provenance",
@@ -108,6 +110,7 @@ __all__ = [
     "Run",
     "Scope",
     "Settings",
+    "SharedPassage",
     "Sibling",
     "Store",
     "Subsumes",
@@ -159,6 +162,7 @@ _HOMES: Final = {
     "core.errors": ("EcholessError",),
     "workflows.dedupe.findings": ("Findings",),
     "core.groups": ("Group", "Membership"),
+    "core.overlaps": ("Overlap", "SharedPassage"),
     "core.model": (
         "Contradiction",
         "Difference",

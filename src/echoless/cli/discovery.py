@@ -26,9 +26,10 @@ from echoless.cli.document import (
     strong,
 )
 from echoless.cli.group_view import more, skipped_blocks
-from echoless.cli.options import command_line, examples, json_option, settings_for
+from echoless.cli.options import examples, json_option, settings_for
 from echoless.cli.progress import Bar
 from echoless.cli.report import HELD, Extent
+from echoless.core.commands import command_line
 from echoless.core.errors import TOO_MUCH_REPETITION, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.settings import Choices, layered, resolve

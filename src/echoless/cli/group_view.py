@@ -181,6 +181,11 @@ def plan_blocks(findings: Findings, plan: Plan, top: int | None) -> Iterator[Blo
             f"{count(held, 'pair')} that look alike stay apart (updates, contradictions, siblings, "
             "unsure); `echoless audit` lists them."
         )
+    if findings.overlaps:
+        yield say(
+            f"{count(len(findings.overlaps), 'pair')} of notes have most of one in the other and "
+            "stay apart; `echoless audit` shows the passages."
+        )
 
 
 def promise(counts: Mapping[str, int]) -> str:

@@ -29,6 +29,7 @@ from echoless.cli.group_view import (
     text_of,
 )
 from echoless.core.model import Memory
+from echoless.core.overlaps import SharedPassage
 from echoless.core.profiles import ACTIONS
 from echoless.core.secret_masking import learn
 from echoless.execution.actions import Rewrite
@@ -74,15 +75,18 @@ def audit_blocks(store: Store, report: Report, extent: Extent) -> list[Block]:
     groups = report.groups[: extent.top]
     held = (pair for pairs in report.held_by_kind.values() for pair in pairs[: extent.pairs])
     series = report.series[: extent.pairs]
+    overlaps = report.overlaps[: extent.pairs]
     # all members of the groups: the report says what survivors take over from them
     ids = {id_ for group in groups for id_ in (group.survivor, *(m.id for m in group.members))}
     ids.update(id_ for pair in held for id_ in pair.ids)
     ids.update(id_ for each in series for id_ in (each.newest, each.members[0]))
+    ids.update(id_ for each in overlaps for id_ in (each.a, each.b))
     memories = store.get(ids - {""})
     return [
         *_summary(report),
         *_largest(report, memories, store if isinstance(store, Unites) else None, extent),
         *_apart(report, memories, extent),
+        *_overlaps(report, memories, extent),
         *_series(report, memories, extent),
         *_parts("By namespace", "namespace", report.by_namespace),
         *_parts("Growth by month of creation", "month", report.by_month),
@@ -182,6 +186,41 @@ def _apart(report: Report, memories: Mapping[str, Memory], extent: Extent) -> It
         if len(held) > extent.pairs:
             yield more(len(held) - extent.pairs, "--pairs" if extent.options else "")
         yield Gap()
+
+
+def _overlaps(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+    """Yields the notes that stay apart though most of one is in the other."""
+    if not report.overlaps:
+        return
+    yield Heading(f"Notes with much in common: {number(len(report.overlaps))}")
+    yield say(
+        "Not merged: most of one note is in the other, but not all, or under another heading."
+    )
+    for each in report.overlaps[: extent.pairs]:
+        learn((memories.get(each.a), memories.get(each.b)))
+        shares = ((each.share_a, each.a, each.b), (each.share_b, each.b, each.a))
+        told = (f"{percent(share)} of {one} is in {other}" for share, one, other in shares if share)
+        yield say(strong(", ".join(told)), level=1)
+        texts = memories.get(each.a), memories.get(each.b)
+        for passages, title in ((each.passages, ""), (each.differing, "differs: ")):
+            for passage in passages[: extent.pairs]:
+                yield _shared_passage(passage, texts, title)
+            if len(passages) > extent.pairs:
+                yield more(len(passages) - extent.pairs, "", level=2)
+    if len(report.overlaps) > extent.pairs:
+        yield more(len(report.overlaps) - extent.pairs, "--pairs" if extent.options else "")
+    yield Gap()
+
+
+def _shared_passage(
+    passage: SharedPassage, notes: tuple[Memory | None, Memory | None], title: str
+) -> Block:
+    """Returns a passage of two notes, with the words that differ."""
+    a, b = (
+        "" if note is None else flat(note.content[start:end].strip())
+        for note, (start, end) in zip(notes, (passage.a, passage.b), strict=True)
+    )
+    return say(title, *word_difference(a, b), level=2)
 
 
 def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:

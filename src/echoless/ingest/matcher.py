@@ -22,6 +22,7 @@ from echoless.core.text import normalise
 from echoless.execution.recovery import outdated
 from echoless.ingest.index import EXACT, LOOSE, NORMALISED, MemoryIndex, forms
 from echoless.ingest.policy import Compared, is_updated, says_it_all
+from echoless.matching.runner import verdicts_on
 from echoless.models.encoders.base import Vectoriser
 from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
 from echoless.stores.base import Store, in_context
@@ -252,7 +253,7 @@ class Comparing:
             Pair(new, in_context(self._store, other), each.signals)
             for other, each in zip(others, counting, strict=True)
         ]
-        verdicts = self._judge.judge_all(pairs)
+        verdicts = verdicts_on(self._judge, self._profile, pairs)
         return [
             Compared(other, verdict, shown[other.id])
             for other, verdict in zip(others, verdicts, strict=True)

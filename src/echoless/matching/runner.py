@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.core.model import Judged, Memory, Pair, Verdict
 from echoless.core.optional import lazy_module
+from echoless.core.passages import is_long
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
@@ -18,7 +19,7 @@ from echoless.matching.base import Judge, Repeatable
 from echoless.stores.ledger import Ledger
 
 if TYPE_CHECKING:
-    from echoless.matching import guards
+    from echoless.matching import guards, passages
     from echoless.matching import judge as road
     from echoless.matching.batch import batches, verdict_cache
     from echoless.matching.batch.verdict_cache import CachedVerdicts
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 else:  # they bring in lexicons, weights and numpy, which a command that judges nothing leaves alone
     guards = lazy_module("echoless.matching.guards")
     road = lazy_module("echoless.matching.judge")
+    passages = lazy_module("echoless.matching.passages")
     batches = lazy_module("echoless.matching.batch.batches")
     verdict_cache = lazy_module("echoless.matching.batch.verdict_cache")
     registry = lazy_module("echoless.matching.verifiers.registry")
@@ -81,6 +83,33 @@ def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> Cached
     if cache is None or not isinstance(judge, Repeatable):
         return None
     return verdict_cache.CachedVerdicts(judge, cache, tally)
+
+
+def verdicts_on(judge: Judge, profile: Profile, pairs: Sequence[Pair]) -> list[Verdict]:
+    """Returns the verdicts on pairs; long notes are compared by passages where texts are read.
+
+    Args:
+        judge: The judge of the profile.
+        profile: Only the judge `full` reads texts.
+        pairs: Any pairs.
+    """
+    return settled_by_passages(judge, profile, pairs, judge.judge_all(pairs))
+
+
+def settled_by_passages(
+    judge: Judge, profile: Profile, pairs: Sequence[Pair], verdicts: list[Verdict]
+) -> list[Verdict]:
+    """Returns verdicts of the judge, those on long notes settled by their passages.
+
+    Args:
+        judge: The judge of the profile.
+        profile: Only the judge `full` reads texts.
+        pairs: What was judged.
+        verdicts: On the whole texts, in the same order.
+    """
+    if profile.judge != "full" or not any(is_long(m.content) for p in pairs for m in (p.a, p.b)):
+        return verdicts
+    return passages.by_passages(judge, pairs, verdicts)
 
 
 def judge_all(

@@ -102,6 +102,27 @@ class SeriesShown(TypedDict):
     newest: Annotated[str, Field(description="Empty where times do not tell.")]
 
 
+class SharedPassageShown(TypedDict):
+    """A passage of one note and the one of the other note it was matched with."""
+
+    offsets_a: Annotated[list[int], Field(description="Start and end in the text of a.")]
+    offsets_b: Annotated[list[int], Field(description="Start and end in the text of b.")]
+    verdict: str
+
+
+class OverlapShown(TypedDict):
+    """Two notes that stay apart though most of one is in the other."""
+
+    a: str
+    b: str
+    share_a: Annotated[float, Field(description="Share of the words of a that b says, 0 to 1.")]
+    share_b: Annotated[float, Field(description="The same of b.")]
+    passages: Annotated[list[SharedPassageShown], Field(description="Said by both.")]
+    differing: Annotated[
+        list[SharedPassageShown], Field(description="With another value of one thing.")
+    ]
+
+
 class AuditAnswer(TypedDict):
     """Answer of memory_audit."""
 
@@ -117,6 +138,9 @@ class AuditAnswer(TypedDict):
     groups: Annotated[list[GroupShown], Field(description="The largest ones.")]
     held: Annotated[list[HeldShown], Field(description="The closest ones.")]
     series: Annotated[list[SeriesShown], Field(description="The largest ones.")]
+    overlaps: NotRequired[
+        Annotated[list[OverlapShown], Field(description="Long notes with most in common first.")]
+    ]
     skipped: dict[str, int]
     notes: list[str]
 

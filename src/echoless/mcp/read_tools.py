@@ -207,8 +207,11 @@ class ReadTools:
             with self._served.opened() as store:
                 chosen = self._served.settings(store, Choices(namespace=namespace))
                 report = report_json(audit_store(store, chosen, progress=progress))
-                answer = shaped(AuditAnswer, {k: report[k] for k in AuditAnswer.__annotations__})
+                names = AuditAnswer.__annotations__.keys() & report.keys()
+                answer = shaped(AuditAnswer, {name: report[name] for name in names})
                 answer["groups"], answer["series"] = answer["groups"][:top], answer["series"][:top]
+                if "overlaps" in answer:
+                    answer["overlaps"] = answer["overlaps"][:top]
                 by_similarity = sorted(answer["held"], key=lambda pair: -pair["similarity"])
                 answer["held"] = by_similarity[:pairs]
                 learn_answer(store, {**report, **answer})

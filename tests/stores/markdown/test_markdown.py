@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -343,6 +344,7 @@ def test_links_out_of_the_folder_are_reported_and_not_followed(tmp_path: Path) -
     folder = write(tmp_path / "in", CLAUDE_md="- inside\n")
     (folder / "GEMINI.md").symlink_to(tmp_path / "out/secret.md")
     (folder / "docs").symlink_to(tmp_path / "out")
+    os.mkfifo(folder / "CLAUDE.local.md")  # to read it would never end
     (folder / "AGENTS.md").symlink_to("CLAUDE.md")
     assert [m.content for m in read(folder).values()] == ["inside"]
     text = said(folder)

@@ -75,7 +75,7 @@ class JoinedStore(LiveStore):
 
     def __init__(self, memories: Mapping[str, Memory], kept: Iterable[Kept]) -> None:
         """Takes memories whose ids differ, and pairs of these ids that a person keeps apart."""
-        super().__init__("memory", None, RECHECK)
+        super().__init__("memory", None, RECHECK, "mark")
         self._all = memories
         self.ledger.keep(kept)
 

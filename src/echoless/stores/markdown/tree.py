@@ -73,7 +73,10 @@ def _entries(folder: Path, above: str) -> Iterator[tuple[str, Path]]:
         if each.is_dir(follow_symlinks=False):
             if is_read_folder(each.name) and name != ARCHIVE:
                 yield from _entries(path, f"{name}/")
-        elif path.suffix.lower() in SUFFIXES or (each.is_symlink() and each.is_dir()):
+        elif each.is_symlink():
+            if path.suffix.lower() in SUFFIXES or each.is_dir():
+                yield name, path
+        elif path.suffix.lower() in SUFFIXES and each.is_file():
             yield name, path
 
 

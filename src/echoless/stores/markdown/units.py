@@ -312,7 +312,8 @@ class UnitMemories:
     def _return(self, path: str, memories: list[Memory]) -> None:
         """Puts removed units back in their places; hidden ones must stay as they are."""
         for memory in memories:
-            present = self.memory(memory.id)
+            slot = self._session.virtual(path).slots[memory.id]
+            present = None if slot.where == "removed" else self.memory(memory.id)
             if present is not None:
                 if present != memory:
                     raise StoreError(
@@ -321,7 +322,6 @@ class UnitMemories:
                     )
                 continue
             virtual = self._session.touch(path)
-            slot = virtual.slots[memory.id]
             kind: Kind = "bullet" if slot.kind == "line" else slot.kind
             lines = self._as_before(memory, slot.namespace, path, kind)
             if lines is None:
@@ -338,7 +338,10 @@ class UnitMemories:
             path = self._session.tree.only or path
             groups.setdefault((path, headings), []).append(memory)
         for (path, headings), some in groups.items():
-            if not path.endswith(SUFFIXES) or path.startswith(("/", ".")) or ".." in path:
+            inside = (
+                path.endswith(SUFFIXES) and not path.startswith(("/", ".")) and ".." not in path
+            )
+            if path not in self._session.tree.paths and not inside:
                 raise StoreError(
                     f"{some[0].id!r} has the namespace {some[0].namespace!r}, which names no file "
                     f"of {self._session.tree.root}. A namespace here is FILE.md > HEADING."

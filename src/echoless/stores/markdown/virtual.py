@@ -399,15 +399,16 @@ class VirtualFile:
         Where it is the last that is left of an addition, what came along goes too.
         """
         unit = placed.unit
-        visible = self.placed
         for group in self.state.added:
-            if placed.id not in group.ids or any(i in visible for i in group.ids if i != placed.id):
+            if placed.id not in group.ids:
                 continue
+            if set((self._anchors or {}).values()) & set(group.ids) - {placed.id}:
+                return self.around(unit)
             above, below = split_lines(group.before), split_lines(group.after)
             start, end = unit.start - len(above), unit.end + len(below)
             as_added = self.lines[max(0, start) : unit.start] == above
             if start >= 0 and as_added and self.lines[unit.end : end] == below:
-                others = [each for each in visible.values() if each.id != placed.id]
+                others = [each for each in self.placed.values() if each.unit.start != unit.start]
                 heads = any(not is_blank(line) for line in above)
                 section = unit.headings
                 if not heads or not any(e.unit.headings[: len(section)] == section for e in others):

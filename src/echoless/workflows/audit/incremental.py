@@ -26,6 +26,7 @@ from echoless.core.content_encryption import opened, sealed
 from echoless.core.garbage_collection import uncollected
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import digest
+from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.runtime import compiled
@@ -328,7 +329,27 @@ def packed(page: Page) -> bytes:
         [p.a, p.b, p.verdict, p.difference, p.similarity, p.evidence] for p in page.held
     ]
     data["series"] = [[s.members, s.newest] for s in page.series]
+    data["overlaps"] = [
+        [o.a, o.b, o.share_a, o.share_b, *map(_packed_passages, (o.passages, o.differing))]
+        for o in page.overlaps
+    ]
     return zlib.compress(json.dumps(data, separators=(",", ":")).encode("ascii"), 1)
+
+
+def _packed_passages(passages: Iterable[SharedPassage]) -> list[tuple[object, ...]]:
+    """Returns shared passages as lists."""
+    return [(p.a, p.b, p.verdict) for p in passages]
+
+
+def _unpacked_overlap(
+    a: str, b: str, share_a: float, share_b: float, *passages: list[Any]
+) -> Overlap:
+    """Returns an overlap of its parts."""
+    shared, differing = (
+        tuple([SharedPassage(tuple(in_a), tuple(in_b), verdict) for in_a, in_b, verdict in some])
+        for some in passages
+    )
+    return Overlap(a=a, b=b, share_a=share_a, share_b=share_b, passages=shared, differing=differing)
 
 
 def unpacked(packed_page: bytes) -> Page | None:
@@ -344,6 +365,7 @@ def unpacked(packed_page: bytes) -> Page | None:
         )
         data["held"] = tuple([ReportedPair(*pair) for pair in data["held"]])
         data["series"] = tuple([Series(tuple(ids), newest) for ids, newest in data["series"]])
+        data["overlaps"] = tuple([_unpacked_overlap(*parts) for parts in data["overlaps"]])
         data["skipped"] = {reason: tuple(ids) for reason, ids in data["skipped"].items()}
         data["notes"], data["general"] = tuple(data["notes"]), tuple(data["general"])
         return Page(**data)

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Judged, Memory, Update, flipped, verdict_name
+from echoless.core.overlaps import Overlap
 from echoless.core.text import token_estimate
 from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
 from echoless.workflows.dedupe.series import Series, outside, series_of
@@ -119,6 +120,7 @@ class Page:
         skipped: Ids by the reason why they were left out, both sorted.
         notes: Sentences about the work in this namespace.
         general: Sentences about the run that any run like it would tell.
+        overlaps: Notes that stay apart though most of one is in the other, by ids.
     """
 
     namespace: str
@@ -136,6 +138,7 @@ class Page:
     skipped: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
     general: tuple[str, ...]
+    overlaps: tuple[Overlap, ...] = ()
 
     @property
     def share(self) -> Share:
@@ -149,6 +152,7 @@ def pages_of(findings: Findings) -> Iterator[Page]:
     memories = _by_key(by_id.values(), lambda memory: memory.namespace)
     groups = _by_key(findings.groups, lambda group: by_id[group.survivor].namespace)
     judged = _by_key(findings.judged, lambda pair: by_id[pair.a].namespace)
+    overlaps = _by_key(findings.overlaps, lambda overlap: by_id[overlap.a].namespace)
     skipped = _skipped(findings)
     own = {note for part in findings.parts.values() for note in part.notes}
     own.add(spared_note(sum(part.spared for part in findings.parts.values())))
@@ -177,6 +181,7 @@ def pages_of(findings: Findings) -> Iterator[Page]:
             skipped=skipped.get(name, {}),
             notes=part.notes,
             general=general,
+            overlaps=tuple(overlaps.get(name, ())),
         )
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
+from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.run_notes import Tally
 from echoless.workflows.audit.namespace_report import (
     HELD_KINDS,
@@ -77,6 +78,12 @@ class Report:
         """Returns sentences written again and again with other figures, largest series first."""
         series = (each for page in self.pages for each in page.series)
         return sorted(series, key=lambda each: (-len(each.members), each.members))
+
+    @cached_property
+    def overlaps(self) -> Sequence[Overlap]:
+        """Returns notes that stay apart though most of one is in the other, most shared first."""
+        overlaps = (each for page in self.pages for each in page.overlaps)
+        return sorted(overlaps, key=lambda each: (-each.largest, each.a, each.b))
 
     @cached_property
     def tally(self) -> Tally:
@@ -216,6 +223,32 @@ def held_json(pairs: Iterable[ReportedPair]) -> list[dict[str, Json]]:
     ]
 
 
+def overlaps_json(overlaps: Iterable[Overlap]) -> dict[str, Json]:
+    """Returns overlaps as in `--json`, under `overlaps`; empty where there are none.
+
+    Offsets of a passage count characters of the memory's text; white space after it is included.
+    """
+    shown: list[Json] = [
+        {
+            "a": each.a,
+            "b": each.b,
+            "share_a": round(each.share_a, 6),
+            "share_b": round(each.share_b, 6),
+            "passages": _passages_json(each.passages),
+            "differing": _passages_json(each.differing),
+        }
+        for each in overlaps
+    ]
+    return {"overlaps": shown} if shown else {}
+
+
+def _passages_json(passages: Iterable[SharedPassage]) -> list[Json]:
+    """Returns shared passages as in `--json`."""
+    return [
+        {"offsets_a": list(p.a), "offsets_b": list(p.b), "verdict": p.verdict} for p in passages
+    ]
+
+
 def findings_json(findings: Findings, *, action: str | None = None) -> dict[str, Json]:
     """Returns the documented answer of `dedup --json`; see `docs/cli.md`.
 
@@ -231,6 +264,7 @@ def findings_json(findings: Findings, *, action: str | None = None) -> dict[str,
             groups_json(map(group_reporter(findings), findings.groups), action or profile.action)
         ),
         "held": list(held_json(map(reported_pair, findings.held))),
+        **overlaps_json(findings.overlaps),
         "counts": dict(findings.counts),
         **_skipped_json(findings.tally),
         "opinions": findings.opinions.to_json() if findings.opinions else None,
@@ -253,6 +287,7 @@ def report_json(report: Report) -> dict[str, Json]:
         "profile": report.profile,
         "groups": list(groups_json(report.groups, report.action)),
         "held": list(held_json(report.held)),
+        **overlaps_json(report.overlaps),
         "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
         "counts": dict(report.counts),
         **_skipped_json(report.tally),

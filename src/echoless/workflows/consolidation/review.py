@@ -19,7 +19,7 @@ from echoless.core.model import Judged, Pair
 from echoless.core.profiles import ActionKind
 from echoless.core.run_notes import Tally
 from echoless.execution.plan import Plan
-from echoless.matching.runner import open_judge
+from echoless.matching.runner import open_judge, verdicts_on
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
 
@@ -111,15 +111,18 @@ def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset
     vectors = open_vectors(settings, tally, lambda *_: None)
     signals = candidates(memories, copies, settings, tally, lambda *_: None, vectors).signals
     judge = open_judge(settings.profile, vectors, tally)
+    pairs = [Pair(read[a], read[b], measured) for (a, b), measured in sorted(signals.items())]
+    verdicts = verdicts_on(judge, settings.profile, pairs)
     judged = [
-        Judged(
-            a,
-            b,
-            findings.settled.get((a, b)) or judge.judge(Pair(read[a], read[b], measured)),
-        )
-        for (a, b), measured in sorted(signals.items())
+        Judged(pair.a.id, pair.b.id, findings.settled.get((pair.a.id, pair.b.id)) or verdict)
+        for pair, verdict in zip(pairs, verdicts, strict=True)
     ]
-    return Bonds(judged, copies, apart)
+    by_passages = (
+        each
+        for each in findings.judged
+        if each.a in copies and each.b in copies and (each.a, each.b) not in signals
+    )
+    return Bonds([*judged, *by_passages], copies, apart)
 
 
 def plan_reviewed(

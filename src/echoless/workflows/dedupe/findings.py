@@ -21,6 +21,7 @@ from echoless.core.model import (
     verdict_name,
 )
 from echoless.core.optional import lazy_module
+from echoless.core.overlaps import Overlap
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.stores.base import Unites
@@ -90,6 +91,8 @@ class Findings:
         taken_over: Looks of a detector at a partition that were known from an earlier run.
         parts: What was told of the work by namespace, where there is any.
         in_context: The memories as the judge read them, by id, where the store has contexts.
+        overlaps: Notes that stay apart though most of one is in the other, by ids. No plan takes
+            them up.
     """
 
     store: str
@@ -114,6 +117,7 @@ class Findings:
     taken_over: int = 0
     parts: Mapping[str, Part] = field(default_factory=dict)
     in_context: Mapping[str, Memory] = field(default_factory=dict)
+    overlaps: tuple[Overlap, ...] = ()
 
     def as_read(self, id_: str) -> Memory:
         """Returns a memory as the judge read it."""

@@ -26,8 +26,9 @@ from echoless.clustering.assign import (
 from echoless.clustering.survivor import Standing
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
-from echoless.core.model import Judged, Memory, Verdict, verdict_name
+from echoless.core.model import Judged, Memory, Pair, Verdict, verdict_name
 from echoless.core.optional import lazy_module
+from echoless.core.passages import is_long
 from echoless.core.profiles import ActionKind
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Choices, Settings, resolve
@@ -43,6 +44,7 @@ from echoless.matching.runner import (
     open_cached_verdicts,
     open_consultation,
     open_judge,
+    settled_by_passages,
 )
 from echoless.models.encoders.memory_mapped import Spill
 from echoless.stores.base import (
@@ -59,11 +61,14 @@ from echoless.workflows.dedupe.findings import Findings, Part, held, measure, sp
 
 if TYPE_CHECKING:
     from echoless.blocking.pair_scores import PairSignals
+    from echoless.core.overlaps import Overlap
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders.vectorizer import MemoryVectoriser
-    from echoless.workflows.dedupe import dense_blocks
+    from echoless.workflows.dedupe import dense_blocks, passages
+    from echoless.workflows.dedupe.passages import PassageComparison
 else:
     dense_blocks = lazy_module("echoless.workflows.dedupe.dense_blocks")
+    passages = lazy_module("echoless.workflows.dedupe.passages")
 
 
 @uncollected()
@@ -171,6 +176,8 @@ class _Decision:
         protected: Why memories stay visible whatever they say, by id.
         spared: How many pairs were not judged, by the memory that did without.
         remembered: Of how many pairs the verdict was known from an earlier run.
+        overlaps: Notes that stay apart though most of one is in the other.
+        notes: Sentences about passages by namespace.
     """
 
     judged: Sequence[Judged]
@@ -180,6 +187,8 @@ class _Decision:
     protected: Mapping[str, str]
     spared: Mapping[str, int]
     remembered: int
+    overlaps: tuple[Overlap, ...]
+    notes: Mapping[str, Sequence[str]]
 
 
 def _findings(store: Store, settings: Settings, selection: _Selection, tell: Progress) -> Findings:
@@ -225,10 +234,15 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
         remembered=decided.remembered,
         taken_over=proposed.taken_over,
         parts={
-            name: Part(left_out=proposed.left_out[name], spared=spared[name], notes=tuple(notes))
-            for name, notes in proposed.notes.items()
+            name: Part(
+                left_out=proposed.left_out.get(name, 0),
+                spared=spared[name],
+                notes=(*proposed.notes.get(name, ()), *decided.notes.get(name, ())),
+            )
+            for name in sorted(proposed.notes.keys() | decided.notes.keys())
         },
         in_context={} if run.read is memories else run.read,
+        overlaps=decided.overlaps,
     )
 
 
@@ -276,13 +290,18 @@ def _decide(
     judge = open_judge(settings.profile, run.vectors, tally, most=MOST_PAIRS)
     cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
 
+    compared = _by_passages(run)
+
     def ask(some: PairSignals) -> list[Judged]:
-        return judge_all(judge, run.read, some, run.apart, tell, tally, cache)
+        verdicts = judge_all(judge, run.read, some, run.apart, tell, tally, cache)
+        return verdicts if compared is None else compared.settle(verdicts)
 
     judged, spared = dense_blocks.judge_in_turn(signals, ask)
     if spared:
         tally.note(spared_note(sum(spared.values())))
     judged, settled = consult(consultation, run.read, signals, judged, tally)
+    if compared is not None:
+        judged = sorted([*judged, *compared.further(judged)], key=dense_blocks.BY_IDS)
     protected = protected_among(store, memories, run.prior)
     given = GroupingInput(memories, run.copies, run.apart, run.prior, protected)
     standing = Standing(settings.profile.survivor, run.prior, settings.profile.junk, run.readings)
@@ -303,7 +322,22 @@ def _decide(
         protected=protected,
         spared=spared,
         remembered=cache.remembered if cache else 0,
+        overlaps=compared.overlaps(groups) if compared else (),
+        notes=compared.proposed.notes if compared else {},
     )
+
+
+def _by_passages(run: _Run) -> PassageComparison | None:
+    """Returns the comparison of long notes; None where there are none, or texts are not read."""
+    settings, memories, tally = run.settings, run.memories, run.tally
+    if settings.profile.judge != "full" or not any(
+        is_long(memories[i].content) for i in run.copies
+    ):
+        return None
+    run.tell("comparing passages", 0, 0)
+    found = passages.propose(memories, run.copies, settings, tally, run.vectors, run.touched)
+    judge = open_judge(settings.profile, run.vectors, tally, most=passages.MOST_PAIRS)
+    return passages.PassageComparison(memories, found, judge, run.apart, tally, run.tell)
 
 
 def _scan(
@@ -415,6 +449,9 @@ def groups_among(
     signals = candidates(by_id, copies, settings, tally, tell, vectors).signals
     judge = open_judge(profile, vectors, tally, most=MOST_PAIRS)
     judged = judge_all(judge, by_id, signals, set(), tell, tally)
+    pairs = [Pair(by_id[each.a], by_id[each.b], signals[each.a, each.b]) for each in judged]
+    verdicts = settled_by_passages(judge, profile, pairs, [each.verdict for each in judged])
+    judged = [Judged(p.a.id, p.b.id, v) for p, v in zip(pairs, verdicts, strict=True)]
     pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
     given = GroupingInput(by_id, copies, set(), set(), pinned)
     return make_groups(judged, given, settings, tally)[0]

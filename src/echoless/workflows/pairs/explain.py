@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from echoless.core.model import Json, Memory, Pair, merges, verdict_name
+from echoless.core.passages import is_long
 from echoless.core.profiles import profile_named
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.matching.explanation import Explanation, Reading, explain
-from echoless.matching.runner import open_judge
+from echoless.matching.runner import open_judge, verdicts_on
 from echoless.models.encoders.registry import open_vectoriser
 
 __all__ = ["Explanation", "explain_memories", "explanation_json"]
@@ -33,8 +36,12 @@ def explain_memories(
     """
     chosen, tally = settings or resolve(Choices()), Tally() if tally is None else tally
     vectors = open_vectoriser(chosen.encoder, cache=chosen.cache, tally=tally, prefer_stored=False)
-    judge = open_judge(profile_named("safe"), vectors, tally)
-    return explain(judge, Pair(a, b, {"lexical": 0.0}))
+    safe, pair = profile_named("safe"), Pair(a, b, {"lexical": 0.0})
+    judge = open_judge(safe, vectors, tally)
+    explanation = explain(judge, pair)
+    if not (is_long(a.content) or is_long(b.content)):
+        return explanation
+    return replace(explanation, verdict=verdicts_on(judge, safe, [pair])[0])
 
 
 def explanation_json(explanation: Explanation) -> dict[str, Json]:

@@ -32,7 +32,7 @@ from echoless.core.optional import lazy_module
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
-from echoless.matching.runner import open_consultation, open_judge
+from echoless.matching.runner import open_consultation, open_judge, verdicts_on
 from echoless.models.encoders.registry import open_vectoriser
 from echoless.workflows.pairs.pairs_file import Question, read_questions
 
@@ -213,7 +213,7 @@ class _PairJudge:
         measured = dict(zip(fit, self._measured([questions[place] for place in fit]), strict=True))
         asked = [place for place in fit if measured[place].signals]
         pairs = [Pair(questions[p].a, questions[p].b, measured[p].signals) for p in asked]
-        verdicts = self.judge.judge_all(pairs)
+        verdicts = verdicts_on(self.judge, self.profile, pairs)
         if self.consultation is not None:
             verdicts = self.consultation.settle(pairs, verdicts, self.tally)
         given = dict(zip(asked, verdicts, strict=True))

@@ -17,7 +17,7 @@ from echoless.core.profiles import profile_named
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Settings
-from echoless.matching.runner import open_judge
+from echoless.matching.runner import open_judge, verdicts_on
 from echoless.models.encoders.registry import open_vectoriser
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
@@ -170,9 +170,10 @@ def look_at(
         tally = Tally()
         copies = all(pair.a.content == pair.b.content for pair in read)
         vectors = open_vectoriser("none" if copies else encoder, cache=True, tally=tally)
-        judge = open_judge(profile_named("safe"), vectors, tally)
+        safe = profile_named("safe")
+        judge = open_judge(safe, vectors, tally)
         for start in range(0, len(read), _AT_ONCE):
-            verdicts += judge.judge_all(read[start : start + _AT_ONCE])
+            verdicts += verdicts_on(judge, safe, read[start : start + _AT_ONCE])
     back = [
         (pair, verdict) for pair, verdict in zip(read, verdicts, strict=True) if not merges(verdict)
     ]
