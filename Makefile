@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+MEMORY_SERVER := $(VENV)/memory-server/installed.json
 WORKERS ?= auto
 TRAINING := .venv-training
 SITE := .venv-site
@@ -19,7 +20,7 @@ help: ## List the targets.
 demo: $(READY) ## Import the sample, find what is said twice, hide it, search, and go back.
 	@$(BIN)/python -m echoless.cli.demo --semantic
 
-test: $(READY) ## Run the tests.
+test: $(READY) $(MEMORY_SERVER) ## Run the tests.
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 lint: $(READY) ## Style.
@@ -57,6 +58,11 @@ check: lint types layers site test fuzz faults ## Everything that must hold.
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 	$(BIN)/python -m benchmarks.speed road --sizes 1000,10000
 	$(BIN)/python -m benchmarks.sequence
+
+# The MCP memory server some tests talk to, by the npm that comes with the Python packages.
+$(MEMORY_SERVER): $(READY) tests/stores/mcp_memory/server/package-lock.json
+	@$(BIN)/python -m tests.stores.mcp_memory.memory_server
+	@touch $@
 
 $(SITE)/.ready: pyproject.toml
 	@test -d $(SITE) || $(PYTHON) -m venv $(SITE)

@@ -12,10 +12,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -24,6 +26,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks import foreign_stores as foreign
 from benchmarks.data import memories
 from benchmarks.measure import Cost, keep, run
 from echoless import Memory, find, open_store
@@ -90,6 +93,12 @@ def _note(memory: Memory, number: int) -> Memory:
     return Memory(id=memory.id, content=memory.content, type="Learning", tags=memory.tags)
 
 
+def _plain(memory: Memory, number: int) -> Memory:
+    """A text in a file, without a vector."""
+    del number
+    return memory
+
+
 def _table(url: str, told: Sequence[Memory]) -> None:
     """A table as another program makes it: its vectors lie in a column of vectors."""
     import lancedb  # noqa: PLC0415 - only this kind needs it
@@ -107,6 +116,8 @@ def _table(url: str, told: Sequence[Memory]) -> None:
     lancedb.connect(folder).create_table(name, pa.table(columns))
 
 
+_COLUMNS: Final = "content:body&map=namespace:project&map=created_at:made&map=vectors:embedding"
+
 KINDS: Final = {
     "sqlite": Kind(lambda folder: f"sqlite:///{folder}/store.db", _vectors("bow@1")),
     "recall": Kind(lambda folder: f"recall:///{folder}/recall.db", _recall),
@@ -119,6 +130,28 @@ KINDS: Final = {
         lambda folder: f"lancedb:///{folder}/db#notes", _vectors("vector-384"), _table
     ),
     "jsonl": Kind(lambda folder: f"jsonl:///{folder}/memories.jsonl", _vectors("bow@1")),
+    "markdown, a file a memory": Kind(
+        lambda folder: f"markdown:///{folder}/memory", _plain, foreign.fill_memory_files
+    ),
+    "markdown, bullets": Kind(
+        lambda folder: f"markdown:///{folder}/CLAUDE.md", _plain, foreign.fill_rules
+    ),
+    "mcp-memory": Kind(
+        lambda folder: f"mcp-memory:///{folder}/memory.jsonl", _plain, foreign.fill_graph
+    ),
+    "sql, a table of SQLite": Kind(
+        lambda folder: f"sql:///{folder}/agent.db?map={_COLUMNS}#notes",
+        _vectors("bow@1"),
+        foreign.fill_table,
+    ),
+    "postgresql, pgvector": Kind(
+        lambda _: f"postgresql://{os.environ[foreign.SERVER]}&map={_COLUMNS}#notes",
+        _vectors("bow@1"),
+        foreign.fill_pgvector,
+    ),
+    "mem0, Qdrant in a folder": Kind(
+        lambda folder: f"mem0:///{folder}/qdrant#mem0", _vectors("bow@1"), foreign.fill_qdrant
+    ),
     "shodh": Kind(lambda folder: f"shodh:///{folder}/project", _note),
 }
 
@@ -174,7 +207,8 @@ which is part of *reading*.
 
 
 def _row(name: str, size: int) -> str:
-    with tempfile.TemporaryDirectory() as place:
+    server = foreign.postgres() if name.startswith("postgresql") else nullcontext()
+    with tempfile.TemporaryDirectory() as place, server:
         url = KINDS[name].url(Path(place))
         # Filled by a child: a process starts with the peak memory of the one that starts it.
         said = run(*_PROGRAM, "--fill", name, str(size), url).output.strip()

@@ -102,4 +102,4 @@ def test_the_entry_is_a_program_of_the_package() -> None:
         text=True,
         check=False,
     )
-    assert "STORE..." in done.stdout
+    assert "[STORE]..." in done.stdout

@@ -23,7 +23,7 @@ def test_the_demo_walks_the_road_and_ends_where_it_began(place: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for step in ("import", "audit", "dedup", "search", "undo", "check"):
+    for step in ("discover", "import", "audit", "dedup", "search", "undo", "check"):
         assert f"$ echoless {step} " in done.stdout
     assert "every file, every byte" in done.stdout
     assert "duplicate hidden" in done.stdout or "duplicates hidden" in done.stdout

@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 
 from echoless.core import plugins
+from echoless.core.errors import MissingExtra
 from echoless.stores.jsonl import JsonlStore
 from echoless.workflows.discovery import places
 
@@ -126,6 +127,8 @@ def test_audit_of_all_says_what_several_stores_say(echoless: Call, home: Path) -
         {group["first"]["id"], *(member["id"] for member in group["members"])}
         for group in data["between"]["groups"]
     ]
+    urls = {each["store"] for each in data["stores"]}
+    assert {group["first"]["store"] for group in data["between"]["groups"]} <= urls
     assert sorted(map(sorted, groups)) == [["n1", "n2", "r2"], ["n3", "p3"], ["p1", "p2", "r1"]]
 
 
@@ -160,6 +163,21 @@ def test_a_kind_that_is_missing_is_no_failure(echoless: Call, home: Path) -> Non
     result = echoless("audit", "--all", "--no-semantic")
     assert result.exit_code == 0
     assert "pip install 'echoless[sql]'" in result.stdout
+
+
+@pytest.mark.usefixtures("stores")
+def test_a_kind_whose_library_is_missing_is_named_and_is_no_failure(
+    echoless: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(_location: str) -> HeadingStore:
+        raise MissingExtra("The store 'markdown'", "markdown")
+
+    monkeypatch.setattr(HeadingStore, "open", refusing)
+    assert "?" in echoless("discover").stdout
+    result = echoless("audit", "--all", "--no-semantic")
+    assert result.exit_code == 0
+    assert "Not audited: 2" in result.stdout
+    assert "pip install 'echoless[markdown]'" in result.stdout
 
 
 @pytest.mark.usefixtures("stores")

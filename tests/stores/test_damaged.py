@@ -126,6 +126,12 @@ BROKEN: dict[str, tuple[str, str, set[str]]] = {
         "is no JSON object",
         {"undo", "check"},
     ),
+    "a kind is misspelt": (
+        "UPDATE events SET data = json_set(data, '$.kind', 'mergd') WHERE kind = 'action_started'",
+        "'mergd' is no kind of action",
+        {"history", "show", "undo", "purge", "check"},
+    ),
+    "an image is gone": ("DELETE FROM images WHERE moment = 'after'", "is missing", {"undo"}),
     "a table is missing": ("DROP TABLE images", "the table images cannot be read", {"check"}),
     "no marks": ("DROP TABLE marks", "the table marks cannot be read", {"search", "check"}),
 }

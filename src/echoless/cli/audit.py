@@ -258,11 +258,11 @@ def _audited(store: str, choices: Choices, form: _Form, *, across: bool) -> _Aud
 def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool) -> Between | None:
     """Returns what a store says in several namespaces; None where nobody asked.
 
-    Sections of one document need no asking; namespaces that may be users do.
+    Sections of one document need no asking, if there are several; namespaces that may be users do.
     """
     if settings.namespace is not None:
         return None
-    sectioned = isinstance(store, Sectioned) and store.sectioned
+    sectioned = isinstance(store, Sectioned) and store.sectioned and len(store.namespaces()) > 1
     return between_namespaces(store, settings, progress=progress) if asked or sectioned else None
 
 

@@ -146,6 +146,7 @@ def _embedded_store(words: list[str]) -> _Part:
 
 def _folder_commands(words: list[str]) -> Iterator[list[str]]:
     """Yields the commands on the memory folder."""
+    yield ["discover", "."]
     yield ["audit", FOLDER, "--top", "2", "--pairs", "1", *words]
     yield ["dedup", FOLDER, "--top", "1", *words]
     yield ["dedup", FOLDER, "--top", "0", "--apply", *words]

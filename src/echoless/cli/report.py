@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -38,6 +39,12 @@ from echoless.stores.base import Store, Unites
 from echoless.workflows.audit.namespace_report import Share
 from echoless.workflows.audit.report import Report
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
+
+_MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
+"""What a list item begins with."""
+
+_MOST_PARTS: Final = 12
+"""Namespaces or months that are all listed; of more, those with redundant copies."""
 
 HELD: Final[Mapping[str, tuple[str, str]]] = {
     "contradiction": ("Contradictions", "both cannot be true, and nothing says which is newer"),
@@ -217,10 +224,17 @@ def _shared_passage(
 ) -> Block:
     """Returns a passage of two notes, with the words that differ."""
     a, b = (
-        "" if note is None else flat(note.content[start:end].strip())
+        "" if note is None else flat(_without_marker(note.content[start:end]))
         for note, (start, end) in zip(notes, (passage.a, passage.b), strict=True)
     )
     return say(title, *word_difference(a, b), level=2)
+
+
+def _without_marker(passage: str) -> str:
+    """Returns a passage without the sign of a list item before it."""
+    text = passage.strip()
+    marker = _MARKER.match(text)
+    return text[marker.end() :] if marker else text
 
 
 def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
@@ -242,13 +256,22 @@ def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> I
 
 
 def _parts(title: str, column: str, shares: Mapping[str, Share]) -> Iterator[Block]:
-    """Yields a table of the share of redundant copies in each namespace or month."""
+    """Yields a table of the share of redundant copies in each namespace or month.
+
+    Of many, those without redundant copies are counted in one line: a document has a namespace for
+    each heading.
+    """
     if not shares:
         return
     yield Heading(title)
+    shown = {name: s for name, s in shares.items() if s.redundant or len(shares) <= _MOST_PARTS}
     rows = (
         (name or "(none)", number(s.total), number(s.redundant), percent(s.ratio))
-        for name, s in shares.items()
+        for name, s in shown.items()
     )
-    yield Table((column, "memories", "redundant", "share"), tuple(rows), frozenset({1, 2, 3}))
+    if shown:
+        yield Table((column, "memories", "redundant", "share"), tuple(rows), frozenset({1, 2, 3}))
+    if len(shown) < len(shares):
+        left = count(len(shares) - len(shown), f"more {column}" if shown else column)
+        yield say(f"{left} without redundant copies; --json has all of them.")
     yield Gap()

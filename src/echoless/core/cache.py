@@ -202,15 +202,13 @@ class CacheFile:
             _Damaged: It is another program's, or of an earlier edition.
             _LaterVersion: It is of a later edition.
         """
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        version, application, tables = _marks_of(connection)
         if application == _APPLICATION:
             if self.version < version <= _LAST_VERSION:
                 raise _LaterVersion(f"it was written by another version ({version})")
             if version != self.version:
                 raise _Damaged(f"it is of version {version}")
             return True
-        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if version or application or tables:
             raise _Damaged("it is another program's database")
         return False
@@ -411,3 +409,22 @@ def _size(connection: sqlite3.Connection) -> int:
         for name in ("page_count", "freelist_count", "page_size")
     )
     return (pages - free) * size
+
+
+def _marks_of(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """Returns version, application and number of tables of a file, all of one moment.
+
+    Another process may be making the tables just now. Read one by one, a version of before and an
+    application of after would look like damage.
+    """
+    alone = not connection.in_transaction
+    if alone:
+        connection.execute("BEGIN")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+    finally:
+        if alone:
+            connection.rollback()
+    return version, application, tables

@@ -228,7 +228,7 @@ class MovesHidden(HidesOnRequest):
         """Removes memories from the store, as `remove`."""
         raise NotImplementedError
 
-    def order(self, memory: Memory) -> Any:
+    def order(self, memory: Memory) -> tuple[int | float | str | bytes, ...]:
         """Returns the key by which `own_scan` sorts."""
         raise NotImplementedError
 
@@ -239,6 +239,10 @@ class MovesHidden(HidesOnRequest):
     def conceal(self, memories: Sequence[Memory]) -> None:
         """Takes records out of the sight of the owner; by default out of the store."""
         self.own_remove([memory.id for memory in memories])
+
+    def movable(self, memories: Mapping[str, Memory]) -> Mapping[str, Memory]:
+        """Returns those of some memories that can leave the store; the others are only marked."""
+        return memories
 
     def revealed(self, memories: Sequence[Memory]) -> None:
         """Puts records back into the sight of the owner."""
@@ -327,7 +331,7 @@ class MovesHidden(HidesOnRequest):
         self._must_write()
         if not self._remember_hiding():
             return
-        present = self.own_get({mark.duplicate for mark in marks})
+        present = self.movable(self.own_get({mark.duplicate for mark in marks}))
         if not present:
             return
         table = HiddenRecords(self.ledger)

@@ -25,6 +25,7 @@ from echoless.stores.ledger_rows import (
     Kept,
     Mark,
     Moment,
+    check_paired,
     damaged,
     event_of,
     image_of,
@@ -160,14 +161,20 @@ class Ledger:
         return {event.data["action"] for event in self.events(run, "action_done")}
 
     def images(self, run: str) -> list[Image]:
-        """Returns all images of a run, by action and id, rolled back actions included."""
+        """Returns all images of a run, by action and id, rolled back actions included.
+
+        Raises:
+            LedgerDamaged: One cannot be read, or is missing.
+        """
         rows = self._rows(
             "images",
             "SELECT action, id, moment, body FROM images WHERE run = ?"
             " ORDER BY action, id, moment DESC",
             (run,),
         )
-        return [image_of(row, self.database.path) for row in rows]
+        images = [image_of(row, self.database.path) for row in rows]
+        check_paired(images, self.database.path)
+        return images
 
     def has_images(self, run: str) -> bool:
         """Returns whether any image of a run is kept, readable or not."""

@@ -177,6 +177,19 @@ def image_of(row: Row, path: Path | None) -> Image:
     return Image(action, str(id_), moment, memory)
 
 
+def check_paired(images: Sequence[Image], path: Path | None) -> None:
+    """Checks that each record has an image before and one after each action that touched it.
+
+    Raises:
+        LedgerDamaged: One is missing; the message names it.
+    """
+    present = {(image.action, image.id, image.moment) for image in images}
+    for action, id_, moment in sorted(present):
+        missing = "after" if moment == "before" else "before"
+        if (action, id_, missing) not in present:
+            raise damaged(path, f"the image of {id_!r} {missing} action {action}", "is missing")
+
+
 def text_of(value: object, path: Path | None, what: str) -> str:
     """Returns a value that must be a text; raises as `event_of`."""
     _texts(path, what, value=value)
@@ -233,6 +246,9 @@ def _objects(data: Mapping[str, Json], name: str) -> list[Mapping[str, Json]]:
     return objects
 
 
+_KINDS: Final = ("mark", "merge", "delete", "add")
+
+
 def _check_started(data: JsonObject) -> None:
     """Checks the members, conflicts and earlier marks of an action that started."""
     for member in _objects(data, "members"):
@@ -245,6 +261,8 @@ def _check_started(data: JsonObject) -> None:
     for conflict in _objects(data, "conflicts"):
         if not {"key", "kept", "lost", "id"} <= conflict.keys():
             raise ValueError("a conflict does not say what it is about")
+    if data["kind"] not in _KINDS:
+        raise ValueError(f"{data['kind']!r} is no kind of action")
     if data["kind"] == "add":
         _list(data, "added")
     for mark in _objects(data, "marked") if "marked" in data else ():

@@ -99,6 +99,7 @@ def _visible(db: sqlite3.Connection) -> None:
     The table of marks belongs to the ledger, which is made after this one: a view is resolved when
     it is read (https://sqlite.org/lang_createview.html).
     """
+    db.execute(f"DROP VIEW IF EXISTS {VISIBLE}")
     db.execute(
         f"CREATE VIEW {VISIBLE} AS SELECT * FROM memories"
         " WHERE id NOT IN (SELECT duplicate FROM marks)"

@@ -13,7 +13,7 @@ import pytest
 from echoless import apply, open_store, undo
 from echoless.core.profiles import ActionKind
 from echoless.stores.registry import locate
-from echoless.stores.sql import SqlStore
+from echoless.stores.sql import TableStore
 from echoless.testing.stores import contents, plan_by_hand
 from tests.postgres_server import Server
 from tests.stores.sql import worlds
@@ -105,7 +105,7 @@ def world(
     server.drop("copy")
 
 
-def ids_of(store: SqlStore, pair: tuple[str, str]) -> tuple[str, ...]:
+def ids_of(store: TableStore, pair: tuple[str, str]) -> tuple[str, ...]:
     by_text = {memory.content: memory.id for memory in store.scan()}
     return tuple(by_text[text] for text in pair)
 
@@ -113,7 +113,7 @@ def ids_of(store: SqlStore, pair: tuple[str, str]) -> tuple[str, ...]:
 def test_a_table_of_a_known_program_is_read_without_a_map(world: World) -> None:
     before = world.rows()
     with open_store(world.url) as store:
-        assert isinstance(store, SqlStore)
+        assert isinstance(store, TableStore)
         assert store.layout.preset
         memories = list(store.scan())
         assert len(memories) == store.count() == world.count
@@ -127,7 +127,7 @@ def test_a_table_of_a_known_program_is_read_without_a_map(world: World) -> None:
 def test_an_undo_gives_every_cell_back(world: World, action: ActionKind) -> None:
     before = world.rows()
     with open_store(world.url) as store:
-        assert isinstance(store, SqlStore)
+        assert isinstance(store, TableStore)
         run = apply(store, plan_by_hand(store, [ids_of(store, world.pair)], action))
         assert run.counts[action] == 1
         assert not run.refused

@@ -14,7 +14,7 @@ from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
-from echoless.stores.sql import SqlStore
+from echoless.stores.sql import TableStore
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
 from tests.postgres_server import Server, running
@@ -109,9 +109,9 @@ def test_a_connection_that_is_ended_in_the_middle_is_a_clear_error(
     url = notes(database)
     before = worlds.server_rows(worlds.conninfo(database), "notes")
     plan = whole_plan(url, "merge")
-    put = SqlStore.put
+    put = TableStore.put
 
-    def put_then_lose(self: SqlStore, memories: Any) -> None:
+    def put_then_lose(self: TableStore, memories: Any) -> None:
         put(self, memories)
         with psycopg.connect(worlds.conninfo(database), autocommit=True) as other:
             other.execute(
@@ -119,7 +119,7 @@ def test_a_connection_that_is_ended_in_the_middle_is_a_clear_error(
                 " WHERE pid <> pg_backend_pid() AND datname = current_database()"
             )
 
-    monkeypatch.setattr(SqlStore, "put", put_then_lose)
+    monkeypatch.setattr(TableStore, "put", put_then_lose)
     with pytest.raises(StoreError, match=r"connection .* lost"), open_store(url) as store:
         apply(store, plan)
     monkeypatch.undo()
@@ -135,14 +135,14 @@ def test_a_server_that_stops_in_the_middle_is_a_clear_error(
         url = notes(address)
         before = worlds.server_rows(worlds.conninfo(address), "notes")
         plan = whole_plan(url, "merge")
-        put = SqlStore.put
+        put = TableStore.put
 
-        def put_then_stop(self: SqlStore, memories: Any) -> None:
+        def put_then_stop(self: TableStore, memories: Any) -> None:
             put(self, memories)
             server.control("-m", "immediate", "stop")
 
         with monkeypatch.context() as patch:
-            patch.setattr(SqlStore, "put", put_then_stop)
+            patch.setattr(TableStore, "put", put_then_stop)
             with pytest.raises(StoreError, match="lost"), open_store(url) as store:
                 apply(store, plan)
         with pytest.raises(StoreNotFound, match="cannot be opened"):

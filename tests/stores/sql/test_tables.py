@@ -204,10 +204,11 @@ def test_rows_that_go_with_a_row_come_back_with_it(
 def test_a_row_others_refer_to_is_not_removed(tmp_path: Path) -> None:
     path = tmp_path / "own.db"
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("CREATE TABLE m (id INTEGER PRIMARY KEY, text)")
+        db.execute("CREATE TABLE m (id INTEGER PRIMARY KEY, text, n DEFAULT 7)")
         db.execute("CREATE TABLE cites (who INTEGER REFERENCES m (id), page)")
         db.execute("CREATE TABLE parts (of INTEGER REFERENCES m ON DELETE CASCADE, part)")
-        db.executemany("INSERT INTO m VALUES (?, 'The same text.')", [(1,), (2,), (3,)])
+        same = "INSERT INTO m VALUES (?, 'The same text.', NULL)"
+        db.executemany(same, [(1,), (2,), (3,)])
         db.execute("INSERT INTO cites VALUES (2, 7)")
         db.executemany("INSERT INTO parts VALUES (?, ?)", [(3, b"x"), (3, 1.5), (2, None)])
     before = worlds.rows(path, "m", "cites", "parts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -155,7 +154,8 @@ def test_the_order_of_stores_does_not_matter_and_users_never_mix(
             fill(url, [m for m, at in zip(told, places, strict=False) if at == side])
             stores.append(stack.enter_context(open_store(url)))
         before = everything(stores[0])
-        first, *others = (between_stores(order, safe()) for order in itertools.permutations(stores))
+        orders = (stores, stores[::-1], stores[1:] + stores[:1])
+        first, *others = (between_stores(order, safe()) for order in orders)
         assert everything(stores[0]) == before
         for each in others:
             assert (each.groups, each.pairs) == (first.groups, first.pairs)

@@ -270,9 +270,9 @@ class ChromaStore(MovesHidden):
         """Returns the number of records by namespace."""
         return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
 
-    def order(self, memory: Memory) -> str:
-        """Returns the id, by which a scan sorts."""
-        return memory.id
+    def order(self, memory: Memory) -> tuple[int, str]:
+        """Returns the key by which a scan sorts: the id alone."""
+        return 0, memory.id
 
     def remarks(self) -> tuple[str, ...]:
         """Returns which hidden memories another program wrote into the collection again."""

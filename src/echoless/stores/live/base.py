@@ -129,9 +129,9 @@ class LiveStore(MovesHidden):
         """Returns the number of memories the library shows, by namespace."""
         return dict(sorted(Counter(m.namespace for m in self.own_scan(ALL)).items()))
 
-    def order(self, memory: Memory) -> str:
-        """Returns the id, by which a scan sorts."""
-        return memory.id
+    def order(self, memory: Memory) -> tuple[int, str]:
+        """Returns the key by which a scan sorts: the id alone."""
+        return 0, memory.id
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds memories; one that was hidden from the library stays so."""

@@ -222,10 +222,10 @@ class LlmMemoryStore(MovesHidden, DatabaseBesideSidecar):
                 sources |= links.sources_of(self._db, self._layout, some)
         return sources | self.moved_linking(wanted)
 
-    def order(self, memory: Memory) -> int:
+    def order(self, memory: Memory) -> tuple[int, str]:
         """Returns the number of the row, by which a scan sorts."""
         row = memory.native.get("rowid")
-        return row if isinstance(row, int) else 0
+        return (row if isinstance(row, int) else 0), memory.id
 
     def as_scanned(self, memory: Memory) -> Memory:
         """Returns a memory without the rows of other tables, which a scan does not read."""

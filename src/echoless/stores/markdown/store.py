@@ -17,11 +17,11 @@ from typing import ClassVar, Final, Self
 
 from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.model import Memory
-from echoless.core.optional import require_module
 from echoless.core.sqlite import Database
 from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive, make_file, speaking_of
+from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.markdown import commit, file_memory, git
 from echoless.stores.markdown.imports import import_remarks
@@ -54,11 +54,11 @@ class MarkdownStore(BesideSidecar):
     summary: ClassVar[str] = "a folder or file of Markdown: notes, rules and memories of agents"
     holds_ledger: Final = False
     profile: Final = "safe"
+    sectioned: Final = True
+    """Headings, files and folders are no users: a report may go across them."""
 
     def __init__(self, location: Location) -> None:
         """Reads the files; use `open` or `create`."""
-        for module in ("markdown_it", "ruamel.yaml"):
-            require_module(module.partition(".")[0], "The store markdown", "markdown")
         path = Path(os.path.abspath(location.path)).resolve()  # noqa: PTH100 - of `..` too
         single = path.is_file()
         self._base, self._location = path, location
@@ -193,8 +193,8 @@ class MarkdownStore(BesideSidecar):
     def _odd(self) -> list[str]:
         tree, listing = self._tree, self._tree.listing
         scopes = {
-            "heading": " What stands under different headings is not compared (?scope=file does).",
-            "file": " Different files are not compared with each other (?scope=folder does).",
+            "heading": " What different headings say is reported, never hidden (?scope=file does).",
+            "file": " What different files say is reported, never hidden (?scope=folder does).",
         }
         scope = "" if self._reading.is_of_files else scopes.get(self._reading.scope, "")
         said = [f"Read as {self.preset.name}: {self.preset.says}.{scope}"]
@@ -420,7 +420,7 @@ class MarkdownStore(BesideSidecar):
             change()
 
 
-class MarkdownLedger(Ledger):
+class MarkdownLedger(JoinedLedger):
     """The sidecar's ledger, with the marks of what is in the archive.
 
     Files change before the ledger has their marks; a program stopped in between is known by this.
@@ -436,28 +436,11 @@ class MarkdownLedger(Ledger):
         super().__init__(database)
         self._hidden = hidden
 
-    def marks(self, run: str | None = None) -> dict[str, Mark]:
-        """Returns marks by hidden id, of one run if given."""
-        standing = super().marks()
-        for id_, mark in self._hidden().items():
-            if id_ not in standing or standing[id_].survivor != mark.survivor:
-                standing[id_] = mark
-        return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
-
-    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
-        """Returns the marks of some hidden memories, by id."""
-        wanted = set(ids)
-        return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
-
-    def own_marks(self) -> dict[str, Mark]:
-        """Returns the marks of the ledger alone."""
-        return super().marks()
-
-    def mark(self, marks: Iterable[Mark]) -> None:
-        """Writes marks in place of older ones."""
-        new = list(marks)
-        self.unmark(mark.duplicate for mark in new)
-        super().mark(new)
+    def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
+        """Returns the marks of both; what is hidden behind another memory counts."""
+        hidden = self._hidden()
+        newer = {i for i, m in hidden.items() if i not in own or own[i].survivor != m.survivor}
+        return {**own, **{id_: hidden[id_] for id_ in newer}}
 
 
 def _new_file(preset: Preset, path: Path) -> str:

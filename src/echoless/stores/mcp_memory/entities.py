@@ -7,14 +7,14 @@ a file of hidden texts, so that it can be taken back whatever the server wrote s
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from echoless.core.errors import StoreReadOnly
 from echoless.core.model import Json, Memory
-from echoless.stores.base import ALL, Head, Scope
+from echoless.stores.base import Head
 from echoless.stores.ledger import Mark
 from echoless.stores.mcp_memory.entity_names import name_key
 from echoless.stores.mcp_memory.graph_lines import (
@@ -178,31 +178,13 @@ class EntitiesView(GraphView):
             extra={"name_key": name_key(entity.name)},
         )
 
+    def _listed(self) -> Collection[str]:
+        return self._ids
+
     def _heads(self) -> Iterator[Head]:
         for id_, row in self._ids.items():
             assert row.line.entity is not None
             yield Head(id_, name_key(row.line.entity.type), None)
-
-    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """Yields all entities in the scope, in the order of the file."""
-        self._refresh()
-        ids = [head.id for head in scope.narrow(self._heads())]
-        yield from (self._memory(id_) for id_ in ids)
-
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns copies by id, from the file as it is now."""
-        self._refresh()
-        return {id_: self._memory(id_) for id_ in sorted(set(ids)) if id_ in self._ids}
-
-    def count(self, scope: Scope = ALL) -> int:
-        """Returns the number of entities in the scope."""
-        self._refresh()
-        return sum(1 for _ in scope.narrow(self._heads()))
-
-    def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of entities by type, the type in one form of case and separators."""
-        self._refresh()
-        return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
 
     def remarks(self) -> list[str]:
         """Returns what is odd about the file."""
@@ -262,7 +244,7 @@ class EntitiesView(GraphView):
                 row.owner = hidden
                 self._hidden[mark.duplicate] = hidden
                 self._give(hidden, other)
-                self._redirect(hidden)
+            self._redirect()
 
     def _give(self, hidden: _Hidden, other: _Row) -> None:
         """Adds the observations of a hidden entity to another one that lacks them."""
@@ -275,36 +257,40 @@ class EntitiesView(GraphView):
             other.line = with_elements(other.line, [*there, *new])
             hidden.given += new
 
-    def _redirect(self, hidden: _Hidden) -> None:
-        """Hides the relations of a hidden entity, and lets them lead to the other one instead."""
-        name, behind = hidden.name, hidden.behind
-        if name == behind:  # of two lines with one name; the relations mean both
-            return
-        for row in list(self._rows):
+    def _redirect(self) -> None:
+        """Hides the relations of hidden entities, and lets them lead to the other ones instead."""
+        # of two lines with one name the relations mean both
+        away = {each.name: each for each in self._hidden.values() if each.name != each.behind}
+        waiting = deque(row for row in self._rows if row.owner is None and row.line.relation)
+        visible = Counter(row.line.relation for row in waiting)
+        while waiting:
+            row = waiting.popleft()
             triple = row.line.relation
-            if row.owner is not None or triple is None or name not in triple[:2]:
-                continue
+            assert triple is not None
             start, end, kind = triple
+            hidden = away.get(start) or away.get(end)
+            if hidden is None:
+                continue
+            name, behind = hidden.name, hidden.behind
             wanted = (behind if start == name else start, behind if end == name else end, kind)
             row.owner = hidden
+            visible[triple] -= 1
             moved = _Moved(row, wanted, owned=False)
             hidden.relations.append(moved)
             if wanted[0] == wanted[1] and start != end:
                 self._written[_TO_ITSELF] += 1
-            elif self._visible(wanted) is not None:
+            elif visible[wanted]:
                 self._written[_TWICE] += 1
             else:
-                self._add(moved)
+                waiting.append(self._add(moved))
+                visible[wanted] += 1
 
-    def _add(self, moved: _Moved) -> None:
+    def _add(self, moved: _Moved) -> _Row:
         """Adds the relation that is wanted in place of a hidden one, where that stands."""
         row = _Row(with_ends(moved.row.line, moved.wanted), added=True)
         self._rows.insert(self._rows.index(moved.row) + 1, row)
         moved.owned = True
-
-    def _visible(self, triple: Triple) -> _Row | None:
-        rows = (row for row in self._rows if row.owner is None)
-        return next((row for row in rows if row.line.relation == triple), None)
+        return row
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Shows entities again, and takes back what was added for them and is still there."""
@@ -319,21 +305,22 @@ class EntitiesView(GraphView):
                         self._take_away(moved.wanted, later)
                 for row in (hidden.row, *(moved.row for moved in hidden.relations)):
                     row.owner = None
-                for other in self._hidden.values():
-                    self._redirect(other)
+            self._redirect()
 
     def _take_back(self, hidden: _Hidden, later: Sequence[_Hidden]) -> None:
         """Removes what was given to another entity, unless one hidden after it says it too.
 
         One that was hidden before had said it before: whoever removed that since wanted it gone.
         """
+        for each in self._hidden.values():
+            if each.behind == hidden.behind:
+                each.blank = each.blank or hidden.blank
         others = [each for each in later if each.behind == hidden.behind]
         for raw in hidden.given:
             key = read_element(raw).key
             for other in others:
                 if key in {read_element(each).key for each in _elements(other.row)}:
                     other.given.append(raw)
-                    other.blank = other.blank or hidden.blank
                     break
             else:
                 self._without_element(self._ids.get(hidden.mark.survivor), key, hidden.blank)
@@ -373,8 +360,12 @@ class EntitiesView(GraphView):
         return {id_: hidden.mark for id_, hidden in self._hidden.items()}
 
     def _state_now(self) -> State:
-        keys = [row.line.key if row.owner is None else None for row in self._rows]
-        places = {id(row): place_at(keys, at) for at, row in enumerate(self._rows) if row.owner}
+        lines = [row.line if row.owner is None else None for row in self._rows]
+        places = {
+            id(row): place_at(lines, lambda line: line.key, at)
+            for at, row in enumerate(self._rows)
+            if row.owner
+        }
 
         def kept(row: _Row) -> dict[str, Json]:
             place = places[id(row)].to_json()

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 
 from echoless.core.errors import BadRecord
 from echoless.core.json_codec import json_text
-from echoless.core.model import Json, digest
+from echoless.core.model import Json, JsonObject, digest
 from echoless.stores.json_splice import array_of, elements, splice
 
 BOM: Final = "\ufeff"
@@ -127,9 +127,7 @@ def _read(raw: str, data: object) -> Line:
     kind, name = data.get("type"), data.get("name")
     if kind == "entity" and isinstance(name, str):
         type_ = data.get("entityType")
-        array = array_of(raw, "observations")
-        parts = None if array is None else tuple(map(read_element, elements(array)))
-        blank = "" if parts or array is None else array[1:-1]
+        parts, blank = _observations(raw, data)
         entity = Entity(name, type_ if isinstance(type_, str) else "", parts, blank)
         return Line(raw, entity=entity, odd="" if data.keys() <= _ENTITY_KEYS else UNKNOWN_KEY)
     ends = (data.get("from"), data.get("to"), data.get("relationType"))
@@ -137,6 +135,29 @@ def _read(raw: str, data: object) -> Line:
         triple = (str(ends[0]), str(ends[1]), str(ends[2]))
         return Line(raw, relation=triple, odd="" if data.keys() <= _RELATION_KEYS else UNKNOWN_KEY)
     return Line(raw, odd=UNKNOWN_LINE)
+
+
+def _observations(raw: str, data: JsonObject) -> tuple[tuple[Element, ...] | None, str]:
+    """Returns the observations of an entity's line, and the white space in an empty array."""
+    values = data.get("observations")
+    if not isinstance(values, list):
+        return None, ""
+    if raw == _dumped(data):  # as the server writes it: no white space to look for
+        raws = [_dumped(value) for value in values]
+        blank = ""
+    else:
+        array = array_of(raw, "observations") or "[]"
+        raws = elements(array)
+        blank = "" if raws else array[1:-1]
+    parts = (
+        Element(text, value if isinstance(value, str) else None)
+        for text, value in zip(raws, values, strict=True)
+    )
+    return tuple(parts), blank
+
+
+def _dumped(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_element(raw: str) -> Element:

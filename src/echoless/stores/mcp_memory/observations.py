@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, JsonObject, Memory
-from echoless.stores.base import ALL, Head, Scope
+from echoless.stores.base import Head
 from echoless.stores.ledger import Mark
 from echoless.stores.mcp_memory.entity_names import alike_note
 from echoless.stores.mcp_memory.graph_lines import (
@@ -102,10 +102,12 @@ class _Owner:
         """Returns what the server's file holds."""
         return [each.element for each in self.members if each.mark is None]
 
-    @property
-    def keys(self) -> list[str | None]:
-        """Returns the keys of all elements; None for hidden ones."""
-        return [each.element.key if each.mark is None else None for each in self.members]
+    def place(self, each: _Observation, at: int) -> Place:
+        """Returns the place of a hidden member; the old one where the entity is not in the file."""
+        if self.line is None:
+            return each.place
+        visible = [each.element if each.mark is None else None for each in self.members]
+        return place_at(visible, lambda element: element.key, at)
 
 
 class ObservationsView(GraphView):
@@ -206,31 +208,13 @@ class ObservationsView(GraphView):
         except BadRecord as problem:
             raise self._hidden_file.damaged(str(problem)) from problem
 
+    def _listed(self) -> Collection[str]:
+        return self._places
+
     def _heads(self) -> Iterator[Head]:
         for id_, (owner, each) in self._places.items():
             created = each.fields.get("created_at")
             yield Head(id_, owner.name, created if isinstance(created, str) else None)
-
-    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
-        """Yields all memories in the scope, in the order of the file."""
-        self._refresh()
-        ids = [head.id for head in scope.narrow(self._heads())]
-        yield from (self._memory(id_) for id_ in ids)
-
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns copies by id, from the file as it is now."""
-        self._refresh()
-        return {id_: self._memory(id_) for id_ in sorted(set(ids)) if id_ in self._places}
-
-    def count(self, scope: Scope = ALL) -> int:
-        """Returns the number of memories in the scope."""
-        self._refresh()
-        return sum(1 for _ in scope.narrow(self._heads()))
-
-    def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories by entity."""
-        self._refresh()
-        return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
 
     def context(self, memory: Memory) -> str:
         """Returns the name of the entity a memory is about."""
@@ -382,7 +366,6 @@ class ObservationsView(GraphView):
     def _state_now(self) -> State:
         hidden: list[Json] = []
         for owner in (*self._owners(), *self._deleted.values()):
-            keys = owner.keys
             for at, each in enumerate(owner.members):
                 if each.mark is not None:
                     hidden.append(
@@ -392,7 +375,7 @@ class ObservationsView(GraphView):
                             "number": owner.number,
                             "type": owner.type,
                             "raw": each.element.raw,
-                            "place": (place_at(keys, at) if owner.line else each.place).to_json(),
+                            "place": owner.place(each, at).to_json(),
                             "mark": mark_to_json(each.mark),
                             "fields": dict(each.fields),
                         }

@@ -69,47 +69,53 @@ def placed(
         hidden: Hidden elements, each with its place.
     """
     whole: list[Slot[Shown, Hidden]] = [Slot(shown=each) for each in shown]
-    keys: list[str | None] = [key(each) for each in shown]
+    visible: list[Shown | None] = [*shown]
+    keys: list[str | None] = []  # of all, where a neighbour has to be looked for
     for place, element in sorted(hidden, key=lambda each: each[0].at):
-        at = _index(keys, place)
+        at = min(place.at, len(visible))
+        if _nearest(visible, key, at - 1, -1) != place.after:
+            keys = keys or [None if each is None else key(each) for each in visible]
+            at = _beside(keys, place, at)
+        while at < len(visible) and visible[at] is None:  # those before it are in their order
+            at += 1
         whole.insert(at, Slot(hidden=element))
-        keys.insert(at, None)
+        visible.insert(at, None)
+        if keys:
+            keys.insert(at, None)
     return whole
 
 
-def _index(keys: Sequence[str | None], place: Place) -> int:
-    """Returns where to insert an element.
+def _beside(keys: Sequence[str | None], place: Place, at: int) -> int:
+    """Returns where an element comes whose neighbours are not where they were.
 
     Args:
         keys: Of the elements that are in the list; None for hidden ones.
         place: Where it stood.
+        at: Index where neither of the two is in the list.
     """
-    at = min(place.at, len(keys))
-    if _nearest(keys, at - 1, -1) == place.after:
-        return at
     if place.after in keys:
-        at = keys.index(place.after) + 1
-        while at < len(keys) and keys[at] is None:
-            at += 1
-        return at
+        return keys.index(place.after) + 1
     return keys.index(place.before) if place.before in keys else at
 
 
-def place_at(keys: Sequence[str | None], at: int) -> Place:
+def place_at(visible: Sequence[Shown | None], key: Callable[[Shown], str], at: int) -> Place:
     """Returns the place of the element with an index.
 
     Args:
-        keys: Of all elements; None for hidden ones.
-        at: Its index.
+        visible: All elements; None for hidden ones.
+        key: What a visible element is known by.
+        at: The index.
     """
-    return Place(at, _nearest(keys, at - 1, -1), _nearest(keys, at + 1, 1))
+    return Place(at, _nearest(visible, key, at - 1, -1), _nearest(visible, key, at + 1, 1))
 
 
-def _nearest(keys: Sequence[str | None], at: int, step: int) -> str:
+def _nearest(
+    visible: Sequence[Shown | None], key: Callable[[Shown], str], at: int, step: int
+) -> str:
     """Returns the key of the nearest visible element in one direction; empty if there is none."""
-    while 0 <= at < len(keys):
-        key = keys[at]
-        if key is not None:
-            return key
+    while 0 <= at < len(visible):
+        element = visible[at]
+        if element is not None:
+            return key(element)
         at += step
     return ""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import ForeignStore
+from echoless.core.model import Memory
 from echoless.core.sqlite import Database, is_sqlite
 from echoless.stores import files, sidecar
+from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
+from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.mcp_memory.graph_lines import (
     BOM,
@@ -32,7 +35,7 @@ _NAMED: Final = 3
 """Most examples a sentence names."""
 
 
-class HidingLedger(Ledger):
+class HidingLedger(JoinedLedger):
     """The sidecar's ledger, with the marks of what is hidden from the server."""
 
     def __init__(self, database: Database, hidden: Callable[[], Mapping[str, Mark]]) -> None:
@@ -45,25 +48,17 @@ class HidingLedger(Ledger):
         super().__init__(database)
         self._hidden = hidden
 
-    def marks(self, run: str | None = None) -> dict[str, Mark]:
-        """Returns marks by hidden id, of one run if given."""
-        standing = {**self._hidden(), **super().marks()}
-        return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
-
-    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
-        """Returns marks of some hidden memories, by id."""
-        wanted = set(ids)
-        return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
-
-    def own_marks(self) -> dict[str, Mark]:
-        """Returns the marks of the sidecar alone."""
-        return super().marks()
+    def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
+        """Returns the marks of both; those of the sidecar count."""
+        return {**self._hidden(), **own}
 
 
 class GraphView(BesideSidecar):
     """One view of the memory server's file, with a ledger and a file of hidden texts of its own."""
 
     holds_ledger: Final = False
+    sectioned: Final = True
+    """Entities are no users: a report may go across them."""
 
     def __init__(self, path: Path, url: str, part: str = "") -> None:
         """Reads the file.
@@ -175,6 +170,40 @@ class GraphView(BesideSidecar):
         """Returns the URL of the same view of a copy."""
         _, mark, view = self.url.partition("#")
         return f"mcp-memory:///{root}{mark}{view}"
+
+    @abstractmethod
+    def _heads(self) -> Iterator[Head]:
+        """Yields what a scope needs to know of each memory, in the order of the file."""
+
+    @abstractmethod
+    def _listed(self) -> Collection[str]:
+        """Returns the ids of all memories."""
+
+    @abstractmethod
+    def _memory(self, id_: str) -> Memory:
+        """Returns the memory of an id of `_heads`."""
+
+    def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
+        """Yields all memories in the scope, in the order of the file."""
+        self._refresh()
+        ids = [head.id for head in scope.narrow(self._heads())]
+        yield from (self._memory(id_) for id_ in ids)
+
+    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
+        """Returns copies by id, from the file as it is now."""
+        self._refresh()
+        listed = self._listed()
+        return {id_: self._memory(id_) for id_ in sorted(set(ids)) if id_ in listed}
+
+    def count(self, scope: Scope = ALL) -> int:
+        """Returns the number of memories in the scope."""
+        self._refresh()
+        return sum(1 for _ in scope.narrow(self._heads()))
+
+    def namespaces(self) -> Mapping[str, int]:
+        """Returns the number of memories by namespace."""
+        self._refresh()
+        return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
 
     # ------------------------------------------------------------------ writing
 

@@ -11,7 +11,8 @@ from typing import Final
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject
 from echoless.core.sqlite import Database, table_exists
-from echoless.stores.ledger import Kept, Ledger, Mark
+from echoless.stores.joined_ledger import JoinedLedger
+from echoless.stores.ledger import Kept, Mark
 from echoless.stores.recall.layout import LINEAGE
 from echoless.stores.recall.rows import id_of
 
@@ -154,7 +155,7 @@ def set_status(db: sqlite3.Connection, numbers: Iterable[int], status: str) -> N
     )
 
 
-class RecallLedger(Ledger):
+class RecallLedger(JoinedLedger):
     """The sidecar's ledger, with the marks of `dedup_lineage`.
 
     A mark holds as long as its row does: what another program marked counts, and what it showed
@@ -178,32 +179,15 @@ class RecallLedger(Ledger):
         self._entries = entries
         self._reverted = reverted
 
-    def marks(self, run: str | None = None) -> dict[str, Mark]:
-        """Returns marks by hidden id, of one run if given."""
-        own = super().marks()
+    def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
+        """Returns the marks of the table, as the sidecar has them where it has the same."""
         standing: dict[str, Mark] = {}
         for entry in self._entries():
-            if entry.status != "marked":
-                continue
-            mark = own.get(entry.duplicate)
-            same = mark is not None and mark.survivor == entry.survivor
-            standing[entry.duplicate] = mark if same and mark else entry.mark
-        return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
-
-    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
-        """Returns the marks of some memories, those in the table of the store too."""
-        wanted = set(ids)
-        return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
-
-    def own_marks(self) -> dict[str, Mark]:
-        """Returns the marks of the sidecar alone."""
-        return super().marks()
-
-    def mark(self, marks: Iterable[Mark]) -> None:
-        """Writes marks in place of older ones, which another program may have shown again."""
-        new = list(marks)
-        self.unmark(mark.duplicate for mark in new)
-        super().mark(new)
+            if entry.status == "marked":
+                mark = own.get(entry.duplicate)
+                same = mark is not None and mark.survivor == entry.survivor
+                standing[entry.duplicate] = mark if same and mark else entry.mark
+        return standing
 
     def sticky(self) -> set[str]:
         """Returns the survivors in `dedup_lineage`, those of removals too."""

@@ -61,6 +61,7 @@ class Column:
         generated: Whether the database computes it, so that it cannot be written.
         identity: Whether the database always gives its value, unless told otherwise.
         required: Whether a row needs a value that the database does not give.
+        default: Expression of the value the database gives a new row, or None.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Column:
     generated: bool = False
     identity: bool = False
     required: bool = False
+    default: str | None = None
 
 
 def to_json(cell: Cell) -> Json:

@@ -154,7 +154,14 @@ class SqliteBackend:
             generated = hidden in {2, 3}
             needs = bool(required) and default is None and not generated
             of = _sqlite_kind(str(type_))
-            columns[column] = Column(column, of, str(type_), generated=generated, required=needs)
+            columns[column] = Column(
+                column,
+                of,
+                str(type_),
+                generated=generated,
+                required=needs,
+                default=None if default is None or generated else str(default),
+            )
             if number:
                 keys[number] = column
         key = tuple(column for _, column in sorted(keys.items()))
@@ -183,6 +190,16 @@ class SqliteBackend:
             cascades = rows[0][5] == "CASCADE" and name.casefold() not in targets
             made.append(Reference(source, tuple(str(row[3]) for row in rows), to, cascades))
         return made
+
+    def reuses_numbers(self, table: Table) -> bool:
+        """Returns whether a new row may get the number of a row that was removed."""
+        key = [table.columns[name].type.upper() for name in table.key]
+        if key != ["INTEGER"] or table.place:
+            return False
+        counted = self._schema("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'")
+        return not counted or not self._schema(
+            "SELECT 1 FROM sqlite_sequence WHERE name = ?", table.name
+        )
 
     def _has_numbers(self, name: str) -> bool:
         """Returns whether the rows of a table have a `rowid`."""
@@ -318,7 +335,7 @@ class PostgresBackend:
             return None
         oid, schema, bare, kind, visible = found[0]
         columns = {}
-        for column, type_, category, generated, identity, required in self._rows(
+        for column, type_, category, generated, identity, required, default in self._rows(
             _COLUMNS, {"oid": oid}
         ):
             columns[column] = Column(
@@ -328,6 +345,7 @@ class PostgresBackend:
                 generated=bool(generated),
                 identity=identity == "a",
                 required=bool(required),
+                default=None if default is None or generated else str(default),
             )
         key = tuple(str(each) for (each,) in self._rows(_KEY, {"oid": oid}))
         return Table(
@@ -478,8 +496,10 @@ ORDER BY 5 DESC
 _COLUMNS: Final = """
 SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory::text,
   a.attgenerated::text <> '', a.attidentity::text,
-  a.attnotnull AND NOT a.atthasdef AND a.attidentity::text = ''
+  a.attnotnull AND NOT a.atthasdef AND a.attidentity::text = '',
+  pg_get_expr(d.adbin, d.adrelid)
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attrelid = :oid AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum
 """

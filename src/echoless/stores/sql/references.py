@@ -82,8 +82,8 @@ def put_back(references: Sequence[Reference], connection: sa.Connection, saved: 
         given: Any = saved.get(each.name, ())
         for one in given:
             cells: dict[str, Cell] = {
-                name: forms.from_json(value)
-                for name, value in one["cells"].items()
-                if not each.table.columns[name].generated
+                name: forms.from_json(one["cells"].get(name))
+                for name, column in each.table.columns.items()
+                if not column.generated
             }
             connection.execute(each.table.insert(cells, one["place"]))

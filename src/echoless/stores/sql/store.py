@@ -16,35 +16,33 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 
-from echoless.core.errors import EcholessError, StoreError, StoreNotFound, StoreReadOnly, UsageError
-from echoless.core.model import Memory, digest
-from echoless.core.sqlite import is_sqlite, looking
+from echoless.core.errors import StoreError, StoreReadOnly
+from echoless.core.model import Memory
 from echoless.stores.base import ALL, Scope
-from echoless.stores.field_map import FieldMap
 from echoless.stores.files import exclusive
-from echoless.stores.ledger import Mark
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, Sidecar
-from echoless.stores.sql.cells import Cell, to_json
-from echoless.stores.sql.creation import create_table
-from echoless.stores.sql.database import Backend, PostgresBackend, SqliteBackend
+from echoless.stores.sql.cells import Cell
+from echoless.stores.sql.database import Backend, SqliteBackend
 from echoless.stores.sql.hiding import Hider
-from echoless.stores.sql.layout import Layout, layout_of
+from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.new_ids import new_id
-from echoless.stores.sql.presets import preset_of
+from echoless.stores.sql.new_rows import new_id, with_defaults
+from echoless.stores.sql.opening import (
+    MAP_FACT,
+    OPTIONS_FACT,
+    digest_id,
+    hiding_column,
+)
 from echoless.stores.sql.record import Codec, Oddities, Reading, key_of
 from echoless.stores.sql.references import dependents, put_back
 from echoless.stores.sql.table import Key, Row, Table
 
-_DEPENDENTS: Final = "dependents"
+DEPENDENTS: Final = "dependents"
 """Key of `native` for rows of other tables that go with a row."""
-
-_MAP_FACT: Final = "field map"
-_OPTIONS_FACT: Final = "sql options"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,91 +55,49 @@ class _Head:
     row: Row
 
 
-class SqlStore(BesideSidecar):
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table that was opened.
+
+    Attributes:
+        location: Where it is, with its full name.
+        backend: The connection to its database.
+        table: As the database describes it.
+        sidecar: With its lineage.
+    """
+
+    location: Location
+    backend: Backend
+    table: Table
+    sidecar: Sidecar
+
+    @classmethod
+    def of(cls, location: Location, backend: Backend, table: Table) -> Self:
+        """Returns a table together with its lineage."""
+        return cls(location, backend, table, Sidecar(location.sidecar_base))
+
+
+class TableStore(BesideSidecar):
     """Memories in the rows of a table."""
 
-    summary: ClassVar[str] = "a table of SQLite, a known program's or any with a map (extra: sql)"
     holds_ledger: Final = False
     profile: Final = "safe"
 
-    def __init__(self, location: Location, backend: Backend, table: Table) -> None:
-        """Wraps a table that exists; use `open` or `create`."""
-        self._location = location
-        self._backend = backend
-        self._table = table
-        self._sidecar = Sidecar(location.sidecar_base)
-        self._layout = layout_of(table, _completed(location, self._sidecar))
-        self._codec = Codec(self._layout, location.place)
-        self._references = tuple(backend.references(table))
+    def __init__(self, opened: Opened, layout: Layout) -> None:
+        """Wraps a table that exists; `SqlStore.open` chooses the class."""
+        self._location = opened.location
+        self._backend = opened.backend
+        self._table = opened.table
+        self._sidecar = opened.sidecar
+        self._layout = layout
+        self._codec = Codec(layout, opened.location.place)
+        self._references = tuple(opened.backend.references(opened.table))
         self._turn = RLock()
         self._writing = False
         self._odd = Oddities()
         self._seen: dict[str, Row | None] = {}
         self._stale: set[str] = set()
-        self.url = location.url
-
-    # ------------------------------------------------------------------ opening
-
-    @classmethod
-    def mapped(cls, location: str, field_map: FieldMap) -> str:
-        """Returns the location with a map, completed from the map it has."""
-        return cls._parsed(location).mapped(field_map).whole_url.removeprefix("sql:///")
-
-    @classmethod
-    def _parsed(cls, location: str) -> Location:
-        return Location.parse(location)
-
-    @classmethod
-    def open(cls, location: str) -> Self:
-        """Opens a table; without a name, the one a preset recognises or the only one there is."""
-        given = cls._parsed(location)
-        backend: Backend = (
-            SqliteBackend(given.path) if given.path is not None else PostgresBackend(given)
-        )
-        try:
-            name = given.table or _only_table(backend, given)
-            table = backend.table(name)
-            if table is None:
-                raise StoreNotFound(
-                    f"There is no table {name!r} in {replace(given, table='').place}. It has: "
-                    f"{', '.join(backend.tables()) or 'none'}."
-                )
-            named = replace(given, table=table.full_name)
-            plain = cls(named, backend, table)
-            if plain._layout.hiding is not None and table.key and not table.view:
-                return HidingSqlStore(named, backend, table)  # type: ignore[return-value]
-        except BaseException:
-            backend.close()
-            raise
-        return plain
-
-    @classmethod
-    def create(cls, location: str) -> Self:
-        """Opens a table, or makes an empty one with a column for every field of a memory."""
-        given = cls._parsed(location)
-        if not given.table:
-            raise UsageError(f"Name the table to make: {given.url}#TABLE.")
-        create_table(given)
-        return cls.open(location)
-
-    @classmethod
-    def recognises(cls, path: Path) -> bool:
-        """Returns whether it is an SQLite file with a table of a known program."""
-        if not path.is_file() or not is_sqlite(path):
-            return False
-        try:
-            with looking(path) as connection:
-                names = connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table'"
-                    " AND sql NOT LIKE 'create virtual%'"
-                )
-                for (name,) in names.fetchall():
-                    columns = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
-                    if preset_of([column for (column,) in columns.fetchall()]) is not None:
-                        return True
-        except EcholessError:
-            return False
-        return False
+        self.url = opened.location.url
 
     # ------------------------------------------------------------------ reading
 
@@ -178,7 +134,7 @@ class SqlStore(BesideSidecar):
         repeats: Counter[str] = Counter()
         with self._backend.reading() as connection:
             for row in self._table.rows(connection.execute(self._table.select())):
-                id_ = self._codec.id(row) if self._table.key else _digest_id(row, repeats)
+                id_ = self._codec.id(row) if self._table.key else digest_id(row, repeats)
                 if id_ is None:
                     odd.nameless += 1
                     continue
@@ -237,7 +193,7 @@ class SqlStore(BesideSidecar):
         with self._backend.reading() as connection:
             for id_, memory in memories.items():
                 also = dependents(self._references, connection, rows[id_])
-                native = {**memory.native, _DEPENDENTS: also} if also else memory.native
+                native = {**memory.native, DEPENDENTS: also} if also else memory.native
                 found[id_] = replace(memory, native=native)
         return found
 
@@ -343,10 +299,11 @@ class SqlStore(BesideSidecar):
     def _remember_options(self) -> None:
         """Keeps the map and the options: who undoes a run reads the fields it wrote."""
         given = self._location
+        hide = hiding_column(given, self._table)
         wanted = {
-            _MAP_FACT: json.dumps(dict(given.map.columns)) if given.map else None,
-            _OPTIONS_FACT: json.dumps({"hide": given.hide, "model": given.model})
-            if given.hide or given.model
+            MAP_FACT: json.dumps(dict(given.map.columns)) if given.map else None,
+            OPTIONS_FACT: json.dumps({"hide": hide, "model": given.model})
+            if hide or given.model
             else None,
         }
         for key, value in wanted.items():
@@ -383,12 +340,16 @@ class SqlStore(BesideSidecar):
 
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new record as the table would give it back; nothing is written."""
-        memory = replace(memory, id=new_id(memory, self._table, self._backend))
-        row = self._codec.encode(memory, None)
+        memory = replace(memory, id=self._new_id(memory))
+        row = with_defaults(self._codec.encode(memory, None), self._table, self._backend)
         read = self._codec.decode(row, memory.id)
         assert read is not None
         vectors = memory.vectors if self._layout.vectors is not None else ()
         return replace(read, native={}, vectors=read.vectors or vectors)
+
+    def _new_id(self, memory: Memory) -> str:
+        """Returns the id a new memory gets."""
+        return new_id(memory, self._table, self._backend)
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds rows; a row that was read and not changed since goes back exactly."""
@@ -399,8 +360,8 @@ class SqlStore(BesideSidecar):
                 for memory, row in made:
                     old = present.get(memory.id)
                     if old is None:
-                        self._insert(memory.id, row)
-                        put_back(self._references, connection, memory.native.get(_DEPENDENTS))
+                        self._insert(memory.id, row, again=self._codec.saved(memory) is not None)
+                        put_back(self._references, connection, memory.native.get(DEPENDENTS))
                     elif changed := self._changed(old, row):
                         key = key_of(memory.id, len(self._table.key))
                         assert key is not None
@@ -425,18 +386,21 @@ class SqlStore(BesideSidecar):
             and (type(cell) is not type(old.cells[name]) or cell != old.cells[name])
         }
 
-    def _insert(self, id_: str, row: Row) -> None:
-        """Adds a row, at its old place if that is free."""
+    def _insert(self, id_: str, row: Row, *, again: bool) -> None:
+        """Adds a row, at its old place if that is free.
+
+        Args:
+            id_: Its id.
+            row: Its cells.
+            again: Whether it was there before: then an empty cell takes no default.
+        """
+        columns = self._table.columns
         cells = {
             name: cell
             for name, cell in row.cells.items()
-            if cell is not None and not self._table.columns[name].generated
+            if (again or cell is not None) and not columns[name].generated
         }
-        if len(cells) < len(row.cells) and row.place is not None:
-            pass
-        missing = [
-            c.name for c in self._table.columns.values() if c.required and c.name not in cells
-        ]
+        missing = [name for name, each in columns.items() if each.required and name not in cells]
         missing = [name for name in missing if name not in self._table.key]
         if missing:
             raise StoreError(
@@ -532,63 +496,6 @@ class SqlStore(BesideSidecar):
         super().close()
 
 
-class HidingSqlStore(SqlStore):
-    """Table whose own program stops seeing a marked memory too."""
-
-    def hide(self, marks: Sequence[Mark]) -> None:
-        """Sets the column that hides a row; one that is hidden already stays as it is."""
-        hider = Hider(self._layout)
-        with self.transaction():
-            rows = self._fetch({i for mark in marks for i in (mark.duplicate, mark.survivor)})
-            for mark in marks:
-                row, survivor = rows.get(mark.duplicate), rows.get(mark.survivor)
-                if row is None or hider.is_hidden(row) or (survivor is None and hider.names):
-                    continue
-                before, fact = hider.before(row), _fact(mark.duplicate)
-                if before is not None or self.ledger.fact(fact) is not None:
-                    self.ledger.set_fact(fact, json.dumps(before))
-                self._set(mark.duplicate, hider.hidden(row, survivor))
-            self._reread(mark.duplicate for mark in marks)
-
-    def unhide(self, ids: Iterable[str]) -> None:
-        """Sets the column back to what it was."""
-        hider = Hider(self._layout)
-        with self.transaction():
-            rows = self._fetch(ids)
-            for id_, row in sorted(rows.items()):
-                if hider.is_hidden(row):
-                    known = self.ledger.fact(_fact(id_))
-                    self._set(id_, hider.shown(row, json.loads(known) if known else None))
-            self._reread(rows)
-
-    def _set(self, id_: str, cells: Mapping[str, Cell]) -> None:
-        """Writes cells of one row."""
-        key = key_of(id_, len(self._table.key))
-        assert key is not None
-        with self._backend.transaction() as connection:
-            connection.execute(self._table.update(key, cells))
-
-
-class PostgresStore(SqlStore):
-    """The same store under the scheme `postgresql`."""
-
-    summary: ClassVar[str] = "a table of PostgreSQL, likewise: USER@HOST/DB#TABLE (extra: postgres)"
-
-    @classmethod
-    def mapped(cls, location: str, field_map: FieldMap) -> str:
-        """Returns the location with a map, completed from the map it has."""
-        return cls._parsed(location).mapped(field_map).whole_url.partition("://")[2]
-
-    @classmethod
-    def _parsed(cls, location: str) -> Location:
-        return Location.parse(location if "://" in location else f"postgresql://{location}")
-
-    @classmethod
-    def recognises(cls, path: Path) -> bool:  # noqa: ARG003
-        """Returns False: a server is no file."""
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class _Hidden:
     """Memories that echoless hid.
@@ -605,54 +512,7 @@ class _Hidden:
         return self.everything or id_ in self.ids
 
 
-def _fact(id_: str) -> str:
-    """Returns the name of the fact that keeps what a hidden row said before."""
-    return f"shown before: {id_}"
-
-
 def _same_row(one: Row | None, other: Row | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.cells == other.cells
-
-
-def _digest_id(row: Row, repeats: Counter[str]) -> str:
-    """Returns an id made of the cells, for a table without a key; equal rows are numbered."""
-    name = digest({column: to_json(cell) for column, cell in row.cells.items()})
-    repeats[name] += 1
-    return name if repeats[name] == 1 else f"{name}-{repeats[name]}"
-
-
-def _completed(location: Location, sidecar: Sidecar) -> Location:
-    """Returns the location with the options an earlier run wrote with, where it names none."""
-    with suppress(EcholessError):
-        columns, options = sidecar.ledger.fact(_MAP_FACT), sidecar.ledger.fact(_OPTIONS_FACT)
-        if columns and not location.map:
-            location = replace(location, map=FieldMap(json.loads(columns)))
-        if options:
-            known = json.loads(options)
-            location = replace(
-                location,
-                hide=location.hide or known["hide"],
-                model=location.model or known["model"],
-            )
-    return location
-
-
-def _only_table(backend: Backend, location: Location) -> str:
-    """Returns the name of the table that is meant where none is named.
-
-    Raises:
-        UsageError: It is not clear which one.
-    """
-    names = backend.tables()
-    known = [n for n in names if (t := backend.table(n)) is not None and preset_of(t.columns)]
-    if len(known) == 1:
-        return known[0]
-    if not known and len(names) == 1:
-        return names[0]
-    which = f"Tables of known programs: {', '.join(known)}. " if known else ""
-    raise UsageError(
-        f"Which table of {location.place} holds the memories? {which}It has: "
-        f"{', '.join(names) or 'none'}. Name it: {location.url}#TABLE."
-    )

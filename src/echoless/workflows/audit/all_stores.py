@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from echoless.core.errors import EcholessError, InputError, StoreError
+from echoless.core.errors import EcholessError, InputError, MissingExtra, StoreError
 from echoless.core.failures import of_system
 from echoless.core.model import Json
 from echoless.core.run_notes import Progress
@@ -43,7 +43,7 @@ class StoreAudit:
         if self.report is None:
             problem = str(self.error) if self.error else self.store.problem
             return {"store": self.store.url, **place, "error": problem}
-        return {**report_json(self.report), "store": self.store.url, **place, "error": None}
+        return {**report_json(self.report), **place, "error": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,12 @@ class AllAudits:
 
     @property
     def exit_code(self) -> int:
-        """Returns the exit code of the first failure; 0 where all stores were read."""
-        codes = (each.error.exit_code for each in self.audits if each.error is not None)
-        return next(codes, 0)
+        """Returns the exit code of the first failure; 0 where there was none.
+
+        A kind whose library is not installed is no failure: it is named, with what to install.
+        """
+        errors = (each.error for each in self.audits if each.error is not None)
+        return next((e.exit_code for e in errors if not isinstance(e, MissingExtra)), 0)
 
     def to_json(self) -> dict[str, Json]:
         """Returns the audits as in `audit --all --json`, without the stores passed over."""

@@ -29,7 +29,7 @@ from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.matching import MOST_PAIRS
 from echoless.matching.runner import judge_all, kept_apart, open_cached_verdicts, open_judge
-from echoless.stores.base import Remarks, Sectioned, Store
+from echoless.stores.base import Remarks, Sectioned, Store, in_context
 from echoless.workflows.audit.namespace_report import HELD_KINDS, reported_pair
 from echoless.workflows.dedupe.findings import held
 from echoless.workflows.dedupe.pipeline import standing_marks
@@ -197,7 +197,7 @@ def between_stores(
         parts = across or (isinstance(store, Sectioned) and store.sectioned)
         for memory in _visible(store, union.tally):
             family = NOBODY if parts else memory.namespace
-            union.add(memory, store.url, side=store.url, family=family, at=at)
+            union.add(memory, store, side=store.url, family=family, at=at)
     if not across:
         union.part_families()
     return _compared(union, settings, progress)
@@ -219,9 +219,9 @@ def between_namespaces(
         EncoderError: The embedding model failed.
     """
     union = _Union()
-    memories = list(_visible(store, union.tally))
+    memories = list(_visible(store, Tally()))  # the store's own audit has its remarks
     for memory in memories:
-        union.add(memory, store.url, side=memory.namespace, family=NOBODY, at=0)
+        union.add(memory, store, side=memory.namespace, family=NOBODY, at=0)
     apart = kept_apart(store.ledger, {memory.id: memory for memory in memories})
     union.apart = {(_joined(0, a), _joined(0, b)) for a, b in apart}
     return _compared(union, settings, progress)
@@ -261,12 +261,12 @@ class _Union:
         self.unmet: tuple[str, ...] = ()
         self.tally = Tally()
 
-    def add(self, memory: Memory, url: str, *, side: str, family: str, at: int) -> None:
-        """Adds a memory of a side."""
+    def add(self, memory: Memory, store: Store, *, side: str, family: str, at: int) -> None:
+        """Adds a memory of a side, as the judge reads it."""
         id_ = _joined(at, memory.id)
-        self.origin[id_] = Whereabouts(url, memory.namespace, memory.id, memory.content)
+        self.origin[id_] = Whereabouts(store.url, memory.namespace, memory.id, memory.content)
         self.side[id_] = side
-        self.memories[id_] = replace(memory, id=id_, namespace=family)
+        self.memories[id_] = replace(in_context(store, memory), id=id_, namespace=family)
 
     def part_families(self) -> None:
         """Notes the namespaces that do not meet others, and leaves out those that meet nothing."""

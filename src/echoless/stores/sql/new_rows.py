@@ -1,4 +1,4 @@
-"""Ids for new rows, in the form the primary key of a table takes."""
+"""Ids and defaults of new rows, as the database itself would give them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,39 @@ from echoless.core.model import Memory
 from echoless.stores.sql.cells import Kind
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.record import id_of, key_of
-from echoless.stores.sql.table import Table
+from echoless.stores.sql.table import Row, Table
+
+_COUNTS: Final = "nextval("
+"""Part of a default that counts on when it is read."""
 
 _IDS: Final = uuid.UUID("0a0d5c5e-7a54-4d0a-9c52-3f6a2a3b1c77")
 """Root of the ids made for memories whose id has another form."""
 
 
-def new_id(memory: Memory, table: Table, backend: Backend) -> str:
+def with_defaults(row: Row, table: Table, backend: Backend) -> Row:
+    """Returns a new row with the values the database would give it, for the cells it lacks.
+
+    So what is written is known before: a record is read back and compared.
+    """
+    cells = dict(row.cells)
+    with backend.reading() as connection:
+        for column in table.columns.values():
+            expression = column.default
+            if expression is None or cells[column.name] is not None or _COUNTS in expression:
+                continue
+            form = f"CAST(({expression}) AS text)" if table.typed else f"({expression})"
+            cells[column.name] = connection.exec_driver_sql(f"SELECT {form}").scalar()
+    return Row(cells, row.place)
+
+
+def new_id(memory: Memory, table: Table, backend: Backend, above: int = 0) -> str:
     """Returns the id a new memory gets in a table.
+
+    Args:
+        memory: The new one.
+        table: The table.
+        backend: Its database.
+        above: A number that is taken, and all below it, where ids are numbers.
 
     Raises:
         StoreError: The primary key is one no id can be made for.
@@ -41,5 +66,5 @@ def new_id(memory: Memory, table: Table, backend: Backend) -> str:
     if column.kind is Kind.NUMBER:
         with backend.reading() as connection:
             highest = connection.execute(table.highest(column.name)).scalar()
-        return str(int(highest or 0) + 1)
+        return str(max(int(highest or 0), above) + 1)
     return memory.id
