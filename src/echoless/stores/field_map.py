@@ -23,6 +23,9 @@ from echoless.core.text import unreadable
 MAPPABLE: Final = FIELDS
 """Fields that may have a column. `extra` has none: it holds what belongs to no field."""
 
+PLAIN: Final = tuple(name for name in FIELDS if name not in {"id", "metadata", "vectors"})
+"""Fields with one value in a column or key; the others are keys, columns or vectors themselves."""
+
 Hiding: TypeAlias = Literal["", "mark", "move", "expire"]
 """How memories are hidden: `mark` notes it in the ledger alone, `move` takes the record out of the
 store too, `expire` gives it a date in the past; empty leaves it to what the store was told."""

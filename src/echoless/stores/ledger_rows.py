@@ -16,6 +16,7 @@ from echoless.core.errors import EcholessError, LedgerDamaged
 from echoless.core.failures import is_damage, of_sqlite, said
 from echoless.core.json_codec import memory_from_json
 from echoless.core.model import Json, JsonObject, Memory
+from echoless.core.profiles import ACTIONS
 
 Moment = Literal["before", "after"]
 Row: TypeAlias = Sequence[object]
@@ -246,7 +247,7 @@ def _objects(data: Mapping[str, Json], name: str) -> list[Mapping[str, Json]]:
     return objects
 
 
-_KINDS: Final = ("mark", "merge", "delete", "add")
+_KINDS: Final = (*ACTIONS, "add")
 
 
 def _check_started(data: JsonObject) -> None:

@@ -10,25 +10,13 @@ from typing import Final
 
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.timestamps import instant
-from echoless.stores.field_map import PRESETS, FieldMap
+from echoless.stores.field_map import PLAIN, PRESETS, FieldMap
 from echoless.stores.live.mem0 import SCOPES
 
 OWN: Final = "echoless."
 """Prefix of the metadata keys for fields the owner's layout has no key for."""
 
-FIELDS: Final = (
-    "namespace",
-    "type",
-    "tags",
-    "importance",
-    "access_count",
-    "created_at",
-    "updated_at",
-    "last_accessed",
-    "provenance",
-    "links",
-    "pinned",
-)
+FIELDS: Final = tuple(name for name in PLAIN if name != "content")
 """Fields stored in metadata; with a map `content` may be one too."""
 
 EGO_COLLECTION: Final = "ego_memories"

@@ -10,22 +10,6 @@ from echoless.core.model import Json
 from echoless.stores.field_map import PRESETS, FieldMap
 from echoless.stores.live.mem0 import SCOPES
 
-FIELDS: Final = (
-    "content",
-    "namespace",
-    "type",
-    "tags",
-    "importance",
-    "access_count",
-    "created_at",
-    "updated_at",
-    "last_accessed",
-    "provenance",
-    "links",
-    "pinned",
-)
-"""Fields a payload may hold under a key of its owner's."""
-
 
 @dataclass(frozen=True, slots=True)
 class Layout:

@@ -28,14 +28,14 @@ from echoless.core.own_folders import make_own
 from echoless.stores import expiration, files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.exact_vectors import ExactVectors
-from echoless.stores.field_map import FieldMap
+from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.live.record import OWN
 from echoless.stores.qdrant import record as records
 from echoless.stores.qdrant.client import Client
 from echoless.stores.qdrant.folder import FolderPoints, collections_in
-from echoless.stores.qdrant.layout import FIELDS, Layout
+from echoless.stores.qdrant.layout import Layout
 from echoless.stores.qdrant.location import Place, read_place
 from echoless.stores.qdrant.points import Point, PointId, known_ids, point_id
 from echoless.stores.qdrant.record import Space
@@ -181,7 +181,7 @@ class QdrantStore(BesideSidecar):
         Raises:
             UsageError: The map does not name the text, or names a field that has no key.
         """
-        columns = place.map.only(FIELDS, "a Qdrant collection")
+        columns = place.map.only(PLAIN, "a Qdrant collection")
         if columns.column("content") is None:
             raise UsageError(
                 "Say which key of the payload holds the text: --map content=KEY, or "

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from echoless.core.errors import UsageError
-from echoless.stores.field_map import FieldMap
+from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.sql.cells import Column, Kind
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.presets import Preset, preset_of
@@ -19,18 +19,7 @@ ARROW: Final = "->"
 MANY: Final = ","
 """Stands between the columns of a namespace."""
 
-FIELDS: Final = (
-    "type",
-    "tags",
-    "importance",
-    "access_count",
-    "created_at",
-    "updated_at",
-    "last_accessed",
-    "provenance",
-    "links",
-    "pinned",
-)
+FIELDS: Final = tuple(name for name in PLAIN if name not in {"content", "namespace"})
 """Fields that are read from one place each."""
 
 _USUAL: Final[Mapping[str, tuple[str, ...]]] = {

@@ -22,7 +22,7 @@ from echoless.stores import column_values as values
 from echoless.stores.live import record as records
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, Column, Kind
-from echoless.stores.sql.layout import Layout, Place
+from echoless.stores.sql.layout import FIELDS, Layout, Place
 from echoless.stores.sql.table import Key, Row
 
 NATIVE: Final = "sql"
@@ -511,21 +511,7 @@ class Writing:
             self._cells[column] = forms.write_vector(vectors[0].data, cell, kind)
 
 
-_DEFAULTS: Final = {
-    name: values.default(name)
-    for name in (
-        "type",
-        "tags",
-        "importance",
-        "access_count",
-        "created_at",
-        "updated_at",
-        "last_accessed",
-        "provenance",
-        "links",
-        "pinned",
-    )
-}
+_DEFAULTS: Final = {name: values.default(name) for name in FIELDS}
 _LISTING: Final = frozenset({Kind.JSON, Kind.ARRAY})
 
 
