@@ -10,6 +10,7 @@ from pathlib import Path
 from echoless import apply, open_store, undo
 from echoless.core.model import Link, Memory
 from echoless.stores.base import Store
+from echoless.stores.visibility import owner_view
 from echoless.testing.hiding import HidingConformance
 from echoless.testing.stores import fill, plan_by_hand, simple
 
@@ -40,6 +41,16 @@ class TestHiddenRows(HidingConformance):
     def seen(self, folder: Path) -> set[str]:
         with closing(sqlite3.connect(folder / "llm_memory.db")) as db:
             return {text for (text,) in db.execute(LIVE)}
+
+
+def test_the_sentence_says_that_the_row_stays_and_has_expired(tmp_path: Path) -> None:
+    path = tmp_path / "llm_memory.db"
+    fill(f"llm-memory:///{path}", [simple(1, namespace="proj")])
+    with open_store(f"llm-memory:///{path}?hide=expire") as store:
+        said = owner_view(store)
+    assert not said.sees_hidden
+    assert "stay in the store with a past date of expiration" in said.sentence
+    assert "no longer in the store" not in said.sentence
 
 
 def test_links_of_others_and_dates_of_their_own_come_back_with_an_undo(tmp_path: Path) -> None:

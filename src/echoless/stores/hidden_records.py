@@ -8,6 +8,7 @@ where it lies in both.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -55,7 +56,7 @@ class HiddenRecords:
         """
         self._database: Database = ledger.database
 
-    def _rows(self, statement: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+    def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Reads rows; none where the table is missing.
 
         Raises:
@@ -64,7 +65,7 @@ class HiddenRecords:
         try:
             if not table_exists(self._database.connection, "hidden"):
                 return []
-            return self._database.connection.execute(statement, values).fetchall()
+            return self._database.connection.execute(statement).fetchall()
         except self._database.errors as problem:
             raise unreadable(problem, self._database.path, "hidden") from problem
 
@@ -127,7 +128,11 @@ class HiddenRecords:
             StoreError: A transaction of the ledger is open.
         """
         if self._database.connection.in_transaction:
-            raise StoreError("Memories cannot be moved inside a transaction of the ledger.")
+            where = self._database.path or "memory"
+            raise StoreError(
+                f"Memories cannot be moved while a transaction of the ledger in {where} is open: "
+                "it would be committed later than the store. Call hide and unhide outside of it."
+            )
 
 
 class HidesOnRequest(BesideSidecar):
@@ -156,8 +161,14 @@ class HidesOnRequest(BesideSidecar):
         if self.hiding == "mark":
             return self._seen_view(f"{self.owner_reads} go on seeing them")
         lost = f" {self.unrestored}" if isinstance(self, Unrestored) else ""
+        if self.way == "expire":
+            return OwnerView(
+                "Hidden memories stay in the store with a past date of expiration: "
+                f"{self.owner_reads} leave them out. `echoless undo` sets the date back.{lost}"
+            )
+        where = self.ledger_file.name if self.ledger_file else "memory"
         return OwnerView(
-            f"Hidden memories lie in {self._sidecar_name()} and no longer in the store: "
+            f"Hidden memories lie in {where} and no longer in the store: "
             f"{self.owner_reads} do not see them. `echoless undo` puts them back.{lost}"
         )
 
@@ -168,11 +179,6 @@ class HidesOnRequest(BesideSidecar):
     def _moving_url(self) -> str:
         """Returns the URL of this store under which its own program sees no hidden memories."""
         raise NotImplementedError
-
-    def _sidecar_name(self) -> str:
-        """Returns the name of the file with the ledger."""
-        path = getattr(self._sidecar, "path", None)
-        return path.name if path is not None else "memory"
 
     def _remember_hiding(self) -> bool:
         """Notes in the ledger how the store is told to hide, and returns whether it moves."""
@@ -213,12 +219,12 @@ class MovesHidden(HidesOnRequest):
         raise NotImplementedError
 
     def own_count(self, scope: Scope) -> int:
-        """Returns the number of memories in the store alone, as `count`."""
-        raise NotImplementedError
+        """Returns the number of memories in the store alone, as `count`; by default reads all."""
+        return sum(1 for _ in self.own_scan(scope))
 
     def own_namespaces(self) -> Mapping[str, int]:
-        """Returns the namespaces in the store alone, as `namespaces`."""
-        raise NotImplementedError
+        """Returns the namespaces in the store alone, as `namespaces`; by default reads all."""
+        return dict(sorted(Counter(memory.namespace for memory in self.own_scan(ALL)).items()))
 
     def own_put(self, memories: Sequence[Memory]) -> None:
         """Writes memories into the store, as `put`."""
@@ -327,7 +333,11 @@ class MovesHidden(HidesOnRequest):
             HiddenRecords(self.ledger).drop(aside)
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Moves memories out of the store, where it was told to; else the ledger alone hides."""
+        """Moves memories out of the store, where it was told to; else the ledger alone hides.
+
+        Raises:
+            StoreError: A transaction of the ledger is open, or the store is open for reading.
+        """
         self._must_write()
         if not self._remember_hiding():
             return
@@ -342,7 +352,11 @@ class MovesHidden(HidesOnRequest):
             self.conceal(leaving)
 
     def unhide(self, ids: Iterable[str]) -> None:
-        """Puts moved memories back into the store."""
+        """Puts moved memories back into the store.
+
+        Raises:
+            StoreError: As `hide`.
+        """
         wanted = set(ids)
         aside = self._aside()
         known = [aside[id_].memory for id_ in sorted(wanted & aside.keys())]

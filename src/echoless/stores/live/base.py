@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from time import monotonic
@@ -15,7 +14,7 @@ from echoless.core.errors import EcholessError, StoreError, StoreLocked, UsageEr
 from echoless.core.model import Memory
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 from echoless.core.timestamps import instant, now
-from echoless.stores.base import ALL, OwnerView, Scope
+from echoless.stores.base import OwnerView, Scope
 from echoless.stores.field_map import Hiding
 from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import MovesHidden
@@ -120,14 +119,6 @@ class LiveStore(MovesHidden):
         """Yields the memories the library shows, sorted by id: the libraries keep no order."""
         self._passed = 0
         yield from scope.narrow(sorted(self._memories(scope.namespace), key=lambda m: m.id))
-
-    def own_count(self, scope: Scope) -> int:
-        """Returns the number of memories the library shows."""
-        return sum(1 for _ in self.own_scan(scope))
-
-    def own_namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories the library shows, by namespace."""
-        return dict(sorted(Counter(m.namespace for m in self.own_scan(ALL)).items()))
 
     def order(self, memory: Memory) -> tuple[int, str]:
         """Returns the key by which a scan sorts: the id alone."""

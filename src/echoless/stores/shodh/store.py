@@ -9,7 +9,6 @@ the new one, which is called a stray.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +19,7 @@ from echoless.core.errors import ForeignStore, StoreError, StoreNotFound
 from echoless.core.json_codec import FIELDS, field_to_json
 from echoless.core.model import Memory, identical
 from echoless.core.timestamps import instant
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import Scope
 from echoless.stores.field_map import Hiding, Location, read_path
 from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import MovesHidden
@@ -131,14 +130,6 @@ class ShodhStore(MovesHidden):
             if record is not None:
                 result[id_] = replace(note(record).memory, id=id_)
         return result
-
-    def own_count(self, scope: Scope) -> int:
-        """Returns the number of notes in the scope."""
-        return sum(1 for _ in self.own_scan(scope))
-
-    def own_namespaces(self) -> Mapping[str, int]:
-        """Returns the number of notes by namespace; the library itself has only one."""
-        return dict(sorted(Counter(m.namespace for m in self.own_scan(ALL)).items()))
 
     def integrity(self) -> list[str]:
         """Returns the records an interrupted change left behind; the next write removes them."""
