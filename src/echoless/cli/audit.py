@@ -245,12 +245,11 @@ def _audited(store: str, choices: Choices, form: _Form, *, across: bool) -> _Aud
         warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
     if wider is not None:
         learn_between(wider)
-        blocks.extend(between_blocks(wider, extent, what="namespaces"))
-        data["across"] = wider.to_json()
     if form.as_json:
-        data = {**data, "second_look": second.to_json() if second else None}
-        blocks = []
+        data |= {"across": wider.to_json()} if wider else {}
+        data["second_look"] = second.to_json() if second else None
     else:
+        blocks.extend(between_blocks(wider, extent, what="namespaces") if wider else ())
         blocks.extend(comparison_blocks(second))
     return _Audited(report, data, blocks, warnings)
 

@@ -217,7 +217,7 @@ def dedup_command(*, request: _Request) -> int:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         made, run = plan(findings), None
         if request.patch_file:
-            return _write_patch(request, opened, findings, request.patch_file)
+            return _write_patch(request, opened, findings, made)
         if request.plan_file:
             write_plan(made, request.plan_file)
         if request.now and made.actions:
@@ -240,13 +240,14 @@ def dedup_command(*, request: _Request) -> int:
     return exit_code(run)
 
 
-def _write_patch(request: _Request, store: Store, findings: Findings, path: Path) -> int:
+def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan) -> int:
     """Writes a patch in place of a run, and prints what it holds.
 
     Returns:
         The exit code: 5 where a group was refused.
     """
-    made = plan(findings)
+    path = request.patch_file
+    assert path is not None, "asked for only with a file"
     patch = make_patch(store, made, folder=Path.cwd())
     if patch.data:
         write_new(path, patch.data)

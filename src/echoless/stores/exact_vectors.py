@@ -55,8 +55,8 @@ class ExactVectors:
         Args:
             written: Vectors by id, as they will be handed over.
         """
-        odd = {id_: vector for id_, vector in written.items() if not _is_unit(vector)}
-        self._store({id_: (vector, "") for id_, vector in odd.items()} if self.needed else {})
+        if self.needed:
+            self._store({i: (vector, "") for i, vector in written.items() if not _is_unit(vector)})
 
     def keep(self, written: Mapping[str, bytes], read: Mapping[str, bytes | None]) -> None:
         """Stores the written vector where a different but close one is read back.

@@ -15,7 +15,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from echoless.core import drafts
-from echoless.core.errors import StoreError, StoreLocked, StoreReadOnly, UsageError
+from echoless.core.errors import ForeignStore, StoreError, StoreLocked, StoreReadOnly, UsageError
 from echoless.core.failures import of_system
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 
@@ -236,3 +236,21 @@ def exclusive(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def text_of(data: bytes, path: Path, advice: str = "Convert the file to UTF-8.") -> str:
+    """Returns the text of a file.
+
+    Args:
+        data: Bytes of the file.
+        path: Of the file, for the message.
+        advice: What to do where it is no UTF-8, as a sentence.
+
+    Raises:
+        ForeignStore: It is not UTF-8; the message names the line.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = data[: problem.start].count(b"\n") + 1
+        raise ForeignStore(f"Line {line} of {path} is not UTF-8 text. {advice}") from problem

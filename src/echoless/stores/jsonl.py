@@ -11,7 +11,6 @@ their old order (`jsonl_lines`).
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -110,14 +109,7 @@ class JsonlStore(HidesOnRequest):
         self._snapshot = Snapshot.of(self._path)
         self._bom = data.startswith(_BOM)
         data = data.removeprefix(_BOM)
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            line = data[: problem.start].count(b"\n") + 1
-            raise ForeignStore(
-                f"Line {line} of {self._path} is not UTF-8 text. Convert the file to UTF-8."
-            ) from problem
-        *ended, last = text.split("\n")
+        *ended, last = files.text_of(data, self._path).split("\n")
         self._lines = [line + "\n" for line in ended] + ([last] if last else [])
         self._away: set[str] = set()
         self._back: set[str] = set()
@@ -130,8 +122,9 @@ class JsonlStore(HidesOnRequest):
         self._moved_state = table.state() if table else ""
         if table is None or not self._moved_state:
             return
-        moved = {id_: each for id_, each in table.read().items() if id_ not in self._places}
-        self._back = table.read().keys() - moved.keys()
+        rows = table.read()
+        moved = {id_: each for id_, each in rows.items() if id_ not in self._places}
+        self._back = rows.keys() - moved.keys()
         if moved:
             known = self._sidecar.ledger.fact(lines.FACT) or ""
             self._lines = lines.joined(self._lines, list(moved.values()), known)
@@ -281,14 +274,13 @@ class JsonlStore(HidesOnRequest):
         """
         table = HiddenRecords(self.ledger)
         rows = table.read().keys()  # a damaged ledger refuses before anything changes
-        if self._away:  # safe in the sidecar before they leave the file
-            places = {self._places[id_]: id_ for id_ in self._away}
+        places = {self._places[id_]: id_ for id_ in self._away}
+        if places:  # safe in the sidecar before they leave the file
             with self.ledger.transaction():
                 table.save(lines.parted(self._lines, places, self._memory))
                 known = f"{lines.digest(before)} {lines.digest(self._lines)}"
                 self.ledger.set_fact(lines.FACT, known)
-        hidden = {self._places[id_] for id_ in self._away}
-        data = lines.file_of(self._lines, hidden).encode("utf-8")
+        data = lines.file_of(self._lines, places).encode("utf-8")
         if data != read_bytes(self._path).removeprefix(_BOM):
             replace_bytes(self._path, (_BOM if self._bom else b"") + data, self._snapshot)
         again = self._back & self._places.keys()
@@ -370,7 +362,7 @@ class JsonlStore(HidesOnRequest):
         """Inserts a line, and ends the line before it where it has no end."""
         place = min(place, len(self._lines))
         if place and not self._lines[place - 1].endswith("\n"):
-            self.ledger.set_fact(_ENDED, _digest(self._lines[place - 1]))
+            self.ledger.set_fact(_ENDED, lines.digest([self._lines[place - 1]]))
             self._lines[place - 1] += "\n"
         if place < len(self._lines) and not line.endswith("\n"):
             line += "\n"
@@ -387,7 +379,7 @@ class JsonlStore(HidesOnRequest):
             self._lines = [line for at, line in enumerate(self._lines) if at not in places]
             # the last line feed goes again where only what followed had made it necessary
             ended = self.ledger.fact(_ENDED) if present and self._lines else None
-            if ended and ended == _digest(self._lines[-1].removesuffix("\n")):
+            if ended and ended == lines.digest([self._lines[-1].removesuffix("\n")]):
                 self._lines[-1] = self._lines[-1].removesuffix("\n")
                 self.ledger.set_fact(_ENDED, "")
             self._index_lines()
@@ -417,7 +409,3 @@ def _real(path: Path) -> Path:
             f"the ledger to {beside_file}, so that every name of the file finds it."
         )
     return real
-
-
-def _digest(line: str) -> str:
-    return hashlib.sha256(line.encode("utf-8", "surrogatepass")).hexdigest()

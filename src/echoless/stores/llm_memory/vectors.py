@@ -87,9 +87,8 @@ class ShadowReader:
                     f"{statement} AND {self._key} IN ({places})", some
                 ).fetchall()
         for id_, rowid, chunk_id, offset in rows:
-            if not (isinstance(chunk_id, int) and isinstance(offset, int)):
-                raise self._damaged(f"row {rowid} names its place by other things than numbers")
-            if not isinstance(id_, int if self._key == "rowid" else str):
+            numbers = isinstance(chunk_id, int) and isinstance(offset, int)
+            if not (numbers and isinstance(id_, int if self._key == "rowid" else str)):
                 raise self._damaged(f"row {rowid} names its place by other things than numbers")
             yield str(id_), rowid, chunk_id, offset
 

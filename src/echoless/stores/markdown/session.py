@@ -50,6 +50,7 @@ class Session:
         self.notes: list[str] = []
         self._virtual: dict[str, VirtualFile] = {}
         self._touched: set[str] = set()
+        self._archives: dict[str, tuple[str, dict[str, list[Entry]]]] = {}
 
     def virtual(self, path: str) -> VirtualFile:
         """Returns a file with its slots; an empty one where there is none."""
@@ -92,17 +93,24 @@ class Session:
             return None
         if slot.where == "comment":
             listed = archive.comments(self.virtual(path).lines)
+            own = [each for each in listed if each.id == slot.id]
         else:
-            listed = archive.entries(split_lines(self.tree.text(archive_of(path)) or ""))
-        own = [each for each in listed if each.id == slot.id]
+            own = self._in_archive(path).get(slot.id, [])
         return own[max(0, part - 1)] if len(own) > max(0, part - 1) else None
+
+    def _in_archive(self, path: str) -> Mapping[str, list[Entry]]:
+        """Returns the entries in the archive of a file by id; read again where its text changed."""
+        text = self.tree.text(archive_of(path)) or ""
+        if path not in self._archives or self._archives[path][0] != text:
+            listed: dict[str, list[Entry]] = {}
+            for each in archive.entries(split_lines(text)):
+                listed.setdefault(each.id, []).append(each)
+            self._archives[path] = text, listed
+        return self._archives[path][1]
 
     def archived(self, path: str) -> dict[str, list[Entry]]:
         """Returns the entries in the archive of a file and in its comments, by id."""
-        listed: dict[str, list[Entry]] = {}
-        text = self.tree.text(archive_of(path)) or ""
-        for each in archive.entries(split_lines(text)):
-            listed.setdefault(each.id, []).append(each)
+        listed = {id_: list(entries) for id_, entries in self._in_archive(path).items()}
         if any(slot.where == "comment" for slot in self.virtual(path).state.slots):
             for each in archive.comments(self.virtual(path).lines):
                 listed.setdefault(each.id, []).append(each)

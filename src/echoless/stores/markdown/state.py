@@ -155,10 +155,6 @@ class State:
         moved: dict[str, Json] = {id_: _plain(each) for id_, each in self.moved.items()}
         return canonical({"token": self.token, "files": files, "moved": moved})
 
-    def copy(self) -> State:
-        """Returns a state that can be changed without changing this one."""
-        return State.parse(self.text)
-
     def marks(self) -> dict[str, Mark]:
         """Returns the marks that files in the archive and hidden lines stand for, by hidden id."""
         marks = {id_: each.mark for id_, each in self.moved.items()}

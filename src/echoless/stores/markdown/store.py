@@ -136,9 +136,10 @@ class MarkdownStore(BesideSidecar):
         return MarkdownLedger(self._sidecar.ledger.database, lambda: self._state().marks())
 
     def _state(self) -> State:
-        if self._staging:
+        written = self._sidecar.ledger.fact(_FACT)
+        if self._staging or (self._side is not None and written == self._state_text):
             return self._session.state
-        return State.parse(self._sidecar.ledger.fact(_FACT))
+        return State.parse(written)
 
     @property
     def _memories(self) -> UnitMemories | FileMemories:
@@ -149,12 +150,11 @@ class MarkdownStore(BesideSidecar):
         """Reads what changed since the last time."""
         pending = commit.read_pending(self._record)
         written = self._sidecar.ledger.fact(_FACT)
-        state = State.parse(written)
-        undone = pending is not None and pending.token != state.token
+        undone = pending is not None and pending.token != State.parse(written).token
         changed = self._tree.refresh(pending.before if pending and undone else {})
         if changed or self._side is None or written != self._state_text:
             self._state_text = written
-            self._session = Session(self._tree, state, self._reading, self._hiding)
+            self._session = Session(self._tree, State.parse(written), self._reading, self._hiding)
             of_files = self._reading.is_of_files
             self._side = FileMemories(self._session) if of_files else UnitMemories(self._session)
 
@@ -399,25 +399,23 @@ class MarkdownStore(BesideSidecar):
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Changes or adds memories; a removed one goes back to its old place."""
-        self._change(lambda: self._memories.put(memories))
+        with self.transaction():
+            self._memories.put(memories)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Removes memories."""
-        wanted = sorted(set(ids))
-        self._change(lambda: self._memories.remove(wanted))
+        with self.transaction():
+            self._memories.remove(sorted(set(ids)))
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Moves memories to the archive, or into comments."""
-        self._change(lambda: self._memories.hide(marks))
+        with self.transaction():
+            self._memories.hide(marks)
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Puts hidden memories back in their places."""
-        wanted = sorted(set(ids))
-        self._change(lambda: self._memories.unhide(wanted))
-
-    def _change(self, change: Callable[[], None]) -> None:
         with self.transaction():
-            change()
+            self._memories.unhide(sorted(set(ids)))
 
 
 class MarkdownLedger(JoinedLedger):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from echoless.core.errors import ForeignStore, StoreNotFound
+from echoless.core.errors import StoreNotFound
 from echoless.core.failures import of_system
-from echoless.stores.files import Snapshot, read_bytes
+from echoless.stores.files import Snapshot, read_bytes, text_of
 from echoless.stores.markdown.commit import Change
 from echoless.stores.markdown.presets import ARCHIVE, SUFFIXES, Preset, is_read_folder
 
@@ -160,14 +160,10 @@ class Tree:
         if path in self._staged:
             return self._staged[path][0]
         data = self._read(path)
-        try:
-            return None if data is None else data.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            line = data[: problem.start].count(b"\n") + 1 if data else 1
-            raise ForeignStore(
-                f"Line {line} of {self.root / path} is not UTF-8 text. Convert the file to UTF-8, "
-                "or give it a name that does not end in .md."
-            ) from problem
+        if data is None:
+            return None
+        advice = "Convert the file to UTF-8, or give it a name that does not end in .md."
+        return text_of(data, self.root / path, advice)
 
     def _read(self, path: str) -> bytes | None:
         if path not in self._bytes:

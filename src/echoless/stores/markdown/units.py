@@ -260,8 +260,9 @@ class UnitMemories:
         known = self._path_by_id
         elsewhere = {m.id for m in memories if m.id in known and self._left(m)}
         present = [m for m in memories if m.id in known and m.id not in elsewhere]
+        by_id = {m.id: m for m in present}
         for path, ids in by_path((known[m.id], m.id) for m in present):
-            own = {m.id: m for m in present if m.id in ids}
+            own = {id_: by_id[id_] for id_ in ids}
             virtual = self._session.virtual(path)
             visible = [m for m in own.values() if m.id in virtual.placed]
             returning = [m for m in own.values() if m.id not in virtual.placed]
@@ -410,11 +411,6 @@ class UnitMemories:
                 f"{units[0].id} cannot be taken out of {path} without changing what stands beside "
                 "it. Nothing was changed."
             )
-
-    def kinds(self) -> Iterator[Kind]:
-        """Yields the kinds of the visible units."""
-        for path in self._session.paths():
-            yield from (each.unit.kind for each in self._session.virtual(path).placed.values())
 
 
 def refusal(memory: Memory, present: Memory | None) -> StoreError:

@@ -61,6 +61,7 @@ class VirtualFile:
         self.edited = state is not None and state.lines != self.state.lines
         self._document: Document | None = None
         self._placed: dict[str, Placed] | None = None
+        self._slots: dict[str, Slot] | None = None
         self._anchors: dict[int, str] | None = None
         self._last_added = Added((), "", "")
         if self.edited:
@@ -76,6 +77,7 @@ class VirtualFile:
             inside = at >= 0 and slot.at < units[at].end and slot.kind != "line"
             moved.append(replace(slot, at=units[at].end) if inside else slot)
         self.state.slots = sorted(moved, key=lambda slot: slot.at)
+        self._slots = None
 
     @property
     def text(self) -> str:
@@ -161,7 +163,9 @@ class VirtualFile:
     @property
     def slots(self) -> dict[str, Slot]:
         """Returns the slots of memories by id; lines of an index are not among them."""
-        return {slot.id: slot for slot in self.state.slots if slot.kind != "line"}
+        if self._slots is None:
+            self._slots = {slot.id: slot for slot in self.state.slots if slot.kind != "line"}
+        return self._slots
 
     def sealed(self) -> FileState:
         """Returns the state to keep with the text as it is now."""
@@ -210,7 +214,7 @@ class VirtualFile:
         self._forget()
 
     def _forget(self) -> None:
-        self._document = self._placed = None
+        self._document = self._placed = self._slots = None
 
     # ------------------------------------------------------------------ cutting out
 

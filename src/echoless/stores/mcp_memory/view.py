@@ -126,13 +126,7 @@ class GraphView(BesideSidecar):
                 f"{self._path} is an SQLite database, not the file of a memory server. Open it as "
                 f"sqlite:///{self._path}."
             )
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as problem:
-            line = data[: problem.start].count(b"\n") + 1
-            raise ForeignStore(
-                f"Line {line} of {self._path} is not UTF-8 text. Convert the file to UTF-8."
-            ) from problem
+        text = files.text_of(data, self._path)
         self._data = data
         self._bom = text.startswith(BOM)
         raws = text.removeprefix(BOM).split("\n")

@@ -87,6 +87,10 @@ class Client:
             )
         return cls(inner, place.server, place.collection)
 
+    def of(self, collection: str) -> Client:
+        """Returns the same client for a collection; closing one closes both."""
+        return Client(self._inner, self._where, collection)
+
     def close(self) -> None:
         """Closes the client and, for a folder, gives its lock back."""
         self._inner.close()

@@ -24,7 +24,7 @@ from echoless.core.model import Json
 from echoless.core.sqlite import Database, open_for_reading
 from echoless.stores import files
 from echoless.stores.qdrant.client import Client, refuse_locked
-from echoless.stores.qdrant.points import Point, PointId, Slots, as_point, in_order
+from echoless.stores.qdrant.points import Point, PointId, as_point, in_order
 
 META: Final = "meta.json"
 _ROWS: Final = "storage.sqlite"
@@ -56,7 +56,7 @@ class FolderPoints:
         """
         self._folder = folder
         self._name = str(settings["name"])
-        self._slots = Slots(_sizes(settings.get("vectors")))
+        self._sizes = _sizes(settings.get("vectors"))
         path = _file(folder, self._name)
         self.database: Database = open_for_reading(path)
         self.path = path
@@ -65,9 +65,9 @@ class FolderPoints:
         self._client: Client | None = None
 
     @property
-    def slots(self) -> Slots:
+    def sizes(self) -> Mapping[str, int]:
         """Returns the vectors the collection takes."""
-        return self._slots
+        return self._sizes
 
     # ------------------------------------------------------------------ reading
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from echoless.core.errors import BadRecord
 from echoless.core.json_codec import bytes_to_floats, floats_to_bytes
@@ -38,54 +38,6 @@ class Point:
     other: Mapping[str, Json] = field(default_factory=dict)
     numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     bare: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """The vectors a collection takes.
-
-    Attributes:
-        sizes: Number of components of each dense vector by name; lists of vectors left out.
-    """
-
-    sizes: Mapping[str, int]
-
-
-class Points(Protocol):
-    """A collection of points that can be read, and written by its one writer."""
-
-    @property
-    def slots(self) -> Slots:
-        """Returns the vectors the collection takes."""
-        ...
-
-    def scan(self) -> Iterator[Point]:
-        """Yields all points: whole numbers first, then UUIDs, each in their order."""
-        ...
-
-    def holding(self, keys: Sequence[str]) -> Iterator[Point]:
-        """Yields the points with one of some keys in their payload, perhaps without vectors."""
-        ...
-
-    def get(self, ids: Sequence[PointId]) -> dict[PointId, Point]:
-        """Returns points by id; ids that are not there are left out."""
-        ...
-
-    def write(self, points: Sequence[Point]) -> None:
-        """Writes whole points."""
-        ...
-
-    def write_payloads(self, points: Sequence[Point]) -> None:
-        """Replaces the payloads of points that are there, and leaves their vectors."""
-        ...
-
-    def amend(self, ids: Sequence[PointId], new: Mapping[str, Json], gone: Sequence[str]) -> None:
-        """Sets some fields of points and takes others away; points that are not there stay so."""
-        ...
-
-    def remove(self, ids: Sequence[PointId]) -> None:
-        """Removes points."""
-        ...
 
 
 def point_id(text: str) -> PointId | None:

@@ -141,12 +141,15 @@ def _vectors(point: Point, space: Space, named: Mapping[str, Json]) -> tuple[Vec
 # ------------------------------------------------------------------ writing
 
 
-def encode(memory: Memory, base: Point | None, layout: Layout, space: Space) -> dict[str, Json]:
+def encode(
+    memory: Memory, base: Point | None, old: Memory | None, layout: Layout, space: Space
+) -> dict[str, Json]:
     """Returns the payload of a memory.
 
     Args:
         memory: As it has to read afterwards.
         base: The point it was; None for a new one.
+        old: The memory of that point; None if it had none.
         layout: Of the collection.
         space: As for `decode`.
 
@@ -155,13 +158,12 @@ def encode(memory: Memory, base: Point | None, layout: Layout, space: Space) -> 
         StoreError: A field has no place in the form this record has.
     """
     models = _models(memory, space)
-    old = None if base is None else decode(base, layout, space)
     if base is None or old is None:
         payload = _whole(memory, layout, models)
         old = Memory(id=memory.id, content="")
     else:
-        had = _named(records.own_fields(shown(base.payload, layout.expires)) or {})
         payload = shown(base.payload, layout.expires)
+        had = _named(records.own_fields(payload) or {})
         if memory == replace(old, vectors=memory.vectors) and models == had:
             return payload
         _change(payload, _whole(old, layout, had), _whole(memory, layout, models))

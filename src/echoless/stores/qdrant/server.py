@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from echoless.core.model import Json
 from echoless.stores.qdrant.client import Client
-from echoless.stores.qdrant.points import Point, PointId, Slots
+from echoless.stores.qdrant.points import Point, PointId
 
 
 class ServerPoints:
@@ -20,12 +20,12 @@ class ServerPoints:
             client: Closed with this object.
         """
         self._client = client
-        self._slots = Slots(client.sizes())
+        self._sizes = client.sizes()
 
     @property
-    def slots(self) -> Slots:
+    def sizes(self) -> Mapping[str, int]:
         """Returns the vectors the collection takes."""
-        return self._slots
+        return self._sizes
 
     def scan(self) -> Iterator[Point]:
         """Yields all points, page by page, in the server's order of ids."""

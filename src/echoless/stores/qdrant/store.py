@@ -141,8 +141,7 @@ class QdrantStore(BesideSidecar):
                 client.close()
                 return cls(named, layout, None)
             named = replace(place, collection=cls._chosen(place, names))
-            client.close()
-            return cls(named, layout, ServerPoints(Client.of_server(named)))
+            return cls(named, layout, ServerPoints(client.of(named.collection)))
         except BaseException:
             client.close()
             raise
@@ -204,7 +203,7 @@ class QdrantStore(BesideSidecar):
     @property
     def _space(self) -> Space:
         """Returns the vectors of the collection."""
-        sizes = {} if self._points is None else self._points.slots.sizes
+        sizes = {} if self._points is None else self._points.sizes
         return Space(f"qdrant:{self._place.collection}", sizes)
 
     # ------------------------------------------------------------------ reading
@@ -379,7 +378,7 @@ class QdrantStore(BesideSidecar):
         base = records.base_of(memory) or old
         before = None if base is None else self._memory(base)
         same_text = before is not None and before.content == memory.content
-        payload = records.encode(memory, base, self._layout, self._space)
+        payload = records.encode(memory, base, before, self._layout, self._space)
         if old is not None and expiration.is_hidden(old.payload):
             payload |= expiration.hiding(payload, self._layout.expires)
         dense = self._placed(memory)
@@ -451,8 +450,12 @@ class QdrantStore(BesideSidecar):
         folder, keywords = self._place.folder, bool(self._layout.owners)
         if folder is None:
             client = Client.of_server(self._place)
-            client.create(size, keywords=keywords)
-            self._points = ServerPoints(client)
+            try:
+                client.create(size, keywords=keywords)
+                self._points = ServerPoints(client)
+            except BaseException:
+                client.close()
+                raise
             return
         client = Client.of_folder(folder, self._place.collection)
         try:

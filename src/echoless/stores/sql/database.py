@@ -183,8 +183,10 @@ class SqliteBackend:
         targets = {str(rows[0][2]).casefold() for rows in found.values()}
         made = []
         for (name, _), rows in found.items():
+            if str(rows[0][2]).casefold() != table.name.casefold():
+                continue
             source = self.table(name)
-            if source is None or str(rows[0][2]).casefold() != table.name.casefold():
+            if source is None:
                 continue
             to = tuple(str(to or key) for (*_, to, _), key in zip(rows, table.key, strict=False))
             cascades = rows[0][5] == "CASCADE" and name.casefold() not in targets

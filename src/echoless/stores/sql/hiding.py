@@ -76,10 +76,7 @@ class Hider:
             row: As it is.
             before: What `before` returned; None for nothing.
         """
-        if self._hiding.place.path:
-            return {self._column.name: self._with(row, before)}
-        assert before is None or isinstance(before, str | int | float)
-        return {self._column.name: before}
+        return {self._column.name: self._with(row, before)}
 
     def _sign(self) -> str | int:
         """Returns the value that hides a row in a column of the user's choice."""

@@ -25,7 +25,7 @@ from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, Sidecar
-from echoless.stores.sql.cells import Cell
+from echoless.stores.sql.cells import Cell, alike
 from echoless.stores.sql.database import Backend, SqliteBackend
 from echoless.stores.sql.hiding import Hider
 from echoless.stores.sql.layout import Layout
@@ -383,7 +383,7 @@ class TableStore(BesideSidecar):
             for name, cell in new.cells.items()
             if name not in kept
             and not self._table.columns[name].generated
-            and (type(cell) is not type(old.cells[name]) or cell != old.cells[name])
+            and not alike(cell, old.cells[name])
         }
 
     def _insert(self, id_: str, row: Row, *, again: bool) -> None:

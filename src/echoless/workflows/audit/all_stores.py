@@ -101,7 +101,7 @@ def audit_all(
     with ExitStack() as stack:
         opened: list[Store] = []
         for listed in stores:
-            if listed.error is None and listed.problem.startswith("not opened"):
+            if not listed.installed:
                 audits.append(StoreAudit(listed, None, None))
                 continue
             try:

@@ -1,7 +1,8 @@
 """Reports what is said in more than one store, or in more than one namespace; never plans it.
 
 The memories of all sides are compared as one, by the detectors and the judge of any other run, and
-pairs of one side are left out: each store's own audit reports those.
+pairs of one side are left out: each store's own audit reports those. Long notes are compared as
+whole texts here, not by passage.
 
 Namespaces may be different users (law 7). So a memory meets one of another store only where both
 namespaces have one name, or one of them belongs to nobody in particular: it has no name, or its

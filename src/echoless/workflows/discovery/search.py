@@ -58,6 +58,7 @@ class ListedStore:
         source: Where the place is documented.
         problem: Why the memories are not counted; empty if they are.
         error: Error that kept the store from being opened; None if there was none.
+        installed: Whether its kind of store is installed.
     """
 
     program: str
@@ -71,6 +72,7 @@ class ListedStore:
     partial: bool = False
     problem: str = ""
     error: EcholessError | None = None
+    installed: bool = True
 
     def to_json(self) -> dict[str, Json]:
         """Returns the store as in `echoless discover --json`."""
@@ -315,7 +317,8 @@ def _counted(listed: ListedStore, budget: _Budget, *, certain: bool) -> Sequence
         extra = places.EXTRAS.get(kind)
         way = f"pip install 'echoless[{extra}]'" if extra else "pip install --upgrade echoless"
         problem = f"not opened: no kind of store {kind!r} is installed: {way}"
-        return [replace(listed, problem=problem)] if certain else NO_MEMORIES
+        missing = replace(listed, problem=problem, installed=False)
+        return [missing] if certain else NO_MEMORIES
     try:
         own = kinds()[kind].recognises(listed.path)
     except OSError:

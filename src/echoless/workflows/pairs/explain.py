@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from echoless.core.model import Json, Memory, Pair, merges, verdict_name
-from echoless.core.passages import is_long
 from echoless.core.profiles import profile_named
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.matching.explanation import Explanation, Reading, explain
-from echoless.matching.runner import open_judge, verdicts_on
+from echoless.matching.runner import open_judge, settled_by_passages
 from echoless.models.encoders.registry import open_vectoriser
 
 __all__ = ["Explanation", "explain_memories", "explanation_json"]
@@ -39,9 +38,8 @@ def explain_memories(
     safe, pair = profile_named("safe"), Pair(a, b, {"lexical": 0.0})
     judge = open_judge(safe, vectors, tally)
     explanation = explain(judge, pair)
-    if not (is_long(a.content) or is_long(b.content)):
-        return explanation
-    return replace(explanation, verdict=verdicts_on(judge, safe, [pair])[0])
+    (verdict,) = settled_by_passages(judge, safe, [pair], [explanation.verdict])
+    return replace(explanation, verdict=verdict)
 
 
 def explanation_json(explanation: Explanation) -> dict[str, Json]:
