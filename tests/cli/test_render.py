@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.cli import render
-from echoless.cli.differences import LONGEST, word_difference
 from echoless.cli.document import (
     Block,
     Gap,
@@ -16,11 +15,13 @@ from echoless.cli.document import (
     Style,
     Table,
     count,
+    difference,
     flat,
     say,
     strong,
 )
 from echoless.cli.progress import Bar, pace
+from echoless.core.text_difference import LONGEST, word_difference
 from echoless.core.visible import visible
 
 short = st.text(alphabet="ab 1.-茶", max_size=40)
@@ -32,7 +33,7 @@ def side(line: Line, left_out: Style) -> str:
 
 @given(short, short)
 def test_a_difference_holds_both_texts(old: str, new: str) -> None:
-    line = word_difference(old, new)
+    line = difference(old, new)
     if not any("…" in span.text for span in line):
         assert side(line, "new") == re.sub(r"\s", "", old)
         assert side(line, "old") == re.sub(r"\s", "", new)
@@ -40,7 +41,7 @@ def test_a_difference_holds_both_texts(old: str, new: str) -> None:
 
 @given(st.text(max_size=60))
 def test_equal_texts_have_no_difference(text: str) -> None:
-    assert {span.style for span in word_difference(text, text)} <= {""}
+    assert {part.change for part in word_difference(text, text)} <= {""}
 
 
 @pytest.mark.parametrize(
@@ -54,12 +55,12 @@ def test_equal_texts_have_no_difference(text: str) -> None:
     ],
 )
 def test_words_are_marked_whole(old: str, new: str, shown: str) -> None:
-    assert list(render.plain([say(*word_difference(old, new))])) == [shown]
+    assert list(render.plain([say(*difference(old, new))])) == [shown]
 
 
 def test_long_agreement_is_left_out_and_long_texts_stay_quick() -> None:
     same = " ".join(f"w{n}" for n in range(200))
-    shown = next(render.plain([say(*word_difference(f"a {same} b", f"a {same} c"))]))
+    shown = next(render.plain([say(*difference(f"a {same} b", f"a {same} c"))]))
     assert len(shown) < 150
     assert "…" in shown
     endless = "word " * 200_000

@@ -9,13 +9,13 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.differences import word_difference
 from echoless.cli.document import (
     Block,
     Gap,
     Heading,
     Table,
     count,
+    difference,
     dim,
     flat,
     names,
@@ -305,7 +305,7 @@ def _group_blocks(at: int, group: SharedGroup, extent: Extent, what: str) -> Ite
             yield say(dim("the same text"), level=2)
         else:
             texts = (flat(group.first.content), flat(member.memory.content))
-            yield say(*word_difference(*texts), level=2)
+            yield say(*difference(*texts), level=2)
     if len(group.members) > extent.members:
         left = len(group.members) - extent.members
         yield more(left, "--members" if extent.options else "", level=1)
@@ -316,7 +316,7 @@ def _pair_blocks(pair: SharedPair, what: str) -> Iterator[Block]:
     evidence = f"  {pair.similarity:.3f}  {quoted(pair.evidence)}"
     places = (strong(_place(pair.a, what)), " and ", strong(_place(pair.b, what)))
     yield say(*places, evidence, level=1)
-    yield say(*word_difference(flat(pair.a.content), flat(pair.b.content)), level=2)
+    yield say(*difference(flat(pair.a.content), flat(pair.b.content)), level=2)
 
 
 def _place(memory: Whereabouts, what: str) -> str:

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.secrets import uncut
+from echoless.core.text_difference import word_difference
 
 Style: TypeAlias = Literal["", "strong", "dim", "old", "new", "good", "bad"]
 
@@ -125,6 +126,11 @@ def names(ids: Iterable[str], limit: int = 5) -> str:
     listed = list(ids)
     more = len(listed) - limit
     return ", ".join(listed[:limit]) + (f" and {number(more)} more" if more > 0 else "")
+
+
+def difference(old: str, new: str) -> Line:
+    """Returns the word-by-word difference of two texts as spans."""
+    return tuple(Span(part.text, part.change) for part in word_difference(old, new))
 
 
 def texts_in(value: Json) -> list[str]:

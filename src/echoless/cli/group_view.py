@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
-from echoless.cli.differences import word_difference
 from echoless.cli.document import (
     Block,
     Gap,
     Heading,
     Span,
     count,
+    difference,
     dim,
     flat,
     names,
@@ -133,7 +133,7 @@ def member_blocks(
         yield say(dim("the same text"), level=2)
     else:
         texts = (text_of(memories, survivor), text_of(memories, member.id))
-        yield say(*word_difference(*texts), level=2)
+        yield say(*difference(*texts), level=2)
 
 
 def text_of(memories: Mapping[str, Memory], id_: str) -> str:

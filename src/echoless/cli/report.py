@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from echoless.cli.differences import word_difference
 from echoless.cli.document import (
     Block,
     Gap,
     Heading,
     Table,
     count,
+    difference,
     flat,
     number,
     percent,
@@ -189,7 +189,7 @@ def _apart(report: Report, memories: Mapping[str, Memory], extent: Extent) -> It
             evidence = f"  {pair.similarity:.3f}  {quoted(pair.evidence)}"
             yield say(strong(pair.a), " and ", strong(pair.b), evidence, level=1)
             texts = (text_of(memories, pair.a), text_of(memories, pair.b))
-            yield say(*word_difference(*texts), level=2)
+            yield say(*difference(*texts), level=2)
         if len(held) > extent.pairs:
             yield more(len(held) - extent.pairs, "--pairs" if extent.options else "")
         yield Gap()
@@ -227,7 +227,7 @@ def _shared_passage(
         "" if note is None else flat(_without_marker(note.content[start:end]))
         for note, (start, end) in zip(notes, (passage.a, passage.b), strict=True)
     )
-    return say(title, *word_difference(a, b), level=2)
+    return say(title, *difference(a, b), level=2)
 
 
 def _without_marker(passage: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from echoless.cli.differences import word_difference
 from echoless.cli.document import (
     Block,
     Gap,
     Heading,
     Span,
     count,
+    difference,
     dim,
     flat,
     number,
@@ -79,7 +79,7 @@ def offer_blocks(offer: Offer, *, label: str = "") -> Iterator[Block]:
     if a.content == b.content:
         yield say(dim("the same text"), level=2)
     else:
-        yield say(*word_difference(flat(a.content), flat(b.content)), level=2)
+        yield say(*difference(flat(a.content), flat(b.content)), level=2)
     advice = strong(offer.advice.replace("_", " "))
     if offer.keep is None:
         yield say(strong("no merge"), f": {offer.why}", level=1)
