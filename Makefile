@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MEMORY_SERVER := $(VENV)/memory-server/installed.json
+AXE := $(VENV)/axe-core/installed.json
 WORKERS ?= auto
 TRAINING := .venv-training
 SITE := .venv-site
@@ -12,16 +13,19 @@ DATA ?= ../shared/data
 # The first pip that reads dependency groups.
 GROUPS_PIP := 'pip>=25.1'
 
-.PHONY: demo test lint types layers fuzz faults site hashes train check bench clean help
+.PHONY: demo browser test lint types layers fuzz faults site hashes train check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(READY) ## Import the sample, find what is said twice, hide it, search, and go back.
-	@$(BIN)/python -m echoless.cli.demo --semantic
+	@$(BIN)/python -m echoless.cli.demo
 
-test: $(READY) $(MEMORY_SERVER) ## Run the tests.
+test: $(READY) $(MEMORY_SERVER) $(AXE) browser ## Run the tests.
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+browser: $(READY) ## Make sure there is a Chromium for the tests: root on Debian gets it, others are told.
+	@$(BIN)/python -m tests.web.browser
 
 lint: $(READY) ## Style.
 	$(BIN)/ruff check .
@@ -62,6 +66,11 @@ bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 # The MCP memory server some tests talk to, by the npm that comes with the Python packages.
 $(MEMORY_SERVER): $(READY) tests/stores/mcp_memory/server/package-lock.json
 	@$(BIN)/python -m tests.stores.mcp_memory.memory_server
+	@touch $@
+
+# Checks the pages for people with disabilities, in the tests; by the same npm.
+$(AXE): $(READY) tests/web/axe/package-lock.json
+	@$(BIN)/python -m tests.web.axe
 	@touch $@
 
 $(SITE)/.ready: pyproject.toml

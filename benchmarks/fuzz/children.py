@@ -30,7 +30,7 @@ SECONDS: Final = 10
 MEGABYTES: Final = 1_000
 """Growth of resident memory, in 10^6 bytes, above which an input takes too much."""
 
-_ROOM: Final = 2 * 2**30
+_ROOM: Final = 3 * 2**30
 """Bytes of address space a child may take beyond its parent: what asks for more is told no."""
 
 

@@ -15,6 +15,7 @@ Example:
 from __future__ import annotations
 
 from importlib import import_module
+from logging import NullHandler, getLogger
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ __all__ = [
     "undo",
     "write_plan",
 ]
+
+getLogger("echoless").addHandler(NullHandler())  # a program decides itself what it shows
 
 _HOMES: Final = {
     "execution.executor": ("Refusal", "Run", "apply"),

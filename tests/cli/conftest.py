@@ -32,6 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("ECHOLESS_LOG_LEVEL", "warning")  # no line of progress on a slow machine
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import Result
 
 from echoless.cli import demo as demos
+from echoless.models.encoders.registry import open_encoder
 from echoless.stores import open_store
 
 Call = Callable[..., Result]
@@ -15,7 +16,7 @@ Call = Callable[..., Result]
 
 def test_the_demo_walks_the_road_and_ends_where_it_began(place: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "echoless.cli.demo", "--keep", "kept"],
+        [sys.executable, "-m", "echoless.cli.demo", "--keep", "kept", "--no-semantic"],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -31,6 +32,38 @@ def test_the_demo_walks_the_road_and_ends_where_it_began(place: Path) -> None:
     with open_store(place / "kept" / "agent.db") as store:
         assert store.count() == 1200
         assert store.ledger.marks() == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "encoder", "says", "by_wording"),
+    [
+        ((), "use", "by meaning, with the encoder ", False),
+        ((), None, "no encoder is installed. With one, copies in other words", True),
+        (("--no-semantic",), "use", "by wording alone", True),
+    ],
+)
+def test_the_demo_uses_the_encoder_there_is_and_says_which(
+    echoless: Call,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    encoder: str | None,
+    says: str,
+    by_wording: bool,
+) -> None:
+    given: list[list[str]] = []
+
+    def no_step(words: list[str]) -> list[list[str]]:
+        given.append(words)
+        return []
+
+    model = None if encoder is None else open_encoder(encoder)
+    monkeypatch.setattr(demos, "open_encoder", lambda _: model)
+    monkeypatch.setattr(demos, "_folder_commands", no_step)
+    monkeypatch.setattr(demos, "_store_commands", no_step)
+    result = echoless("demo", *words)
+    assert result.exit_code == 0
+    assert says in result.stdout.splitlines()[0]
+    assert given == [["--no-semantic"] if by_wording else []] * 2
 
 
 def test_the_demo_fails_if_the_store_is_not_as_it_was(
@@ -92,6 +125,6 @@ def test_an_interruption_ends_the_demo_not_only_its_step(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("echoless.cli.audit.audit_store", interrupted)
-    result = echoless("demo")
+    result = echoless("demo", "--no-semantic")
     assert result.exit_code == 130
     assert "$ echoless dedup" not in result.stdout

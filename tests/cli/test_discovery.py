@@ -137,7 +137,7 @@ def test_audit_of_all_below_a_folder_leaves_the_home_folder_alone(echoless: Call
     said = echoless("audit", "--all", ".", "--no-semantic", "--top", "0").stdout
     assert "Audit of 2 stores" in said
     assert ".claude" not in said
-    assert "1 more; --top and --json show them." in said
+    assert "1 more: echoless audit --all . --no-semantic --top 1\n" in said
 
 
 @pytest.mark.usefixtures("stores")

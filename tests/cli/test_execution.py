@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,8 +37,34 @@ def test_dedup_alone_writes_nothing_and_says_how_to_go_on(echoless: Call, databa
     before = Path(database).read_bytes()
     said = echoless("dedup", database, "--no-semantic").stdout
     assert "2 groups: 3 memories would be hidden." in said
-    assert f"echoless dedup {database} --apply" in said
+    assert f"   echoless dedup {database} --no-semantic --apply\n" in said
     assert Path(database).read_bytes() == before
+
+
+def test_dedup_shows_ten_groups_and_the_command_that_shows_all(echoless: Call, place: Path) -> None:
+    texts = [f"Rule {at}: tea is at {at} o'clock in room {at}{at}." for at in range(1, 13)]
+    lines = [
+        json.dumps({"id": f"{side}-{at}", "content": text})
+        for at, text in enumerate(texts)
+        for side in "ab"
+    ]
+    (place / "tea.jsonl").write_text("\n".join(lines), "utf-8")
+    said = echoless("dedup", "tea.jsonl", "--no-semantic").stdout
+    assert "10. keep " in said
+    assert "11. keep " not in said
+    assert "\n2 more groups: echoless dedup tea.jsonl --no-semantic --top 12\n" in said
+    assert "12 groups: 12 memories would be hidden." in said
+    answer = json.loads(echoless("dedup", "tea.jsonl", "--no-semantic", "--json").stdout)
+    assert len(answer["groups"]) == 12
+
+
+def test_rule_and_similarity_are_shown_to_who_asks_for_them(echoless: Call, notes: str) -> None:
+    for name in ("dedup", "audit"):
+        plain = echoless(name, notes, "--no-semantic").stdout
+        assert "   m-3  = the same in other words\n" in plain
+        assert "same facts" not in plain
+        explained = echoless(name, notes, "--no-semantic", "--explain").stdout
+        assert re.search(r"   m-3  = .+\n      duplicate \d\.\d{3}: same facts\n", explained)
 
 
 def test_dedup_apply_hides_and_undo_brings_back_every_field(echoless: Call, database: str) -> None:
@@ -122,7 +149,7 @@ def test_a_share_that_is_none_is_refused_before_the_search(echoless: Call, datab
 
 def test_a_plan_is_written_applied_once_and_refused_after(echoless: Call, database: str) -> None:
     said = echoless("dedup", database, "--no-semantic", "--plan", "plan.json").stdout
-    assert f"Next: echoless apply {database} plan.json" in said
+    assert f" Next:\n   echoless apply {database} plan.json\n" in said
     assert hidden(database) == {}
     assert echoless("apply", database, "plan.json").exit_code == 0
     assert hidden(database) == ALL
@@ -183,8 +210,8 @@ def test_history_lists_runs_and_tells_one(echoless: Call, database: str) -> None
     ]
     assert run["run"] in echoless("history", database).stdout
     one = echoless("history", database, run["run"]).stdout
-    assert "mark behind m-1  (importance 0.9" in one
-    assert "m-3  duplicate" in one
+    assert "hide behind m-1  (importance 0.9" in one
+    assert "   m-3  the same\n      duplicate " in one
     echoless("undo", database, "last")
     listed = json.loads(echoless("history", database, "--json").stdout)["runs"]
     assert [r["status"] for r in listed] == ["undone"]

@@ -61,7 +61,8 @@ def test_without_an_encoder_words_alone_decide_and_no_model_is_told() -> None:
 
 def test_equal_facts_are_said_to_merge_and_what_would_part_them() -> None:
     result = explain("The demo is at 2 pm.", "The demo is at 14:00.")
-    assert "duplicate, would be merged" in result.output
+    assert result.output.startswith("the same in other words\n")
+    assert "one would be hidden behind the other" in result.output
     assert "would keep them apart" in result.output
 
 

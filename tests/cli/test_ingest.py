@@ -1,6 +1,7 @@
 """`echoless remember`: its four answers, its exit codes, its errors."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,14 +54,14 @@ def test_a_person_reads_what_was_done_and_how_to_have_it_otherwise(echoless: Ech
     store = ("agent.db", "--encoder", "none")
     first = echoless("remember", *store, STAGING, "--create").stdout
     assert first.startswith("Stored as m-")
-    assert "undo run-" in first
+    assert "To take it back:\n   echoless undo agent.db run-" in first
     known = echoless("remember", *store, STAGING.lower()).stdout
     assert "said again once" in known
-    assert "force" in known
+    assert f"   echoless remember agent.db --encoder none '{STAGING.lower()}' --force\n" in known
     newer = echoless("remember", *store, LARGER, "--supersede").stdout
     assert "hidden behind it" in newer
-    assert "number: 32 GB | 16 GB" in newer
-    run = newer.split("(")[1].split(")")[0]
+    assert "newer value: 32 GB, not 16 GB" in newer
+    run = newer.split()[-1]
     assert "1 addition taken out again" not in echoless("history", "agent.db").stdout
     refused = echoless("undo", "agent.db", run)
     assert refused.exit_code == 6
@@ -111,10 +112,30 @@ def test_history_folds_additions_that_follow_each_other(
 ) -> None:
     runs = [told(text, "--create")["run"] for text in (STAGING, "Rex barks.", "Anna drinks tea.")]
     listed = echoless("history", "agent.db").stdout
-    assert f"{runs[0]} and 2 more" in listed
+    assert f"{runs[0]}  " in listed
+    assert "  3 added in 3 runs\n" in listed
+    assert "   echoless history agent.db --all\n" in listed
     assert runs[1] not in listed
     assert all(run in echoless("history", "agent.db", "--all").stdout for run in runs)
     hidden = told(LARGER, "--supersede")["hidden"]
     told("The gate is green.")
     assert echoless("history", "agent.db", "last").stdout.startswith(hidden)
     assert len(json.loads(echoless("history", "agent.db", "--json").stdout)["runs"]) == 6
+
+
+def test_without_a_namespace_others_that_say_it_are_named_with_whole_commands(
+    echoless: Echoless,
+    told: Callable[..., dict],  # type: ignore[type-arg]
+) -> None:
+    first = told(STAGING, "--create", "--namespace", "ops")
+    done = echoless("remember", "agent.db", STAGING, "--encoder", "none").stdout
+    assert "Other namespaces say it already" in done
+    assert f"{first['id']}  namespace ops" in done
+    run = re.search(r"echoless (undo agent\.db run-\S+)", done)
+    assert run is not None
+    assert f"echoless remember agent.db '{STAGING}' --namespace ops" in done
+    assert echoless(*run[1].split()).exit_code == 0
+    again = told(STAGING, "--dry-run")
+    assert again["elsewhere"] == [{"id": first["id"], "namespace": "ops"}]
+    assert "elsewhere" not in told(LARGER)
+    assert "elsewhere" not in told(STAGING, "--namespace", "other")

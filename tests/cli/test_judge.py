@@ -67,7 +67,9 @@ def test_a_person_reads_verdict_evidence_both_texts_and_the_counts(
     echoless: Call, pairs: str
 ) -> None:
     said = echoless("judge", pairs, "--encoder", "none").stdout
-    assert "same  duplicate  0.656, would be merged\n   same facts\n" in said
+    assert (
+        "same  the same in other words; would be merged\n   duplicate 0.656: same facts\n" in said
+    )
     assert "   a: The port is 5432.\n   b: The port is 5433.\n" in said
     assert "number: 5432 | 5433" in said
     assert "3 pairs: 1 " in said

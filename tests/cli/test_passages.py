@@ -28,4 +28,4 @@ def test_audit_shows_overlaps_and_dedup_counts_them(place: Path, echoless: Call)
     assert "of a is in b, " in shown
     assert "[-14-] {+30+} days" in shown
     preview = echoless("dedup", "notes.jsonl", "--encoder", "none").stdout
-    assert "1 pair of notes have most of one in the other and stay apart" in preview
+    assert "1 pair of notes have much in common and stay apart" in preview

@@ -23,7 +23,7 @@ def test_a_story_from_import_to_undo(process: Process, notes: str) -> None:
     first = process("audit", "agent.db", "--no-semantic", "--json")
     assert json.loads(first.stdout)["counts"]["redundant"] == 3
     applied = process("dedup", "agent.db", "--no-semantic", "--apply")
-    line = re.search(r"Back: echoless (.+)", applied.stdout)
+    line = re.search(r"To take it back:\n   echoless (.+)", applied.stdout)
     assert line is not None
     assert process(*line[1].split()).returncode == 0
     assert process("audit", "agent.db", "--no-semantic", "--json").stdout == first.stdout
@@ -70,28 +70,6 @@ def test_a_reader_that_goes_away_is_no_error(notes: str, place: Path) -> None:
         child.stdout.close()
         said = child.stderr.read()
     assert said.strip() == b""
-
-
-def test_a_review_in_a_real_terminal(notes: str) -> None:
-    question = b"[q]uit: "
-    said, code = in_terminal(
-        ["dedup", notes, "--no-semantic", "-i"],
-        [(question, b"\n"), (question, b"k\n"), (question, b"s\n"), (b"[y/N] ", b"y\n")],
-    )
-    assert code == 0
-    assert b"Nothing was decided." in said
-    assert b"Done: 2 memories hidden in 1 group." in said
-
-
-def test_ctrl_c_in_a_review_changes_nothing(notes: str, place: Path) -> None:
-    before = {path.name: path.read_bytes() for path in place.iterdir()}
-    question = b"[q]uit: "
-    said, code = in_terminal(
-        ["dedup", notes, "--no-semantic", "-i"], [(question, b"k\n"), (question, b"\x03")]
-    )
-    assert code == 130
-    assert b"Interrupted; nothing was changed." in said
-    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
 
 
 def many_texts(place: Path) -> str:

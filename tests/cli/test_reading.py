@@ -45,7 +45,7 @@ def test_audit_names_figures_groups_differences_conflicts_and_what_was_skipped(
 ) -> None:
     said = echoless("audit", notes, "--no-semantic").stdout
     assert "3 redundant copies in 2 groups among 8 memories: 37.5%" in said
-    assert re.search(r"memories in them \(k each\) +5\n", said)
+    assert re.search(r"memories in these groups +5\n", said)
     assert "keep m-1  (importance 0.9 (next: importance 0.5))" in said
     assert "Anna drinks green tea in the morning[-.-]{+!+}" in said
     assert "Updates: 2" in said
@@ -79,7 +79,9 @@ def test_audit_shows_as_many_groups_as_asked_for(echoless: Call, notes: str) -> 
     said = echoless("audit", notes, "--no-semantic", "--top", "1", "--pairs", "0").stdout
     assert "Largest groups (1 of 2)" in said
     assert "keep m-5" not in said
-    assert "2 more; --pairs and --json show them." in said
+    again = f"echoless audit {notes} --no-semantic"
+    assert f"1 more: {again} --pairs 0 --top 2\n" in said
+    assert f"2 more: {again} --top 1 --pairs 2\n" in said
 
 
 def test_an_audit_shows_some_members_of_a_large_group_and_counts_the_rest(
@@ -92,11 +94,11 @@ def test_an_audit_shows_some_members_of_a_large_group_and_counts_the_rest(
     store = tmp_path / "tea.jsonl"
     store.write_text("\n".join(lines), "utf-8")
     said = echoless("audit", str(store)).stdout
-    assert "3 more; --members and --json show them." in said
+    assert f"3 more: echoless audit {store} --members 13\n" in said
     assert said.count("   m-") == 10
     every = echoless("audit", str(store), "--members", "20").stdout
     assert every.count("   m-") == 13
-    assert "--members and" not in every
+    assert "more: " not in every
 
 
 @pytest.mark.parametrize(("limit", "code"), [("37.5%", 0), ("37%", 10), ("0.5", 0), ("0", 10)])

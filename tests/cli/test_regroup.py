@@ -9,7 +9,7 @@ import pytest
 from echoless.core.errors import UsageError
 from echoless.core.settings import Choices, resolve
 from echoless.stores import open_store
-from echoless.workflows.consolidation.review import CHOSEN, bonds_among, plan_reviewed, regroup
+from echoless.workflows.consolidation.review import bonds_among, regroup
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
 
@@ -111,13 +111,3 @@ def test_judging_again_gives_the_verdicts_that_were_found(found: Callable[..., F
         assert again is not None
         assert member.judged is not None
         assert type(again.verdict) is type(member.judged.verdict)
-
-
-def test_a_reviewed_plan_says_which_survivors_a_person_chose(
-    found: Callable[..., Findings],
-) -> None:
-    findings = found(TEXTS)
-    (group,) = findings.groups
-    plan = plan_reviewed(findings, [regroup(findings, group, "m-3").group])
-    assert [(a.survivor, a.why) for a in plan.actions] == [("m-3", CHOSEN)]
-    assert [a.why for a in plan_reviewed(findings, [group]).actions] == [findings.reasons["m-1"]]

@@ -1,6 +1,8 @@
 import re
 from io import StringIO
+from itertools import chain, repeat
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,13 +16,17 @@ from echoless.cli.document import (
     Span,
     Style,
     Table,
+    command,
     count,
     difference,
     flat,
     say,
+    short_time,
     strong,
 )
+from echoless.cli.options import State
 from echoless.cli.progress import Bar, pace
+from echoless.cli.typed_command import again
 from echoless.core.text_difference import LONGEST, word_difference
 from echoless.core.visible import visible
 
@@ -89,7 +95,7 @@ BLOCKS: list[Block] = [
 ]
 
 
-def test_a_terminal_gets_colours_and_no_marks(
+def test_a_terminal_gets_colours_and_the_same_signs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(render, "is_terminal", lambda: True)
@@ -98,9 +104,84 @@ def test_a_terminal_gets_colours_and_no_marks(
     monkeypatch.setenv("TERM", "xterm-256color")
     render.show(BLOCKS)
     said = capsys.readouterr().out
-    assert "\x1b[31m old" in said
-    assert "[-" not in said
+    assert "\x1b[9;31m[- old-]" in said
     assert "\x1b[2J" not in said
+
+
+def test_a_terminal_wraps_between_words_and_never_cuts_an_id_or_a_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    long_id = "5f3a9c3e-6c1d-4d59-9f60-0a1b2c3d4e5f-and-more"
+    line = "echoless undo a-folder/with/a-long-name.db run-20260101-000000-000000"
+    render.show([say("a ", strong(long_id), " b" * 30, level=1), command(line), Gap()])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["   a", f"   {long_id}", "  " + " b" * 19]
+    assert lines[-2:] == [f"   {line}", ""]
+
+
+ROW = ("run-20260101-000000-000000", "2026-01-01 00:00", "done", "three hidden, two merged")
+
+
+@pytest.mark.parametrize("columns", [80, 70, 60])
+def test_a_table_gives_way_between_words_and_then_becomes_a_list(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    render.show([Table(("run", "started", "status", "did"), (ROW,))])
+    said = capsys.readouterr().out
+    assert ROW[0] in said
+    assert all(len(line) <= columns for line in said.splitlines())
+    assert not set(" ".join(ROW).split()) - set(said.split())
+
+
+def test_a_table_too_wide_for_its_words_is_a_list(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "30")
+    render.show([Table(("run", "started", "status", "did"), (ROW,))])
+    assert capsys.readouterr().out.splitlines() == [
+        "",
+        f"run      {ROW[0]}",
+        f"started  {ROW[1]}",
+        f"status   {ROW[2]}",
+        f"did      {ROW[3]}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "line"),
+    [
+        (("dedup", "a b.db", "-i"), ("--apply",), "echoless dedup 'a b.db' --apply"),
+        (("dedup", "a.db", "--top", "3"), ("--top", "9"), "echoless dedup a.db --top 9"),
+        (("dedup", "a.db", "--top=3"), ("--top", "9"), "echoless dedup a.db --top 9"),
+        ((), ("--top", "9"), ""),
+    ],
+)
+def test_a_command_is_given_again_as_it_was_typed(
+    typed: tuple[str, ...], words: tuple[str, ...], line: str
+) -> None:
+    with click.Context(click.Command("dedup"), obj=State(typed=typed)):
+        assert again(*words) == line
+
+
+def test_without_a_command_there_is_none_to_give_again() -> None:
+    assert again("--top", "9") == ""
+
+
+def test_times_are_short_and_other_spellings_stay() -> None:
+    assert short_time("2026-11-25T03:58:12.123456Z") == "2026-11-25 03:58"
+    assert short_time("1764043080") == "1764043080"
+    assert short_time("2026-11-25") == "2026-11-25"
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
@@ -143,7 +224,7 @@ class _Terminal(StringIO):
 def test_a_bar_appears_on_a_terminal_only_after_a_while(
     monkeypatch: pytest.MonkeyPatch, quiet: bool, shown: bool
 ) -> None:
-    clock = iter([0.0, 0.1, 1.0, 1.1, 1.2])
+    clock = chain([0.0, 0.1, 1.0, 1.1], repeat(1.2))
     terminal = _Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr("echoless.cli.progress.monotonic", lambda: next(clock))
@@ -171,11 +252,13 @@ def test_a_bar_is_silent_where_there_is_no_terminal(
         ((512, 2000, 431.4, 3.6), "512 of 2,000, 431 a second, 0:04 left"),
         ((12_000, None, 30_000.0, None), "12,000, 30,000 a second"),
         ((1, 9, None, None), "1 of 9"),
+        ((0, 5, None, None, 7.2), "0 of 5, 0:07 so far"),
+        ((0, None, None, None, 71.0), "1:11 so far"),
         ((1, 9000, 0.52, 17_306.0), "1 of 9,000, 0.5 a second, 4:48:26 left"),
     ],
 )
 def test_a_stage_tells_its_rate_and_the_time_left(
-    told: tuple[int, int | None, float | None, float | None], expected: str
+    told: tuple[int, int | None, float | None, float | None, float | None], expected: str
 ) -> None:
     assert pace(*told) == expected
 

@@ -435,7 +435,11 @@ def kernel(home: Path, **more: str) -> tuple[list[int], int, str]:
     environment = {k: v for k, v in os.environ.items() if k not in {CACHE, "NUMBA_CACHE_DIR"}}
     environment |= {"XDG_CACHE_HOME": str(home), **more}
     done = subprocess.run(
-        [sys.executable, "-c", KERNEL], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"import logging; logging.basicConfig()\n{KERNEL}"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     rows, _, hits = done.stdout.strip().rpartition(" ")
     return json.loads(rows), int(hits), done.stderr

@@ -112,7 +112,7 @@ READING: Mapping[str, tuple[str, ...]] = {
     "audit": ("audit", "{}", "--top", "50", "--pairs", "50"),
     "audit --json": ("audit", "{}", "--json"),
     "audit --markdown": ("audit", "{}", "--markdown", "--top", "50", "--pairs", "50"),
-    "dedup": ("dedup", "{}"),
+    "dedup": ("dedup", "{}", "--top", "50", "--explain"),
     "dedup --json": ("dedup", "{}", "--json"),
     "consolidate": ("consolidate", "{}", "--limit", "50"),
     "consolidate --json": ("consolidate", "{}", "--limit", "50", "--json"),

@@ -1,7 +1,9 @@
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echoless.core.text_difference import LONGEST, changed_ranges
+from echoless.core.text_difference import LONGEST, changed_ranges, word_difference
 
 short = st.text(alphabet="ab 1.-茶\n", max_size=40)
 
@@ -30,3 +32,16 @@ def test_a_text_too_long_to_compare_says_so() -> None:
     changed = changed_ranges(long, long + "x")
     assert not changed.whole
     assert all(end <= len(long) for _, end in changed.old)
+
+
+def test_texts_of_one_word_again_and_again_are_compared_in_a_moment() -> None:
+    old = " ".join(f"a{at} same" for at in range(700)) + " tail"
+    new = " ".join(f"b{at} same" for at in range(700)) + " tail"
+    start = time.process_time()
+    changed = changed_ranges(old, new)
+    assert time.process_time() - start < 1  # ten seconds with difflib
+    assert len(changed.old) == len(changed.new) == 700
+    assert [old[a:b] for a, b in changed.old[:2]] == ["a0", "a1"]
+    assert [new[a:b] for a, b in changed.new[:2]] == ["b0", "b1"]
+    parts = word_difference(old, new)
+    assert [part.change for part in parts if part.change][:4] == ["old", "new", "old", "new"]

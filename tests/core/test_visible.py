@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.cli.main import main
-from echoless.core.visible import visible
+from echoless.core.visible import escapes, visible
 from echoless.testing.stores import fill, simple
 
 HIDDEN = {
@@ -74,3 +74,12 @@ def test_a_wrong_argument_cannot_steer_the_terminal(capsys: pytest.CaptureFixtur
     assert "\x1b" not in said
     assert "\u200b" not in said
     assert "such" in said
+
+
+@given(st.text())
+def test_the_escapes_with_their_offsets_make_the_visible_text(text: str) -> None:
+    parts, at = [], 0
+    for place, escape in escapes(text):
+        parts += [text[at:place], escape]
+        at = place + 1
+    assert "".join([*parts, text[at:]]) == visible(text)

@@ -89,7 +89,7 @@ def test_check_says_how_many_groups_stand_and_how_to_take_them_back(store: str) 
     assert (
         f"Run {run} was interrupted after 3 of 6 groups: the group under way was finished" in said
     )
-    assert f"4 stay; `echoless undo chroma:///{store}#notes {run}` takes them back" in said
+    assert f"4 stay; `echoless undo 'chroma:///{store}#notes' {run}` takes them back" in said
     assert "rolled back" not in said
     assert len(before - ids(store)) == 4
     assert "partly done" in call("history", store).output

@@ -159,7 +159,8 @@ def test_todays_plan_is_the_plan_of_0_1(world: World) -> None:
     with world.open() as store:
         settings = resolve(Choices(semantic=False, namespace="trips"))
         new = plan(find(store, settings), action="merge")
-    assert new.actions == old.actions
+    # the reason for a survivor is worded anew
+    assert [replace(a, why="") for a in new.actions] == [replace(a, why="") for a in old.actions]
     assert new.store == old.store
     assert new.counts == old.counts
 

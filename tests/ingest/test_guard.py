@@ -459,3 +459,54 @@ def _make_older(path: Path) -> None:
         db.execute("DELETE FROM migrations WHERE name LIKE 'ledger/0003%' OR name LIKE '%0004%'")
         db.execute("DELETE FROM migrations WHERE name = 'store/0003_changes'")
     db.close()
+
+
+def port(number: int) -> str:
+    return f"The API server listens on port {number}."
+
+
+def test_of_several_older_values_the_newest_is_updated_and_all_are_named(store: Store) -> None:
+    first = say(store, port(8070), created_at="2025-01-03T00:00:00Z", force=True)
+    second = say(store, port(8080), created_at="2025-06-03T00:00:00Z", force=True)
+    third = say(
+        store,
+        "The API server now listens on port 8090.",
+        created_at="2025-09-03T00:00:00Z",
+        force=True,
+    )
+    other = say(store, "The staging database listens on port 5432.")
+    before = list(store.scan())
+    answer = say(store, port(9000), supersede=True)
+    assert isinstance(answer, Updates)
+    assert answer.old == third.id
+    assert [match.id for match in answer.older] == [second.id, first.id]
+    marks = store.ledger.marks()
+    assert {id_: mark.survivor for id_, mark in marks.items()} == dict.fromkeys(
+        (first.id, second.id, third.id), answer.new
+    )
+    assert other.id not in marks
+    assert check(store).sound
+    undo(store, answer.hidden)
+    undo(store, answer.run)
+    assert list(store.scan()) == before
+    assert store.ledger.marks() == {}
+
+
+def test_a_retry_is_told_the_older_values_again(store: Store) -> None:
+    for month, number in enumerate((8070, 8080), 1):
+        say(store, port(number), created_at=f"2025-0{month}-03T00:00:00Z", force=True)
+    first = say(store, port(9000), key="once")
+    again = say(store, port(9000), key="once")
+    assert isinstance(first, Updates)
+    assert len(first.older) == 1
+    assert again == first
+
+
+def test_elsewhere_names_other_namespaces_that_say_a_text_and_reads_only(store: Store) -> None:
+    there = say(store, STAGING, namespace="ops")
+    say(store, LARGER, namespace="ops", force=True)
+    before = list(store.scan())
+    with Guard(store, WORDS) as guard:
+        assert [each.id for each in guard.elsewhere(STAGING.lower())] == [there.id]
+        assert guard.elsewhere(STAGING, namespace="ops") == ()
+    assert list(store.scan()) == before

@@ -107,7 +107,7 @@ def test_a_merge_tells_how_far_it_is(file: File) -> None:
     told: list[tuple[str, int, int]] = []
     memory_deduplicate(dry_run=False, progress=lambda *said: told.append(said))
     assert [said for said in told if said[0] == "writing"] == [
-        ("writing", done, 3) for done in (1, 2, 3)
+        ("writing", done, 3) for done in (0, 1, 2, 3)
     ]
     assert told[0][0] != "writing", "the look before it is told too"
 

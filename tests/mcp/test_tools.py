@@ -11,10 +11,11 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from echoless import open_store
+from echoless.core.address import Address
 from echoless.core.errors import UsageError
 from echoless.core.settings import Choices
 from echoless.mcp import read_tools as looking_module
-from echoless.mcp.address import Address, read_address
+from echoless.mcp.address import read_address
 from echoless.mcp.pending_plans import CAPACITY, Plans
 from echoless.mcp.server import make_server
 from tests.mcp.clients import (
@@ -467,7 +468,7 @@ def test_addresses_are_read_as_people_write_them(text: str, address: Address) ->
     "host", ["0.0.0.0", "::", "192.168.1.5", "notes.example", "localhost.example"]
 )
 def test_only_this_machines_own_addresses_are_loopback(host: str) -> None:
-    assert not Address(host).loopback
+    assert not Address(host, 8321).loopback
 
 
 def test_deduplicating_says_what_programs_that_read_the_store_still_see(notes: Path) -> None:

@@ -18,9 +18,9 @@ import pytest
 
 from echoless import open_store
 from echoless.core import plugins
+from echoless.core.address import Address
 from echoless.core.settings import Choices
 from echoless.core.trust import trust
-from echoless.mcp.address import Address
 from echoless.mcp.server import PATH, Bounds, http_server
 from tests.mcp.clients import (
     MEMORIES,

@@ -3,41 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from echoless.cli import render
 from echoless.cli.annotations import annotation_lines, summary_file
-from echoless.cli.discovery import audit_all_stores, between_blocks, learn_between
-from echoless.cli.document import Block
+from echoless.cli.audit_limits import Limits, compared_with
+from echoless.cli.comparison_view import compared_blocks
+from echoless.cli.discovery import audit_all_stores, between_blocks
+from echoless.cli.document import Block, say
 from echoless.cli.options import (
+    check_texts,
     count_option,
     examples,
+    explain_option,
     finding_options,
     gathered,
     json_option,
     mapping_options,
     settings_for,
+    texts_option,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import Extent, audit_blocks, comparison_blocks
+from echoless.cli.report import Extent, answer_block, audit_blocks, comparison_blocks
 from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
+from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.profiles import WITHOUT_SECOND_LOOK
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
 from echoless.stores.base import Sectioned
+from echoless.web.report import Additions, check_report_file, report_page, write_report
+from echoless.web.report_view import Extent as PageExtent
+from echoless.workflows.answer_texts import answer_texts
+from echoless.workflows.audit.audit_comparison import AuditComparison
 from echoless.workflows.audit.between import Between, between_namespaces
+from echoless.workflows.audit.earlier_audit import EarlierAnswer
 from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import Report, audit, report_json, share_limit
+from echoless.workflows.audit.report import Report, audit, report_json
 from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
+
+_COUNTS: Final = ("top", "members", "pairs")
+"""Options that say how much of a report is shown."""
 
 _WHOLE: Final = Extent(top=1_000, members=100, pairs=10)
 """How much of a report goes into the summary of a GitHub job, which takes a megabyte."""
@@ -52,23 +67,46 @@ class _Form:
         markdown: As Markdown.
         github: As annotations of a GitHub job, with the report in the summary of the job.
         as_json: As JSON.
+        html_file: New file for a report as a page, or None.
+        texts: With the texts of the memories that the JSON names.
     """
 
     extent: Extent
     markdown: bool
     github: bool
     as_json: bool
+    html_file: Path | None
+    texts: bool
 
     def check(self) -> None:
         """Checks that one form was chosen.
 
         Raises:
-            UsageError: Several were.
+            UsageError: Several were, or texts are asked for in another one than JSON.
         """
+        check_texts(wanted=self.texts, as_json=self.as_json)
         options = {"--json": self.as_json, "--github": self.github, "--markdown": self.markdown}
         chosen = [option for option, wanted in options.items() if wanted]
         if self.github and len(chosen) > 1:
             raise UsageError(f"{' and '.join(chosen)} do not go together. Choose one.")
+        if self.html_file is not None:
+            check_report_file(self.html_file)
+
+    @property
+    def page_alone(self) -> bool:
+        """Returns whether only a page is wanted, so that one sentence is printed beside it."""
+        return self.html_file is not None and not (self.as_json or self.markdown or self.github)
+
+    @property
+    def page_extent(self) -> PageExtent:
+        """Returns how much a page shows: more than a terminal does, unless options say how much."""
+        source = click.get_current_context().get_parameter_source
+        given = {
+            name: getattr(self.extent, name)
+            for name in _COUNTS
+            if source(name) is not ParameterSource.DEFAULT
+        }
+        return replace(PageExtent(), **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +131,10 @@ class _Scope:
         """
         if not self.stores and not self.every_store:
             raise UsageError("No store was named. Name one, or audit all of them with --all.")
+        if form.html_file is not None and (self.every_store or len(self.stores) > 1):
+            raise UsageError("--html writes a page about one store. Name one; call it for each.")
+        if self.every_store and form.texts:
+            raise UsageError("--texts and --all do not go together. Name the stores.")
         if self.every_store and form.github:
             raise UsageError("--github and --all do not go together. Name the stores.")
         if self.every_store and choices.namespace is not None:
@@ -107,15 +149,19 @@ class _Audited:
 
     Attributes:
         report: The figures.
+        compared: With an earlier audit; None without one.
         data: As JSON; empty where it is not wanted.
         blocks: For a person; none where JSON is wanted.
         annotations: Lines for a GitHub job; none where they are not wanted.
+        page: As HTML; empty where it is not wanted.
     """
 
     report: Report
+    compared: AuditComparison | None
     data: dict[str, Json]
     blocks: Sequence[Block]
     annotations: Sequence[str]
+    page: str
 
 
 @click.command(
@@ -123,7 +169,9 @@ class _Audited:
     epilog=examples(
         "echoless audit agent.db --namespace work --top 3",
         "echoless audit agent.db --fail-over 5% --json > audit.json",
+        "echoless audit agent.db --compare audit.json --fail-worse",
         "echoless audit agent.db --markdown > audit.md",
+        "echoless audit agent.db --html report.html",
         "echoless audit a.jsonl b.jsonl --fail-over 0%",
         "echoless audit --all",
         "echoless audit --all . agent.db",
@@ -143,6 +191,17 @@ class _Audited:
     help="End with exit code 10 if more than this share of a store is redundant: 5% or 0.05.",
 )
 @click.option(
+    "--compare",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OLD.json",
+    help="Say what got better or worse since an earlier answer of `audit --json`.",
+)
+@click.option(
+    "--fail-worse",
+    is_flag=True,
+    help="With --compare: end with exit code 10 if the redundant share of a store rose since.",
+)
+@click.option(
     "--all",
     "every_store",
     is_flag=True,
@@ -157,17 +216,28 @@ class _Audited:
 )
 @click.option("--markdown", is_flag=True, help="Print the report as Markdown.")
 @click.option(
+    "--html",
+    "html_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the report to a new FILE as a page with charts, for any browser. It shows 100 "
+    "groups, and 20 pairs of each kind, unless --top and --pairs say how many.",
+)
+@click.option(
     "--github",
     is_flag=True,
     help="For a GitHub job: print a warning for each redundant copy, at its line where the store "
     "is a text file, and add the report to the file GITHUB_STEP_SUMMARY names.",
 )
 @json_option
-@gathered("extent", Extent, "top", "members", "pairs")
+@texts_option
+@explain_option
+@gathered("extent", Extent, *_COUNTS, "explain")
 @gathered("form", _Form, *(field.name for field in fields(_Form)))
+@gathered("limits", Limits, *(field.name for field in fields(Limits)))
 @gathered("scope", _Scope, "stores", "every_store", "across")
 @uncollected()
-def audit_command(*, scope: _Scope, choices: Choices, fail_over: str | None, form: _Form) -> int:
+def audit_command(*, scope: _Scope, choices: Choices, limits: Limits, form: _Form) -> int:
     """Report how much of STORE is repetition. Reads only.
 
     The report gives the number of redundant copies, the share they have, what they cost in tokens,
@@ -183,7 +253,8 @@ def audit_command(*, scope: _Scope, choices: Choices, fail_over: str | None, for
     """
     form.check()
     scope.check(choices, form)
-    limit = None if fail_over is None else share_limit(fail_over)
+    limits.check(every_store=scope.every_store)
+    limit = limits.share
     if scope.every_store:
         return audit_all_stores(
             scope.stores,
@@ -194,19 +265,17 @@ def audit_command(*, scope: _Scope, choices: Choices, fail_over: str | None, for
             as_json=form.as_json,
             markdown=form.markdown,
         )
-    return _audit_each(scope, choices, fail_over, limit, form)
+    return _audit_each(scope, choices, limits, form)
 
 
-def _audit_each(
-    scope: _Scope, choices: Choices, fail_over: str | None, limit: float | None, form: _Form
-) -> int:
+def _audit_each(scope: _Scope, choices: Choices, limits: Limits, form: _Form) -> int:
     """Prints a report for each store and returns the exit code."""
-    stores = scope.stores
+    stores, earlier = scope.stores, limits.earlier()
     answers: list[dict[str, Json]] = []
     failed = over = 0
     for store in stores:
         try:
-            audited = _audited(store, choices, form, across=scope.across)
+            audited = _audited(store, choices, form, scope, earlier)
         except EcholessError as problem:
             if len(stores) == 1:
                 raise
@@ -215,16 +284,20 @@ def _audit_each(
             failed = failed or problem.exit_code
             continue
         answers.append(audited.data)
+        if form.html_file is not None:
+            write_report(form.html_file, audited.page)
         _print(audited, form)
-        if limit is not None and audited.report.ratio > limit:
+        if reasons := limits.exceeded(audited.report, audited.compared):
             over = TOO_MUCH_REPETITION
-            _say_over(audited.report, fail_over, form, store if len(stores) > 1 else "")
+            _say_over(reasons, form, store if len(stores) > 1 else "")
     if form.as_json:
         render.show_json(answers[0] if len(stores) == 1 else {"stores": list(answers)})
     return failed or over
 
 
-def _audited(store: str, choices: Choices, form: _Form, *, across: bool) -> _Audited:
+def _audited(
+    store: str, choices: Choices, form: _Form, scope: _Scope, earlier: EarlierAnswer | None
+) -> _Audited:
     """Reads one store and returns what is printed of it."""
     with open_store(store) as opened:
         settings = settings_for(opened, choices)
@@ -237,21 +310,47 @@ def _audited(store: str, choices: Choices, form: _Form, *, across: bool) -> _Aud
                 report = audit(findings)
                 if settings.profile.name not in WITHOUT_SECOND_LOOK:
                     second = compare_with_judge(findings, encoder=choices.encoder or "auto")
-            wider = _across(opened, settings, bar, asked=across)
-        data = report_json(report) if form.as_json else {}
-        learn_answer(opened, data)
-        extent = _WHOLE if form.github else form.extent
-        blocks = [] if form.as_json else audit_blocks(opened, report, extent)
+            wider = _across(opened, settings, bar, asked=scope.across)
+        if wider is not None:
+            OUTPUT.learn(wider.texts)
+        compared = compared_with(earlier, report, alone=len(scope.stores) == 1)
+        more = Additions(between=wider, second=second, name=store)
+        page = "" if form.html_file is None else report_page(opened, report, form.page_extent, more)
+        data: dict[str, Json] = {}
+        blocks: Sequence[Block] = ()
+        if form.as_json:
+            data = _answer(opened, report, more)
+            if earlier is not None:
+                data["compared"] = compared.to_json() if compared else None
+            if form.texts:
+                data["texts"] = answer_texts(data, opened.get)
+        else:
+            blocks = _blocks(opened, report, more, form)
+            if earlier is not None and compared is not None:
+                blocks = [*compared_blocks(compared, str(earlier.path)), *blocks]
         warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
-    if wider is not None:
-        learn_between(wider)
-    if form.as_json:
-        data |= {"across": wider.to_json()} if wider else {}
-        data["second_look"] = second.to_json() if second else None
-    else:
-        blocks.extend(between_blocks(wider, extent, what="namespaces") if wider else ())
-        blocks.extend(comparison_blocks(second))
-    return _Audited(report, data, blocks, warnings)
+    return _Audited(report, compared, data, blocks, warnings, page)
+
+
+def _answer(store: Store, report: Report, more: Additions) -> dict[str, Json]:
+    """Returns the report as JSON."""
+    data = report_json(report)
+    data |= {"across": more.between.to_json()} if more.between else {}
+    data["second_look"] = more.second.to_json() if more.second else None
+    learn_answer(store, data)
+    return data
+
+
+def _blocks(store: Store, report: Report, more: Additions, form: _Form) -> Sequence[Block]:
+    """Returns the report for a person: a sentence where a file has all of it."""
+    if form.page_alone:
+        return [answer_block(report), say(f"The report is in {form.html_file}.")]
+    extent = _WHOLE if form.github else form.extent
+    return [
+        *audit_blocks(store, report, extent),
+        *(between_blocks(more.between, extent, what="namespaces") if more.between else ()),
+        *comparison_blocks(more.second),
+    ]
 
 
 def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool) -> Between | None:
@@ -275,6 +374,8 @@ def _print(audited: _Audited, form: _Form) -> None:
         render.print_lines(render.markdown(audited.blocks))
     elif not form.as_json:
         render.show(audited.blocks)
+    if form.html_file is not None and not form.page_alone:
+        render.note(f"The report is in {form.html_file}.")
 
 
 def _append(path: Path, text: str) -> None:
@@ -292,8 +393,7 @@ def _append(path: Path, text: str) -> None:
         ) from problem
 
 
-def _say_over(report: Report, fail_over: str | None, form: _Form, store: str) -> None:
-    """Prints that more of a store is redundant than was allowed; JSON has the figure."""
-    if not form.as_json:
-        named = f"{store}: " if store else ""
-        render.note(f"{named}{report.ratio:.2%} is redundant, more than the limit of {fail_over}.")
+def _say_over(reasons: Sequence[str], form: _Form, store: str) -> None:
+    """Prints why a store has too much repetition; JSON has the figures."""
+    for sentence in () if form.as_json else reasons:
+        render.note(f"{store}: {sentence}" if store else sentence)

@@ -12,6 +12,7 @@ import click
 from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, count, dim, flat, names, number, say, strong
 from echoless.cli.group_view import skipped_blocks
+from echoless.cli.keys import read_key
 from echoless.cli.options import (
     count_option,
     encoder_option,
@@ -154,10 +155,10 @@ def _ask(asked: Asked) -> Reply:
         blocks += [say(strong(memory.id), level=1), say(flat(memory.content), level=2)]
     render.show(blocks)
     while True:
-        typed = render.ask(QUESTION)
+        typed = read_key(QUESTION)
         if typed is None:
             return "quit"
-        reply = _REPLIES.get(typed.strip().lower())
+        reply = _REPLIES.get(typed.lower())
         if reply is not None:
             return reply
         render.show([say("Please type y, n, s or q. Nothing was noted.")])

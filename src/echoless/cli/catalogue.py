@@ -138,12 +138,13 @@ def _list(
     help="Work in DIR (new or empty) and leave everything there; else in a temporary folder.",
 )
 @click.option(
-    "--semantic",
-    is_flag=True,
-    help="Compare by meaning too: slower the first time, where an encoder is installed.",
+    "--semantic/--no-semantic",
+    default=None,
+    help="Compare by meaning too, or by wording alone. By default by meaning where an encoder is "
+    "installed.",
 )
 @json_option
-def demo_command(*, keep: Path | None, semantic: bool, as_json: bool) -> int:
+def demo_command(*, keep: Path | None, semantic: bool | None, as_json: bool) -> int:
     """Walk the whole road on two samples: a memory folder of Claude Code, and 1,200 memories.
 
     Each step is printed as it would be typed, then run by the same commands. Ends with an error

@@ -5,24 +5,22 @@ from __future__ import annotations
 import errno
 import importlib
 import io
-import logging
 import os
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, NoReturn
 
 import click
 
+from echoless.cli.log_output import logging_to_stderr
 from echoless.cli.options import State
-from echoless.core.destination import LOG, without_password
+from echoless.core.destination import without_password
 from echoless.core.errors import INTERRUPTED, EcholessError, UsageError
 from echoless.core.failures import DISK, of_system
 from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
-from echoless.core.own_folders import LOG as CACHES
 from echoless.core.visible import on_one_line, visible
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
@@ -85,10 +83,10 @@ class LazyGroup(click.Group):
         OUTPUT.begin()
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        state = State()
+        state = State(typed=tuple(sys.argv[1:] if args is None else args))
         extra.setdefault("obj", state)
         try:
-            with _logging_to_stderr():
+            with logging_to_stderr():
                 result = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
             code = result if isinstance(result, int) else 0
@@ -129,39 +127,6 @@ def _let_show_secrets(command: click.Command) -> None:
 def _safe(text: str) -> str:
     """Returns a message with its secrets masked and its control characters made visible."""
     return visible(OUTPUT.reason(text))
-
-
-class _StderrHandler(logging.Handler):
-    """Prints each sentence once and at once, as a destination is named before texts go there."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.INFO)
-        self._printed: set[str] = set()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Prints a sentence on standard error; standard output holds nothing but results."""
-        sentence = record.getMessage()
-        if sentence not in self._printed:
-            self._printed.add(sentence)
-            click.echo(_safe(sentence), err=True)
-
-
-@contextmanager
-def _logging_to_stderr() -> Iterator[None]:
-    """Prints, on standard error, where texts are sent and what became of caches."""
-    handler = _StderrHandler()
-    before = [(log, log.level, log.propagate) for log in (LOG, CACHES)]
-    for log, least in ((LOG, logging.INFO), (CACHES, logging.WARNING)):
-        log.addHandler(handler)
-        log.setLevel(least)
-        log.propagate = False
-    try:
-        yield
-    finally:
-        for log, level, propagates in before:
-            log.removeHandler(handler)
-            log.setLevel(level)
-            log.propagate = propagates
 
 
 def _report_failure(problem: BaseException, state: State) -> int:
@@ -223,6 +188,11 @@ def _interrupted(state: State) -> str:
         return (
             "Interrupted after everything was written: "
             f"`echoless history {shlex.quote(without_password(state.wrote))}` shows what was done."
+        )
+    if state.review is not None:
+        return (
+            "Interrupted; no memory was changed, and every answer is stored. Go on, with the same "
+            f"options: {state.review}"
         )
     encoded, texts = state.encoded or (0, 0)
     if not encoded or not state.keeps:

@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, count, quoted, say, strong
+from echoless.cli.document import Block, Gap, command, count, quoted, say, strong
 from echoless.cli.group_view import group_blocks, plan_blocks
 from echoless.cli.options import (
     count_option,
     examples,
+    explain_option,
     gathered,
     json_option,
     mapping_options,
@@ -23,15 +24,15 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
-from echoless.cli.pair_review import PERSON, review_pairs
 from echoless.cli.progress import Bar
-from echoless.cli.review import Place
 from echoless.cli.suggestions import consolidation_blocks
+from echoless.cli.terminal_review import review_in_terminal
+from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
 from echoless.core.errors import UsageError
 from echoless.core.model import Json
 from echoless.core.profiles import ACTIONS, ActionKind
-from echoless.core.settings import Choices
+from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, write_plan
 from echoless.models.llm.registry import open_model
@@ -41,6 +42,9 @@ from echoless.workflows.consolidation.llm_plan import plan_consolidation, to_wri
 from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
 from echoless.workflows.consolidation.pairs import LIMIT, Consolidation, consolidate
 from echoless.workflows.consolidation.suggestions import ADVICE, Advice
+from echoless.workflows.review.offered_pairs import OfferedPairs
+from echoless.workflows.review.plan import PERSON
+from echoless.workflows.review.session_lock import review_lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,7 @@ class _Request:
         plan_file: File to write a plan to, or None.
         now: Whether to carry the plan out at once.
         interactive: Whether to ask pair by pair.
+        explain: Whether the rule and the similarity of each verdict are printed.
         as_json: Whether to print JSON.
     """
 
@@ -77,6 +82,7 @@ class _Request:
     plan_file: Path | None
     now: bool
     interactive: bool
+    explain: bool
     as_json: bool
 
     def check(self) -> None:
@@ -191,12 +197,13 @@ class _Request:
     "--interactive",
     "-i",
     is_flag=True,
-    help="Decide pair by pair; no memory changes before a last question.",
+    help="Decide pair by pair, by single keys; no memory changes before a last question.",
 )
+@explain_option
 @json_option
 @gathered("request", _Request, *(field.name for field in fields(_Request)))
 def consolidate_command(*, request: _Request) -> int:
-    """Pairs of memories in STORE that may say the same, closest first. Reads only, unless asked.
+    """Pairs of memories in STORE that may say the same, those to merge first. Reads unless asked.
 
     Each pair is shown with the verdict, the difference it names, and which of the two a merge had
     better keep. Left out are pairs the judge finds distinct, those answered with --keep-both, and
@@ -210,6 +217,8 @@ def consolidate_command(*, request: _Request) -> int:
         if request.merge is not None:
             return _merge(opened, request, request.merge)
         settings = settings_for(opened, request.choices)
+        if request.interactive and render.is_interactive():
+            return _review(opened, request, settings)
         model = None
         if request.model and request.plan_file:  # a wrong name is told before the long work
             model = open_model(request.model, settings.limits)
@@ -222,14 +231,33 @@ def consolidate_command(*, request: _Request) -> int:
                 advice=request.advice or ADVICE,
                 progress=bar,
             )
-        if request.interactive and render.is_interactive():
-            place = Place(opened, request.store, request.plan_file)
-            return review_pairs(place, offered, request.action)
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         if request.now or request.plan_file:
             return _plan_all(opened, request, offered, model)
         return _list(request, offered)
+
+
+def _review(opened: Store, request: _Request, settings: Settings) -> int:
+    """Asks about each pair.
+
+    Returns:
+        The exit code.
+    """
+    source = OfferedPairs(
+        window=request.window, limit=request.limit, advice=request.advice or ADVICE
+    )
+    with review_lock(opened) as lock:
+        lock.announce("in a terminal")
+        return review_in_terminal(
+            opened,
+            request.store,
+            settings,
+            again=command_line("consolidate", request.store, "--interactive"),
+            action=request.action,
+            plan_file=request.plan_file,
+            source=source,
+        )
 
 
 # ------------------------------------------------------------------ the list
@@ -241,7 +269,7 @@ def _list(request: _Request, offered: Consolidation) -> int:
         texts = {"to_write": len(to_write(offered))} if request.model else {}
         render.show_json({**offered.to_json(), **texts})
         return 0
-    render.show(consolidation_blocks(offered, request.store))
+    render.show(consolidation_blocks(offered, request.store, explained=request.explain))
     if request.model:
         groups = count(len(to_write(offered)), "group")
         asked = f"With --plan FILE {request.model} would be asked for the text of {groups}."
@@ -271,7 +299,7 @@ def _plan_all(
         groups = {**made.to_json(), **spent}
         render.show_json({**offered.to_json(), "groups": groups, **_written(request, run)})
         return exit_code(run)
-    render.show(plan_blocks(offered.findings, made.plan, None))
+    render.show(plan_blocks(offered.findings, made.plan, request.store))
     if made.asked:
         asked = f"{count(made.asked, 'text')} asked for, {made.written} taken"
         render.show([say(f"{asked}, {len(made.refused)} refused.")])
@@ -306,7 +334,8 @@ def _merge(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
         return exit_code(run)
     render.show(group_blocks(plan.actions, memories))
     if request.plan_file is None and run is None:
-        render.show([say("Nothing was written. Add --apply to merge.")])
+        line = again("--apply")
+        render.show([say("Nothing was written. To merge them:"), command(line)])
     else:
         render.show(_how_it_went(request, run))
     return exit_code(run)
@@ -315,7 +344,7 @@ def _merge(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
 def _keep_both(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
     """Records that two memories differ."""
     with writing(request.store):
-        keep_both(opened, *pair)
+        keep_both(opened, *pair, by="consolidate")
     say_notes(opened)
     if request.as_json:
         render.show_json({"kept_both": sorted(pair)})
@@ -354,4 +383,5 @@ def _how_it_went(request: _Request, run: Run | None) -> Iterator[Block]:
         yield from run_blocks(run, request.store)
     elif request.plan_file is not None:
         line = command_line("apply", request.store, str(request.plan_file))
-        yield say(f"The plan is in {request.plan_file}; nothing else was written. Next: {line}")
+        yield say(f"The plan is in {request.plan_file}; nothing else was written. Next:")
+        yield command(line)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Gap, count, say
-from echoless.cli.group_review import review_findings
+from echoless.cli.document import Block, Gap, command, count, say
 from echoless.cli.group_view import plan_blocks
 from echoless.cli.options import (
+    check_texts,
+    count_option,
     examples,
+    explain_option,
     finding_options,
     gathered,
     json_option,
@@ -22,6 +24,7 @@ from echoless.cli.options import (
     setting_option,
     settings_for,
     store_argument,
+    texts_option,
     writing,
 )
 from echoless.cli.outcome import (
@@ -33,10 +36,12 @@ from echoless.cli.outcome import (
     undo_line,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.review import Place
+from echoless.cli.terminal_review import review_in_terminal
+from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
 from echoless.core.errors import PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected
+from echoless.core.model import Json
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
@@ -45,9 +50,11 @@ from echoless.execution.plan import Plan, write_plan
 from echoless.stores import Store, open_store
 from echoless.stores.files import write_new
 from echoless.stores.visibility import seen_elsewhere
+from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
+from echoless.workflows.review.session_lock import review_lock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +70,10 @@ class _Request:
         now: Whether to carry the plan out at once.
         interactive: Whether to ask group by group.
         most_hidden: Largest share that a plan may hide, as it was typed; None for any.
-        top: Most groups to print; all if None.
+        top: Most groups to print.
+        explain: Whether the rule and the similarity of each verdict are printed.
         as_json: Whether to print JSON.
+        texts: Whether to add the texts of the memories that the JSON names.
     """
 
     store: str
@@ -75,8 +84,10 @@ class _Request:
     now: bool
     interactive: bool
     most_hidden: str | None
-    top: int | None
+    top: int
+    explain: bool
     as_json: bool
+    texts: bool
 
     def check(self) -> None:
         """Checks that the options go together, before the long work.
@@ -84,11 +95,14 @@ class _Request:
         Raises:
             UsageError: They do not.
         """
+        check_texts(wanted=self.texts, as_json=self.as_json)
         if self.now and self.plan_file:
             raise UsageError("--plan writes a plan for later and --apply acts now. Choose one.")
         if self.interactive and (self.now or self.as_json):
             other = "--apply" if self.now else "--json"
             raise UsageError(f"--interactive asks before it writes; leave out {other}.")
+        if self.interactive and self.most_hidden is not None:
+            raise UsageError("--interactive shows a person what would go; leave out --most-hidden.")
         if self.most_hidden is not None:
             share_limit(self.most_hidden, "--most-hidden")
         for what, path in (("plan", self.plan_file), ("patch", self.patch_file)):
@@ -176,7 +190,7 @@ class _Request:
     "--interactive",
     "-i",
     is_flag=True,
-    help="Decide group by group; nothing is written before a last question.",
+    help="Decide by single keys what is the same; no memory changes before a last question.",
 )
 @click.option(
     "--most-hidden",
@@ -184,13 +198,12 @@ class _Request:
     help="Write nothing with --apply, --plan or --patch if more than SHARE of the visible memories "
     "would be hidden (10% or 0.1); the exit code is 5.",
 )
-@click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Print the N largest groups (all by default). The plan always holds all.",
+@count_option(
+    "--top", default=10, explained="Print the N largest groups. The plan always holds all."
 )
+@explain_option
 @json_option
+@texts_option
 @gathered("request", _Request, *(field.name for field in fields(_Request)))
 @uncollected()
 def dedup_command(*, request: _Request) -> int:
@@ -207,12 +220,11 @@ def dedup_command(*, request: _Request) -> int:
         request.check_delete(settings)
         if request.patch_file:
             check_text_files(opened)
+        if request.interactive and render.is_interactive():
+            return _review(request, opened, settings)
         with Bar(quiet=request.as_json) as bar:
             findings = find(opened, settings, progress=bar)
         request.check_share(findings)
-        if request.interactive and render.is_interactive():
-            place = Place(opened, request.store, request.plan_file)
-            return review_findings(place, findings)
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         made, run = plan(findings), None
@@ -233,11 +245,30 @@ def dedup_command(*, request: _Request) -> int:
     if request.as_json:
         _show_json(request, findings, made, run, notes)
     else:
-        render.show(plan_blocks(findings, made, request.top))
+        render.show(_preview(request, findings, made))
         _show_outcome(request, made, run)
         for sentence in notes:
             render.note(sentence)
     return exit_code(run)
+
+
+def _review(request: _Request, store: Store, settings: Settings) -> int:
+    """Asks about each group, newer value and unsure pair.
+
+    Returns:
+        The exit code.
+    """
+    with review_lock(store) as lock:
+        lock.announce("in a terminal")
+        resumed = command_line("dedup", request.store, "--interactive")
+        return review_in_terminal(
+            store, request.store, settings, again=resumed, plan_file=request.plan_file
+        )
+
+
+def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Block]:
+    """Returns the plan for a person."""
+    return plan_blocks(findings, made, request.store, top=request.top, explained=request.explain)
 
 
 def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan) -> int:
@@ -258,8 +289,8 @@ def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan
         written = replace(request, patch_file=path if patch.data else None)
         _show_json(written, findings, made, None, notes)
     else:
-        render.show(plan_blocks(findings, made, request.top))
-        render.show([say(sentence) for sentence in notes])
+        render.show(_preview(request, findings, made))
+        render.show(command(sentence, level=0) for sentence in notes)
     return exit_code(patch.run)
 
 
@@ -293,18 +324,20 @@ def _show_json(
     quoted.update(group.survivor for group in findings.groups)
     quoted.update(id_ for pair in findings.held for id_ in (pair.a, pair.b))
     learn(findings.memories[id_] for id_ in quoted)
-    render.show_json(
-        {
-            **findings_json(findings),
-            "plan": made.id if request.plan_file or run else None,
-            "plan_file": None if request.plan_file is None else str(request.plan_file),
-            "patch_file": None if request.patch_file is None else str(request.patch_file),
-            "applied": None if run is None else run.id,
-            "run": None if run is None else run_json(run, request.store),
-            "undo": None if run is None else undo_line(request.store, run),
-            "notes": [*findings.tally.notes, *notes],
-        }
-    )
+    data: dict[str, Json] = {
+        **findings_json(findings),
+        "plan": made.id if request.plan_file or run else None,
+        "plan_file": None if request.plan_file is None else str(request.plan_file),
+        "patch_file": None if request.patch_file is None else str(request.patch_file),
+        "applied": None if run is None else run.id,
+        "run": None if run is None else run_json(run, request.store),
+        "undo": None if run is None else undo_line(request.store, run),
+        "notes": [*findings.tally.notes, *notes],
+    }
+    if request.texts:
+        texts = findings.memories
+        data["texts"] = answer_texts(data, lambda ids: {i: texts[i] for i in ids & texts.keys()})
+    render.show_json(data)
 
 
 def _show_outcome(request: _Request, made: Plan, run: Run | None) -> None:
@@ -313,15 +346,9 @@ def _show_outcome(request: _Request, made: Plan, run: Run | None) -> None:
         render.show([Gap(), *run_blocks(run, request.store)])
     elif request.plan_file is not None:
         line = command_line("apply", request.store, str(request.plan_file))
-        sentence = f"The plan is in {request.plan_file}; nothing else was written. Next: {line}"
-        render.show([say(sentence)])
+        sentence = f"The plan is in {request.plan_file}; nothing else was written. Next:"
+        render.show([say(sentence), command(line)])
     elif made.actions:
-        again = command_line("dedup", request.store)
-        render.show(
-            [
-                say("Nothing was written. Go on, with the same options, by one of:"),
-                say(f"{again} --apply", level=1),
-                say(f"{again} --plan FILE", level=1),
-                say(f"{again} --interactive", level=1),
-            ]
-        )
+        ways = (("--apply",), ("--plan", "plan.json"), ("--interactive",))
+        lines = (again(*way) or command_line("dedup", request.store, *way) for way in ways)
+        render.show([say("Nothing was written. Go on with one of these:"), *map(command, lines)])

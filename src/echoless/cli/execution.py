@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Final
 
 import click
 
 from echoless.cli import render
 from echoless.cli.document import (
     Block,
+    Gap,
     Heading,
     Table,
+    command,
     count,
     names,
     number,
     quoted,
     records_in,
     say,
+    short_time,
     strong,
     texts_in,
 )
+from echoless.cli.group_view import evidence_line, plain_verdict
 from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
 from echoless.cli.progress import Bar
+from echoless.core.commands import command_line
 from echoless.core.destination import without_password
 from echoless.core.errors import EcholessError, InputError, StoreUnfinished, UsageError
 from echoless.core.model import Json
@@ -35,10 +41,13 @@ from echoless.execution.executor import apply
 from echoless.execution.integrity import Health, check, stopped
 from echoless.execution.plan import read_plan
 from echoless.execution.recovery import ADD
-from echoless.execution.rollback import WIDEST, PastRun, history, purge, undo
+from echoless.execution.rollback import STANDING, WIDEST, PastRun, history, purge, undo
 from echoless.stores import Store, open_store
 from echoless.stores.ledger import Event
 from echoless.workflows.dedupe.secret_masking import learn_run
+
+_DOES: Final = {"mark": "hide behind", "merge": "merge into", "delete": "delete behind"}
+"""Kinds of action in words."""
 
 # ------------------------------------------------------------------ apply and undo
 
@@ -133,6 +142,7 @@ def history_command(*, store: str, run: str | None, every: bool, as_json: bool) 
     """
     with open_store(store) as opened:
         runs = history(opened.ledger)
+        decided = bool(opened.ledger.reviews() or opened.ledger.own_kept())
         chosen = None if run is None else _named(runs, run, store)
         events = [] if chosen is None else list(opened.ledger.events(chosen.id))
         if chosen is not None:
@@ -146,6 +156,9 @@ def history_command(*, store: str, run: str | None, every: bool, as_json: bool) 
         )
     elif chosen is None:
         render.show(_runs_blocks(runs, store, every=every))
+        if decided:
+            line = command_line("decisions", store)
+            render.show([say(f"What people decided beside these runs: {line}")])
     else:
         render.show(_run_blocks(chosen, events))
 
@@ -186,16 +199,36 @@ def _runs_blocks(runs: list[PastRun], store: str, *, every: bool) -> Iterator[Bl
         folds = run.only_adds and run.status == "done" and not every
         return (run.status, run.profile) if folds else place
 
-    rows = []
+    rows, folded = [], False
     for _, numbered in groupby(enumerate(runs), row_key):
         first, *others = (run for _, run in numbered)
-        name = f"{first.id} and {number(len(others))} more" if others else first.id
-        added = sum(run.added for run in (first, *others))
-        counts = (added, first.marked, first.merged, first.deleted, first.refused)
-        rows.append((name, first.started_at, first.status, first.profile, *map(number, counts)))
-    headers = ("run", "started", "status", "profile")
-    counted = ("added", "marked", "merged", "deleted", "refused")
-    yield Table((*headers, *counted), tuple(rows), frozenset({4, 5, 6, 7, 8}))
+        folded = folded or bool(others)
+        did = _did([first, *others])
+        rows.append((first.id, short_time(first.started_at), first.status, first.profile, did))
+    yield Table(("run", "started", "status", "profile", "did"), tuple(rows))
+    yield Gap()
+    if folded:
+        yield say("Additions that follow each other are one line, with the first run. All runs:")
+        yield command(command_line("history", store, "--all"))
+    standing = [run.id for run in runs if run.status in STANDING]
+    yield say("What a run did" + (", and how to take it back:" if standing else ":"))
+    yield command(command_line("history", store, (standing or [runs[-1].id])[-1]))
+    if standing:
+        yield command(command_line("undo", store, standing[-1]))
+
+
+def _did(runs: list[PastRun]) -> str:
+    """Returns what some runs did, in words."""
+    first = runs[0]
+    counts = {
+        "added": sum(run.added for run in runs),
+        "hidden": first.marked,
+        "merged": first.merged,
+        "deleted": first.deleted,
+        "refused": first.refused,
+    }
+    words = ", ".join(f"{number(amount)} {word}" for word, amount in counts.items() if amount)
+    return (words or "nothing") + (f" in {number(len(runs))} runs" if len(runs) > 1 else "")
 
 
 def _run_blocks(run: PastRun, events: list[Event]) -> Iterator[Block]:
@@ -205,7 +238,7 @@ def _run_blocks(run: PastRun, events: list[Event]) -> Iterator[Block]:
     if run.status == "partly done":
         planned = "" if run.planned is None else f" of {number(run.planned)}"
         interrupted = f" (interrupted, {number(run.groups)}{planned} groups stand)"
-    status = f"{run.status}{interrupted}, started {run.started_at}"
+    status = f"{run.status}{interrupted}, started {short_time(run.started_at)}"
     yield say(f"{status}, profile {run.profile}, plan {run.plan}")
     for event in events:
         yield from _event_blocks(event)
@@ -215,13 +248,12 @@ def _event_blocks(event: Event) -> Iterator[Block]:
     data = event.data
     match event.kind:
         case "action_started":
-            action = f"{data['kind']} behind {data['survivor']}"
+            action = f"{_DOES.get(str(data['kind']), data['kind'])} {data['survivor']}"
             if data["kind"] == ADD:
                 action = f"add {', '.join(texts_in(data['added'])) or 'links'}"
             yield say(strong(action), f"  ({data['why']})")
             for member in records_in(data["members"]):
-                facts = (member["id"], member["verdict"] or "by a chain", member["similarity"])
-                yield say("  ".join(map(str, facts)), quoted(f"  {member['evidence']}"), level=1)
+                yield from _member_blocks(member)
             for each in records_in(data["conflicts"]):
                 lost = f"{each['key']}: kept {each['kept']!r}, {each['id']} had {each['lost']!r}"
                 yield say(quoted(lost), level=1)
@@ -231,7 +263,16 @@ def _event_blocks(event: Event) -> Iterator[Block]:
         case "action_done" | "run_started":
             pass
         case _:
-            yield say(f"{event.at}  {event.kind.replace('_', ' ')}")
+            yield say(f"{short_time(event.at)}  {event.kind.replace('_', ' ')}")
+
+
+def _member_blocks(member: Mapping[str, Json]) -> Iterator[Block]:
+    """Yields a memory of a group with the verdict and the evidence that were recorded."""
+    verdict, similarity = member["verdict"], member["similarity"]
+    name = str(verdict) if verdict else None
+    yield say(strong(str(member["id"])), f"  {plain_verdict(name)}", level=1)
+    measured = float(similarity) if isinstance(similarity, int | float) else None
+    yield evidence_line(name, measured, str(member["evidence"] or ""), level=2)
 
 
 # ------------------------------------------------------------------ check

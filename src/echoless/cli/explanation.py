@@ -7,14 +7,17 @@ from collections.abc import Iterable, Iterator
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, count, dim, flat, quoted, say, strong
+from echoless.cli.document import Block, Gap, Heading, count, flat, quoted, say, strong
+from echoless.cli.group_view import evidence_line
 from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
+from echoless.core.commands import command_line
 from echoless.core.destination import without_password
 from echoless.core.errors import InputError
-from echoless.core.model import Memory, Subsumes, Update, merges, verdict_name
+from echoless.core.model import Memory, Subsumes, Verdict, merges, verdict_name
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
+from echoless.core.verdict_sentences import sentence
 from echoless.stores import open_store
 from echoless.stores.base import in_contexts
 from echoless.workflows.pairs.explain import Explanation, explain_memories, explanation_json
@@ -55,7 +58,7 @@ def explain_command(
             if id_ not in memories:
                 raise InputError(
                     f"There is no memory {id_!r} in {without_password(store)}. "
-                    "Look with `echoless search`."
+                    f"Look with `{command_line('search', store, 'WORDS')}`."
                 )
         pair, judged = (memories[a], memories[b]), (read[a], read[b])
     explanation = explain_memories(*judged, settings=settings, tally=tally)
@@ -64,23 +67,17 @@ def explain_command(
         render.show_json(explanation_json(explanation))
     else:
         render.show(_blocks(pair, explanation))
-    for sentence in tally.notes:
-        render.note(sentence)
+    for note in tally.notes:
+        render.note(note)
 
 
 def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[Block]:
     """Yields the verdict, what it rests on, and what would change it."""
     verdict = explanation.verdict
-    match verdict:
-        case Subsumes(superset=side):
-            more = f" ({side} says more)"
-        case Update(newer=side):
-            more = f" ({side} is newer)"
-        case _:
-            more = ""
-    merge = ", would be merged" if merges(verdict) else ""
-    yield say(strong(f"{verdict_name(verdict)}{more}{merge}"))
-    yield say(dim(quoted(verdict.evidence.line())), level=1)
+    yield say(strong(quoted(sentence(verdict, "a", "b"))))
+    yield say(_outcome(verdict), level=1)
+    evidence = verdict.evidence
+    yield evidence_line(verdict_name(verdict), None, evidence.line(), level=1)
     yield say("a: ", flat(pair[0].content, 400), level=1)
     yield say("b: ", flat(pair[1].content, 400), level=1)
     yield Gap()
@@ -93,16 +90,31 @@ def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[B
         yield Gap()
     if explanation.reading is not None:
         reading = explanation.reading
-        yield Heading(f"Same {reading.same:.2f}, merged from {reading.merge:.2f}")
-        yield say(f"a says all of b {reading.a_holds_b:.2f}", level=1)
-        yield say(f"b says all of a {reading.b_holds_a:.2f}", level=1)
-        yield say(f"they conflict {reading.conflict:.2f}, told from {reading.alarm:.2f}", level=1)
+        yield Heading("What the pair model says, 0 to 1")
+        yield say(
+            f"both say the same: {reading.same:.2f} (merged from {reading.merge:.2f})", level=1
+        )
+        yield say(f"a says all of b: {reading.a_holds_b:.2f}", level=1)
+        yield say(f"b says all of a: {reading.b_holds_a:.2f}", level=1)
+        conflict = f"not both can hold: {reading.conflict:.2f}"
+        yield say(f"{conflict} (reported from {reading.alarm:.2f})", level=1)
         for each in reading.words[:_MOST]:
-            yield say(quoted(f"without {each.word} in {each.side}: {each.same:.2f}"), level=1)
+            left_out = f"both say the same, without {each.word} in {each.side}: {each.same:.2f}"
+            yield say(quoted(left_out), level=1)
         yield Gap()
     yield Heading("What would change it")
-    for sentence in explanation.would_change:
-        yield say(quoted(sentence), level=1)
+    for change in explanation.would_change:
+        yield say(quoted(change), level=1)
+
+
+def _outcome(verdict: Verdict) -> str:
+    """Returns what would become of the two in a store."""
+    if not merges(verdict):
+        return "In a store both stay visible."
+    if isinstance(verdict, Subsumes):
+        more, less = ("a", "b") if verdict.superset == "a" else ("b", "a")
+        return f"In a store {less} would be hidden behind {more}."
+    return "In a store one would be hidden behind the other."
 
 
 def _joined(words: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from echoless.cli.document import (
     Gap,
     Heading,
     Span,
+    command,
     count,
     difference,
     dim,
@@ -20,6 +21,8 @@ from echoless.cli.document import (
     say,
     strong,
 )
+from echoless.cli.typed_command import again
+from echoless.core.commands import command_line
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
@@ -29,11 +32,14 @@ from echoless.workflows.dedupe.findings import Findings
 
 LEGEND: Final = say(
     "Differences: ",
-    Span("only in the survivor", "old"),
+    Span("only in the memory that stays", "old"),
     " ",
-    Span("only in this memory", "new"),
-    ", as words.",
+    Span("only in the other one", "new"),
+    ".",
 )
+_SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<"}
+"""What stands before the verdict on a member: it says the same, or less than the survivor."""
+
 DONE: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
 
 
@@ -55,6 +61,10 @@ class ShownMember(Protocol):
     @property
     def evidence(self) -> str | None:
         """Reason of the verdict in one line; None without a verdict."""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as a clause for a person; empty where only its name is known."""
 
 
 class ShownGroup(Protocol):
@@ -88,8 +98,9 @@ def group_blocks(
     first: int = 1,
     members: int | None = None,
     options: bool = True,
+    explained: bool = False,
 ) -> Iterator[Block]:
-    """Yields groups with survivor, reason, members and evidence.
+    """Yields groups with survivor, reason, members, and how each member differs.
 
     Args:
         groups: Of a plan or a report.
@@ -97,15 +108,17 @@ def group_blocks(
         first: Number of the first group.
         members: How many of each group are shown; all by default.
         options: Whether the reader can give options of the command line.
+        explained: Whether the rule and the similarity of each verdict are shown.
     """
     for at, group in enumerate(groups, first):
         yield say(f"{at}. ", strong(f"keep {group.survivor}"), f"  ({group.why})")
         yield say(text_of(memories, group.survivor), level=1)
         shown = group.members[:members]
         for member in shown:
-            yield from member_blocks(member, group.survivor, memories)
+            yield from member_blocks(member, group.survivor, memories, explained=explained)
         if len(shown) < len(group.members):
-            yield more(len(group.members) - len(shown), "--members" if options else "", level=1)
+            option = ("--members", len(group.members)) if options else None
+            yield more(len(group.members) - len(shown), option, level=1)
         if group.rewrite is not None:
             yield say(strong("new text"), dim(f"  by {group.rewrite.by}"), level=1)
             yield say(flat(group.rewrite.content), level=2)
@@ -114,26 +127,69 @@ def group_blocks(
         yield Gap()
 
 
-def more(left: int, option: str, *, level: int = 0) -> Block:
-    """Returns how many are not shown, and which option shows them, if there is one."""
-    shows = f"; {option} and --json show them" if option else ""
-    return say(dim(f"{number(left)} more{shows}."), level=level)
+def more(left: int, option: tuple[str, int] | None = None, *, level: int = 0) -> Block:
+    """Returns how many are not shown, and the command that shows them.
+
+    Args:
+        left: How many.
+        option: Name and value of the option that shows them all; None where there is none.
+        level: Of the paragraph.
+    """
+    if option is None:
+        return say(dim(f"{number(left)} more."), level=level)
+    name, value = option
+    shows = again(name, str(value)) or f"{name} {value}"
+    return command(shows, before=f"{number(left)} more: ", level=level)
 
 
 def member_blocks(
-    member: ShownMember, survivor: str, memories: Mapping[str, Memory], *, label: str = ""
+    member: ShownMember,
+    survivor: str,
+    memories: Mapping[str, Memory],
+    *,
+    label: str = "",
+    explained: bool = False,
 ) -> Iterator[Block]:
-    """Yields one memory behind a survivor: the evidence, then the words that differ."""
-    similarity = "" if member.similarity is None else f"  {member.similarity:.3f}"
+    """Yields one memory behind a survivor: the verdict, then the words that differ.
+
+    Args:
+        member: The memory.
+        survivor: Id of the one that stays.
+        memories: By id.
+        label: What stands before the id.
+        explained: Whether the rule and the similarity of the verdict follow.
+    """
     learn((memories.get(survivor), memories.get(member.id)))
-    verdict, evidence = member.verdict or "by a chain", quoted(member.evidence or BY_CHAIN)
-    yield say(f"{label}", strong(member.id), f"  {verdict}{similarity}  {evidence}", level=1)
+    sign, clause = _SIGNS.get(member.verdict, "~"), member.sentence or plain_verdict(member.verdict)
+    yield say(label, strong(member.id), f"  {sign} {quoted(clause)}", level=1)
+    if explained:
+        yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
     contents = {memories[id_].content if id_ in memories else "" for id_ in (survivor, member.id)}
-    if len(contents) == 1:
-        yield say(dim("the same text"), level=2)
-    else:
+    if len(contents) > 1:
         texts = (text_of(memories, survivor), text_of(memories, member.id))
         yield say(*difference(*texts), level=2)
+
+
+def plain_verdict(verdict: str | None) -> str:
+    """Returns a verdict that lets a memory stand behind another, in plain words."""
+    match verdict:
+        case "duplicate":
+            return "the same"
+        case "subsumes":
+            return "says less"
+        case None:
+            return BY_CHAIN
+        case _:
+            return verdict
+
+
+def evidence_line(
+    verdict: str | None, similarity: float | None, evidence: str | None, *, level: int
+) -> Block:
+    """Returns the name, the similarity and the rule of a verdict, for who asked for them."""
+    measured = "" if similarity is None else f" {similarity:.3f}"
+    why = f": {quoted(evidence)}" if evidence else ""
+    return say(dim(f"{verdict or 'by a chain'}{measured}{why}"), level=level)
 
 
 def text_of(memories: Mapping[str, Memory], id_: str) -> str:
@@ -153,13 +209,22 @@ def skipped_blocks(tally: Tally) -> Iterator[Block]:
     yield Gap()
 
 
-def plan_blocks(findings: Findings, plan: Plan, top: int | None) -> Iterator[Block]:
-    """Yields the preview of `dedup`.
+def plan_blocks(
+    findings: Findings,
+    plan: Plan,
+    store: str,
+    *,
+    top: int | None = None,
+    explained: bool = False,
+) -> Iterator[Block]:
+    """Yields the preview of a plan.
 
     Args:
         findings: What the plan was made from.
         plan: The plan.
+        store: The store as it was typed, for lines to copy.
         top: Largest groups to show; all if None.
+        explained: Whether the rule and the similarity of each verdict are shown.
     """
     yield Heading(f"Plan for {findings.url}")
     if not plan.actions:
@@ -168,24 +233,28 @@ def plan_blocks(findings: Findings, plan: Plan, top: int | None) -> Iterator[Blo
         shown = plan.actions[:top]
         if shown:
             yield LEGEND
-        yield from group_blocks(shown, findings.memories)
+            yield Gap()
+        yield from group_blocks(shown, findings.memories, explained=explained)
         if len(shown) < len(plan.actions):
-            yield say(
-                dim(f"{count(len(plan.actions) - len(shown), 'more group')}; --top shows them.")
-            )
+            yield from _other_groups(len(plan.actions), len(shown), store)
     yield from skipped_blocks(findings.tally)
     yield say(strong(promise(plan.counts)))
-    held = findings.counts["held"]
+    held, overlaps = findings.counts["held"], len(findings.overlaps)
     if held:
-        yield say(
-            f"{count(held, 'pair')} that look alike stay apart (updates, contradictions, siblings, "
-            "unsure); `echoless audit` lists them."
-        )
-    if findings.overlaps:
-        yield say(
-            f"{count(len(findings.overlaps), 'pair')} of notes have most of one in the other and "
-            "stay apart; `echoless audit` shows the passages."
-        )
+        yield say(f"{count(held, 'pair')} look alike and stay apart.")
+    if overlaps:
+        yield say(f"{count(overlaps, 'pair')} of notes have much in common and stay apart.")
+    if held or overlaps:
+        yield command(command_line("audit", store), before="To see them: ")
+
+
+def _other_groups(total: int, shown: int, store: str) -> Iterator[Block]:
+    """Yields how many groups are not shown, and the command that shows them."""
+    left = count(total - shown, "more group")
+    option = ("--top", str(total))
+    line = again(*option) or command_line("dedup", store, *option)
+    yield command(line, before=f"{left}: ", level=0)
+    yield Gap()
 
 
 def promise(counts: Mapping[str, int]) -> str:

@@ -11,7 +11,7 @@ from typing import Final, Unpack
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, dim, flat, quoted, say, strong
+from echoless.cli.document import Block, command, dim, flat, quoted, say, strong
 from echoless.cli.options import (
     count_option,
     encoder_option,
@@ -26,8 +26,11 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.cli.progress import Bar
+from echoless.cli.typed_command import again
+from echoless.core.commands import command_line
 from echoless.core.errors import NEEDS_REVIEW, InputError, UsageError
 from echoless.core.masking import OUTPUT
+from echoless.core.model import Memory
 from echoless.core.settings import Choices
 from echoless.ingest import (
     Admitted,
@@ -150,12 +153,41 @@ def remember_command(
         )
         with guard, writing(store):
             answer = guard.remember(text, **details)
+            missed: tuple[Memory, ...] = ()
+            if isinstance(answer, Admitted) and not details.get("namespace"):
+                missed = guard.elsewhere(text)
     OUTPUT.learn((text,))
     if as_json:
-        render.show_json(answer.to_json())
+        where = [{"id": each.id, "namespace": each.namespace} for each in missed]
+        render.show_json({**answer.to_json(), **({"elsewhere": where} if where else {})})
     else:
-        render.show(answer_blocks(answer))
+        render.show(answer_blocks(answer, store))
+        render.show(_elsewhere_blocks(answer, missed, store, text))
     return NEEDS_REVIEW if isinstance(answer, NeedsReview) else 0
+
+
+def _elsewhere_blocks(
+    answer: Remembered, missed: Sequence[Memory], store: str, text: str
+) -> Iterator[Block]:
+    """Yields that memories of other namespaces say a text, and the commands to use one of them.
+
+    Args:
+        answer: The guard's.
+        missed: Memories of other namespaces that say the text.
+        store: As it was typed.
+        text: The text.
+    """
+    if not missed or not isinstance(answer, Admitted):
+        return
+    yield say("Other namespaces say it already; a text is compared within its own only:")
+    for memory in missed:
+        yield say(f"{memory.id}  namespace {quoted(memory.namespace)}", level=1)
+        yield say(dim(flat(memory.content, _TEXT)), level=2)
+    yield say("To have it there instead:")
+    if answer.run:
+        yield say(quoted(command_line("undo", store, answer.run)), level=1)
+    words = ("remember", store, text, "--namespace", missed[0].namespace)
+    yield say(quoted(command_line(*words)), level=1)
 
 
 def _read_text(path: Path) -> str:
@@ -173,11 +205,16 @@ def _read_text(path: Path) -> str:
         raise InputError(f"{path} is not UTF-8 ({problem}).") from problem
 
 
-def answer_blocks(answer: Remembered) -> Iterator[Block]:
-    """Yields the answer of the guard for a person."""
+def answer_blocks(answer: Remembered, store: str) -> Iterator[Block]:
+    """Yields the answer of the guard for a person.
+
+    Args:
+        answer: What became of the text.
+        store: The store as it was typed, for lines to copy.
+    """
     match answer:
         case Admitted(id=id_, run=run):
-            yield say(strong(f"Stored as {id_}."), _run(run))
+            yield say(strong(f"Stored as {id_}."), _dry(run))
             yield from _matches("On the same matter:", answer.linked)
         case AlreadyKnown():
             if answer.source == "boot file":
@@ -190,21 +227,43 @@ def answer_blocks(answer: Remembered) -> Iterator[Block]:
             yield say(strong(sentence))
             yield from _matches("", (answer.match,))
         case Updates(old=old, new=new, run=run, hidden=hidden):
-            state = "hidden behind it" if hidden else "still visible"
-            yield say(strong(f"Stored as {new}; it updates {old}, {state}."), _run(run))
-            for change in answer.changed:
-                yield say(quoted(change), level=1)
+            state = "hidden behind it now" if hidden else "still visible"
+            stored = f"Stored as {new}. It says something newer than {old}, which is {state}."
+            yield say(strong(stored), _dry(run))
             yield from _matches("The older memory:", (answer.match,))
+            yield from _matches("Still older values of the same:", answer.older)
         case NeedsReview(why=why):
             yield say(strong("Not stored. "), why)
             yield from _matches("It may repeat:", answer.candidates)
-    yield say(dim(answer.override))
+    yield from _ways(answer, store)
     for note in answer.notes:
         yield say(dim(quoted(note)))
 
 
-def _run(run: str) -> str:
-    return f"  ({run})" if run else "  (dry run)"
+def _dry(run: str) -> str:
+    return "" if run else "  (dry run)"
+
+
+def _ways(answer: Remembered, store: str) -> Iterator[Block]:
+    """Yields the commands that have it otherwise."""
+    match answer:
+        case AlreadyKnown() | NeedsReview():
+            yield say("To store it all the same:")
+            yield command(again("--force") or command_line("remember", store, "TEXT", "--force"))
+        case Updates(run=run, hidden=hidden) if hidden:
+            yield say("To see the older one again, or to take the new one out as well:")
+            yield command(command_line("undo", store, hidden))
+            yield from (command(command_line("undo", store, run)) for _ in (run,) if run)
+        case Updates(old=old, new=new, run=run) if run:
+            hide = ("--merge", new, old, "--action", "mark", "--apply")
+            yield say("To hide the older one, or to take the new one back:")
+            yield command(command_line("consolidate", store, *hide))
+            yield command(command_line("undo", store, run))
+        case Admitted(run=run) if run:
+            yield say("To take it back:")
+            yield command(command_line("undo", store, run))
+        case _:
+            yield say("Nothing was written.")
 
 
 def _matches(title: str, matches: Sequence[Match]) -> Iterator[Block]:
@@ -212,6 +271,5 @@ def _matches(title: str, matches: Sequence[Match]) -> Iterator[Block]:
         yield say(title)
     for match in matches:
         OUTPUT.learn((match.text,))
-        line = f"{match.id}  {match.similarity:.2f} by {match.how}  {quoted(match.evidence)}"
-        yield say(line, level=1)
+        yield say(strong(match.id), f"  {quoted(match.sentence or match.verdict)}", level=1)
         yield say(dim(flat(match.text, _TEXT)), level=2)

@@ -9,6 +9,7 @@ from typing import ClassVar, Final, NoReturn
 import click
 
 from echoless.cli.command_group import Families, LazyGroup, run_group
+from echoless.cli.log_output import LEVELS, VARIABLE, set_log_level
 from echoless.cli.options import State
 
 FAMILIES: Final[Families] = {
@@ -30,6 +31,7 @@ FAMILIES: Final[Families] = {
     },
     "Act": {
         "dedup": ("dedupe", "Preview what would be hidden and why; with --apply, hide it."),
+        "review": ("review_page", "Decide on duplicates in a page in the browser, by keys."),
         "consolidate": ("consolidation", "Pairs that may say the same: look, merge, keep both."),
         "apply": ("execution", "Carry out a plan that --plan wrote."),
     },
@@ -40,6 +42,7 @@ FAMILIES: Final[Families] = {
     },
     "Go back": {
         "undo": ("execution", "Take a run back: every record as it was."),
+        "decisions": ("decisions", "What people decided: pairs kept apart, answers of reviews."),
         "history": ("execution", "Runs of a store, or all of one run."),
         "check": ("execution", "Finish or roll back what was interrupted; test the store."),
         "purge": ("execution", "Destroy the images that make undo possible. For good."),
@@ -80,7 +83,7 @@ Examples:
   echoless audit memories.jsonl
   echoless import memories.jsonl agent.db
   echoless dedup agent.db                      what would happen, and why
-  echoless dedup agent.db --interactive        decide group by group
+  echoless dedup agent.db --interactive        decide by single keys
   echoless dedup agent.db --apply              hide duplicates; every record stays
   echoless undo agent.db last                  as it was
   echoless audit agent.db --fail-over 5%       for a nightly job
@@ -98,7 +101,7 @@ Exit codes:
    7  an optional library is missing
    8  the embedding model, the language model or the verifier failed
    9  `remember`: held back, nothing was stored
-  10  `audit --fail-over`: too much repetition
+  10  `audit --fail-over`, `--fail-worse`: too much repetition
  130  interrupted
 """
 
@@ -124,11 +127,19 @@ class _Main(LazyGroup):
     show_envvar=True,
     help="Show the traceback of an error.",
 )
+@click.option(
+    "--log-level",
+    type=click.Choice(LEVELS, case_sensitive=False),
+    envvar=VARIABLE,
+    show_envvar=True,
+    help="Print log lines from this level on standard error. By default info where that is no "
+    "terminal, with lines of progress; else warning, as there is a progress bar.",
+)
 @click.version_option(
     package_name="echoless", message="echoless %(version)s", help="Print the version."
 )
 @click.pass_context
-def main(ctx: click.Context, debug: bool) -> None:
+def main(ctx: click.Context, debug: bool, log_level: str | None) -> None:
     """Find what the memory of an agent says twice, say why, hide it, undo everything.
 
     A STORE is a path (agent.db, memories.jsonl), recognised by its content, or a URL
@@ -138,6 +149,7 @@ def main(ctx: click.Context, debug: bool) -> None:
     as these programs do, and mcp speaks its protocol.
     """
     ctx.ensure_object(State).debug = debug
+    set_log_level(log_level)
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:

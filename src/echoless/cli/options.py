@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 import click
 
 from echoless.core.choices import SETTINGS, Choices
+from echoless.core.errors import UsageError
 from echoless.core.llm_limits import Limits
 from echoless.core.settings import Settings, layered, resolve
 from echoless.stores.base import Store
@@ -26,16 +27,20 @@ class State:
     """State of a command, read when it fails or is interrupted.
 
     Attributes:
+        typed: The words of the command as they were typed, without the name of the program.
         debug: Whether to show the traceback.
         writing: The store being written to, as it was typed.
         wrote: The store all was written to, as it was typed.
+        review: Command that goes on with the review that is open; its answers are stored.
         encoded: How many texts of how many got their vectors; None before the first.
         keeps: Whether made vectors are kept in the cache.
     """
 
+    typed: tuple[str, ...] = ()
     debug: bool = False
     writing: str | None = None
     wrote: str | None = None
+    review: str | None = None
     encoded: tuple[int, int] | None = None
     keeps: bool = False
 
@@ -61,6 +66,24 @@ store_argument = click.argument("store", metavar="STORE")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON (see docs/cli.md) and nothing else."
 )
+
+explain_option = click.option(
+    "--explain", is_flag=True, help="Show the rule and the similarity behind each verdict, too."
+)
+
+texts_option = click.option(
+    "--texts", is_flag=True, help="Add to --json the text of each memory it names, by id."
+)
+
+
+def check_texts(*, wanted: bool, as_json: bool) -> None:
+    """Checks that texts are asked for together with JSON.
+
+    Raises:
+        UsageError: They are not.
+    """
+    if wanted and not as_json:
+        raise UsageError("--texts adds the texts of memories to --json. Give both, or neither.")
 
 
 def count_option(

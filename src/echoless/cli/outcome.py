@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from echoless.cli import render
-from echoless.cli.document import Block, count, say, strong
+from echoless.cli.document import Block, command, count, say, strong
 from echoless.cli.group_view import achieved
 from echoless.core.commands import command_line
 from echoless.core.errors import PlanRefused
@@ -62,7 +62,8 @@ def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:
     if not runs:
         return sentence
     undo = "; ".join(f"`{_undo_to_find_again(typed, run)}`" for run in runs[:_RUNS])
-    more = f" and {len(runs) - _RUNS} more (`echoless history`)" if len(runs) > _RUNS else ""
+    every = command_line("history", typed)
+    more = f" and {len(runs) - _RUNS} more (`{every}` names them)" if len(runs) > _RUNS else ""
     return f"{sentence} To delete such too, undo first {undo}{more}, and give this command again."
 
 
@@ -94,4 +95,5 @@ def run_blocks(run: Run, store: str) -> Iterator[Block]:
         yield say(strong(f"{count(len(run.refused), 'group')} refused; their records stay:"))
     for refusal in run.refused:
         yield say(f"{', '.join(refusal.ids)}: {refusal.reason}", level=1)
-    yield say(f"Run {run.id}. Back: {undo_line(store, run)}")
+    yield say(f"Run {run.id}. To take it back:")
+    yield command(undo_line(store, run))

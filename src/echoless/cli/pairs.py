@@ -12,7 +12,8 @@ from typing import BinaryIO, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Gap, count, dim, flat, quoted, say, strong
+from echoless.cli.document import Gap, count, flat, quoted, say, strong
+from echoless.cli.group_view import evidence_line
 from echoless.cli.options import (
     asking_options,
     count_option,
@@ -27,6 +28,7 @@ from echoless.core.model import verdict_name
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
+from echoless.core.verdict_sentences import sentence
 from echoless.workflows.pairs.judge_pairs import BATCH, Ruling, judge_pairs, read_questions
 
 NAMED: Final = 10
@@ -104,8 +106,8 @@ def judge_command(
     # what was fallen back on stands beside the output: it must not end up among the answers
     for reason, ids in tally.counts.items():
         render.note(f"{reason}: {ids:,}")
-    for sentence in tally.notes:
-        render.note(sentence)
+    for note in tally.notes:
+        render.note(note)
 
 
 @contextmanager
@@ -152,17 +154,12 @@ def _show(rulings: Iterator[Ruling]) -> None:
         verdicts[verdict] += 1
         merged += ruling.merge
         learn((question.a, question.b))
-        side = ""
-        if ruling.superset:
-            side = f" ({ruling.superset} says more)"
-        elif ruling.newer:
-            side = f" ({ruling.newer} is newer)"
-        merge = ", would be merged" if ruling.merge else ""
-        result = f"  {verdict}{side}  {ruling.similarity:.3f}{merge}"
+        merge = "; would be merged" if ruling.merge else ""
+        result = f"  {quoted(sentence(ruling.verdict, 'a', 'b'))}{merge}"
         render.show(
             [
                 say(strong(flat(question.id, _TEXT)), result),
-                say(dim(quoted(ruling.evidence)), level=1),
+                evidence_line(verdict, ruling.similarity, ruling.evidence, level=1),
                 say("a: ", flat(question.a.content, _TEXT), level=1),
                 say("b: ", flat(question.b.content, _TEXT), level=1),
                 Gap(),

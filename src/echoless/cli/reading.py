@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -17,16 +16,18 @@ from echoless.cli.document import (
     Heading,
     Passage,
     Table,
+    command,
     count,
     dim,
     flat,
     names,
     records_in,
     say,
+    short_time,
     strong,
     texts_in,
 )
-from echoless.cli.group_view import skipped_blocks
+from echoless.cli.group_view import plain_verdict, skipped_blocks
 from echoless.cli.options import (
     encoder_option,
     examples,
@@ -39,10 +40,12 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
+from echoless.cli.typed_command import again
+from echoless.core.commands import command_line
 from echoless.core.destination import without_password
 from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
-from echoless.core.model import Json, Memory
+from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.settings import Choices
 from echoless.stores import Store, open_store
 from echoless.stores.ledger import Event, Mark
@@ -55,12 +58,27 @@ from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, sim
 @store_argument
 @click.argument("text", metavar="TEXT")
 @limit_option
+@click.option(
+    "--least",
+    type=click.FloatRange(-1, 1),
+    metavar="N",
+    help="Leave out memories whose similarity is below N. By default .25 with the encoder use, "
+    "where unrelated texts are below it; other encoders have no default.",
+)
 @namespace_option
 @encoder_option
 @no_cache_option
 @json_option
 @gathered("choices", Choices, "namespace", "encoder", "cache")
-def similar_command(*, store: str, text: str, limit: int, choices: Choices, as_json: bool) -> None:
+def similar_command(
+    *,
+    store: str,
+    text: str,
+    limit: int,
+    least: float | None,
+    choices: Choices,
+    as_json: bool,
+) -> None:
     """List the memories of STORE most like TEXT. Reads only.
 
     By meaning and by words where an encoder is at hand, by words alone where there is none. Ask it
@@ -75,6 +93,7 @@ def similar_command(*, store: str, text: str, limit: int, choices: Choices, as_j
             namespace=settings.namespace,
             encoder=settings.encoder,
             cache=settings.cache,
+            least=least,
             progress=bar,
         )
     _show_answer(answer, store, as_json=as_json)
@@ -92,9 +111,10 @@ def similar_command(*, store: str, text: str, limit: int, choices: Choices, as_j
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    default="text",
+    default="auto",
     show_default=True,
-    help="By words, by vector, or both.",
+    help="By words, by vector, or both (hybrid). auto: by words, and by vector where the words are "
+    "in no memory and an encoder is at hand.",
 )
 @limit_option
 @namespace_option
@@ -169,8 +189,10 @@ def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:
     """Yields the hits in their order, then how many there are."""
     for place, hit in enumerate(answer.hits, 1):
         memory = hit.memory
-        facts = " · ".join(filter(None, (memory.namespace, memory.type, memory.created_at)))
-        yield say(f"{place}. ", strong(memory.id), f"  {hit.score:.4g}  ", facts)
+        made = short_time(memory.created_at or "")
+        score = f"score {hit.score:.4g}"
+        facts = " · ".join(filter(None, (memory.namespace, memory.type, made, score)))
+        yield say(f"{place}. ", strong(memory.id), f"  {facts}")
         yield say(flat(memory.content), level=1)
         if hit.hidden:
             hidden = f"{count(len(hit.hidden), 'duplicate')} hidden: {names(hit.hidden)}"
@@ -182,8 +204,9 @@ def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:
     total = f"{count(len(answer.hits), 'hit')}, {count(answer.hidden, 'duplicate')} hidden."
     yield say(strong(total))
     if answer.hidden:
-        line = f"echoless search {shlex.quote(store)} … --include-duplicates"
-        yield say(dim(f"`{line}` shows hidden duplicates."))
+        line = command_line("search", store, answer.query, "--include-duplicates")
+        yield say("To see the duplicates, too:")
+        yield command(again("--include-duplicates") or line)
     yield from skipped_blocks(answer.tally)
 
 
@@ -202,7 +225,7 @@ def show_command(*, store: str, ids: tuple[str, ...], as_json: bool) -> None:
         if missing:
             raise InputError(
                 f"There is no memory {', '.join(map(repr, missing))} in {without_password(store)}. "
-                "`echoless search` finds ids by words."
+                f"`{command_line('search', store, 'WORDS')}` finds ids by words."
             )
         views = [_MemoryView.of(opened, memories[id_]) for id_ in dict.fromkeys(ids)]
         if as_json:
@@ -242,10 +265,15 @@ class _MemoryView:
         targets = store.get(link.target for link in memory.links)
         history: list[tuple[Event, str]] = []
         runs: set[str] = set()
+        answers: set[str] = set()
         for event in store.ledger.events():
             role = _role(event, memory.id)
             if role is None and event.kind == "run_undone" and event.run in runs:
                 role = "restored"
+            if event.kind == "review_withdrawn" and event.data["key"] in answers:
+                role = "answer taken back"
+            if event.kind == "reviewed" and role is not None:
+                answers.add(str(event.data["key"]))
             if role is not None:
                 runs.add(event.run)
                 history.append((event, role))
@@ -289,11 +317,16 @@ class _MemoryView:
             yield say(strong(f"Hidden behind {self.survivor}."))
         yield say(strong(f"{count(len(self.hidden), 'memory', 'memories')} behind it."))
         for m in self.hidden:
-            yield say(f"{m.duplicate}  {m.verdict}  {m.similarity}  {m.run}", level=1)
+            yield say(strong(m.duplicate), f"  {plain_verdict(m.verdict)}", level=1)
+            yield say(dim(f"hidden by {m.run}"), level=2)
         for target, is_held in self.links.items():
             yield say(f"links to {target}" + ("" if is_held else " (not in this store)"), level=1)
         if self.history:
-            rows = tuple((event.at, event.kind, role, event.run) for event, role in self.history)
+            rows = tuple(
+                (short_time(event.at), event.kind.replace("_", " "), role, event.run)
+                for event, role in self.history
+            )
+            yield Gap()
             yield Table(("at", "event", "as", "run"), rows)
         yield Gap()
 
@@ -309,8 +342,12 @@ def _fact(value: Json) -> str:
 def _role(event: Event, id_: str) -> str | None:
     """Returns the role of a memory in an event, or None where it has none."""
     data = event.data
-    if event.kind in {"kept_both", "kept_both_taken_back", "released"}:
+    if event.kind in {"kept_both", "kept_both_taken_back"}:
+        return "pair" if id_ in {data.get("a"), data.get("b")} else None
+    if event.kind == "released":
         return "pair" if id_ in data.values() else None
+    if event.kind == "reviewed":
+        return _role_in_answer(data, id_)
     if event.kind == "confirmed":
         return "said again" if data.get("id") == id_ else None
     if event.kind not in {"action_started", "action_refused"}:
@@ -321,3 +358,15 @@ def _role(event: Event, id_: str) -> str | None:
         return "survivor"
     members = [each["id"] for each in records_in(data.get("members"))]
     return "member" if id_ in members or id_ in texts_in(data.get("ids")) else None
+
+
+def _role_in_answer(data: JsonObject, id_: str) -> str | None:
+    """Returns the role of a memory in an answer of a review."""
+    if id_ not in texts_in(data.get("ids")):
+        return None
+    choice = str(data.get("choice"))
+    if choice != "accept":
+        return choice
+    if data.get("survivor") == id_:
+        return "accepted as survivor"
+    return "accepted to go" if id_ in texts_in(data.get("hidden")) else "left out"

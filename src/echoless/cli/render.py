@@ -38,12 +38,17 @@ INDENT: Final = 3
 
 _AT_ONCE: Final = 500
 _MARKS: Final[dict[Style, str]] = {"old": "[-{}-]", "new": "{{+{}+}}"}
+"""Signs of a difference, on a terminal as well: colours alone do not tell everyone."""
 
 
 def show(blocks: Iterable[Block]) -> None:
-    """Prints blocks to standard output: in colour on a terminal, as plain text elsewhere."""
-    if is_terminal():
-        terminal.show_rich(blocks)
+    """Prints blocks to standard output: as plain text, on a terminal wrapped and in colour.
+
+    Where a terminal shows no colours, or is to show none, the text is wrapped all the same.
+    """
+    coloured = is_terminal()
+    if coloured or sys.stdout.isatty():
+        terminal.show_rich(blocks, coloured=coloured)
         return
     print_lines(plain(blocks))
 
@@ -97,6 +102,11 @@ def _finite(value: Json) -> Json:
 def note(sentence: str) -> None:
     """Prints one sentence on standard error, beside the output."""
     click.echo(reason(sentence), err=True)
+
+
+def marked(span: Span) -> str:
+    """Returns the text of a span, readable, with the signs of a difference around it."""
+    return _MARKS.get(span.style, "{}").format(readable(span.text))
 
 
 def readable(text: str) -> str:
@@ -155,7 +165,7 @@ def plain(blocks: Iterable[Block]) -> Iterator[str]:
                 yield readable(text)
                 yield "=" * _width(readable(text))
             case Paragraph(line, level):
-                text = "".join(_MARKS.get(s.style, "{}").format(readable(s.text)) for s in line)
+                text = "".join(map(marked, line))
                 yield (" " * (INDENT * level) + text).rstrip()
             case Passage(text):
                 yield from ((" " * INDENT + part).rstrip() for part in passage_lines(text))

@@ -24,6 +24,7 @@ from echoless.cli.document import (
 from echoless.cli.group_view import (
     LEGEND,
     ShownMember,
+    evidence_line,
     group_blocks,
     more,
     skipped_blocks,
@@ -47,10 +48,10 @@ _MOST_PARTS: Final = 12
 """Namespaces or months that are all listed; of more, those with redundant copies."""
 
 HELD: Final[Mapping[str, tuple[str, str]]] = {
-    "contradiction": ("Contradictions", "both cannot be true, and nothing says which is newer"),
-    "update": ("Updates", "the same attribute with a newer value, older one first"),
-    "sibling": ("Siblings", "one pattern, different things; both are true"),
-    "unsure": ("Unsure, for a person to look at", "never acted on by itself"),
+    "contradiction": ("Contradictions", "not both can be true, and nothing says which is newer"),
+    "update": ("Updates", "the second memory has a newer value of the same thing"),
+    "sibling": ("Siblings", "one pattern, different things; both can be true"),
+    "unsure": ("Unsure", "a person has to look; nothing is done about them"),
 }
 
 
@@ -62,13 +63,19 @@ class Extent:
         top: Largest groups.
         members: Members of each of these groups.
         pairs: Pairs of each kind that look alike and stay apart.
+        explain: Whether the rule and the similarity of each verdict are shown.
         options: Whether the reader can give options of the command line to see more.
     """
 
     top: int
     members: int
     pairs: int
+    explain: bool = False
     options: bool = True
+
+    def option(self, name: str, value: int) -> tuple[str, int] | None:
+        """Returns an option that shows all, where the reader can give one."""
+        return (name, value) if self.options else None
 
 
 def audit_blocks(store: Store, report: Report, extent: Extent) -> list[Block]:
@@ -111,22 +118,28 @@ def comparison_blocks(second: ThresholdComparison | None) -> Iterator[Block]:
     yield Gap()
 
 
-def _summary(report: Report) -> Iterator[Block]:
-    """Yields the figures of the whole store."""
+def answer_block(report: Report) -> Block:
+    """Returns how much is repetition, in one sentence."""
     counts = report.counts
-    yield Heading(f"Audit of {report.url}")
-    yield say(
+    return say(
         strong(count(counts["redundant"], "redundant copy", "redundant copies")),
         f" in {count(counts['groups'], 'group')} among ",
         f"{count(counts['total'], 'memory', 'memories')}: ",
         f"{percent(report.ratio)} of what is visible.",
     )
+
+
+def _summary(report: Report) -> Iterator[Block]:
+    """Yields the figures of the whole store."""
+    counts = report.counts
+    yield Heading(f"Audit of {report.url}")
+    yield answer_block(report)
     yield Gap()
     rows = [
         ("memories", number(counts["total"])),
         ("groups that say the same", number(counts["groups"])),
-        ("memories in them (k each)", number(counts["participants"])),
-        ("redundant copies (k-1 each)", number(counts["redundant"])),
+        ("memories in these groups", number(counts["participants"])),
+        ("redundant copies, all but one of each", number(counts["redundant"])),
         ("share of visible memories", percent(report.ratio)),
         ("hidden by earlier runs", number(report.marked)),
         ("estimated tokens, all visible", number(report.tokens)),
@@ -168,6 +181,7 @@ def _largest(
     yield Heading(f"Largest groups ({number(len(top))} of {number(len(report.groups))})")
     if top:
         yield LEGEND
+        yield Gap()
     action = next(kind for kind in ACTIONS if kind == report.action)
     groups = []
     for group in top:
@@ -175,7 +189,17 @@ def _largest(
         others = [memories[member.id] for member in group.members if member.id in memories]
         fields = [] if survivor is None else list(gains(survivor, others, action, rules))
         groups.append(_ReportedGroup(group.survivor, group.members, group.why, fields))
-    yield from group_blocks(groups, memories, members=extent.members, options=extent.options)
+    yield from group_blocks(
+        groups,
+        memories,
+        members=extent.members,
+        options=extent.options,
+        explained=extent.explain,
+    )
+    if len(top) < len(report.groups):
+        total = len(report.groups)
+        yield more(total - len(top), extent.option("--top", total))
+        yield Gap()
 
 
 def _apart(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
@@ -186,12 +210,14 @@ def _apart(report: Report, memories: Mapping[str, Memory], extent: Extent) -> It
         yield say(f"Not duplicates: {meaning}.")
         for pair in held[: extent.pairs]:
             learn((memories.get(pair.a), memories.get(pair.b)))
-            evidence = f"  {pair.similarity:.3f}  {quoted(pair.evidence)}"
-            yield say(strong(pair.a), " and ", strong(pair.b), evidence, level=1)
+            clause = f"  {quoted(pair.sentence)}"
+            yield say(strong(pair.a), " and ", strong(pair.b), clause, level=1)
+            if extent.explain:
+                yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
             texts = (text_of(memories, pair.a), text_of(memories, pair.b))
             yield say(*difference(*texts), level=2)
         if len(held) > extent.pairs:
-            yield more(len(held) - extent.pairs, "--pairs" if extent.options else "")
+            yield more(len(held) - extent.pairs, extent.option("--pairs", len(held)))
         yield Gap()
 
 
@@ -213,9 +239,10 @@ def _overlaps(report: Report, memories: Mapping[str, Memory], extent: Extent) ->
             for passage in passages[: extent.pairs]:
                 yield _shared_passage(passage, texts, title)
             if len(passages) > extent.pairs:
-                yield more(len(passages) - extent.pairs, "", level=2)
+                yield more(len(passages) - extent.pairs, level=2)
     if len(report.overlaps) > extent.pairs:
-        yield more(len(report.overlaps) - extent.pairs, "--pairs" if extent.options else "")
+        total = len(report.overlaps)
+        yield more(total - extent.pairs, extent.option("--pairs", total))
     yield Gap()
 
 
@@ -251,7 +278,8 @@ def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> I
         if shown in memories:
             yield say(flat(memories[shown].content), level=1)
     if len(report.series) > extent.pairs:
-        yield more(len(report.series) - extent.pairs, "--pairs" if extent.options else "")
+        total = len(report.series)
+        yield more(total - extent.pairs, extent.option("--pairs", total))
     yield Gap()
 
 

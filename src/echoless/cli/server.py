@@ -42,6 +42,7 @@ _SHOWN: Final = Extent(top=20, members=10, pairs=10, options=False)
     epilog=examples(
         "echoless mcp agent.db",
         "echoless mcp agent.db --create --boot CLAUDE.md",
+        "echoless mcp agent.db --tools remember,search",
         "echoless mcp agent.db --read-only --http 127.0.0.1:8321",
     ),
 )
@@ -62,6 +63,13 @@ _SHOWN: Final = Extent(top=20, members=10, pairs=10, options=False)
     help="The environment variable that holds the bearer token clients have to send "
     "(ECHOLESS_MCP_TOKEN by default; where it is set, it is asked for).",
 )
+@click.option(
+    "--tools",
+    "tools",
+    metavar="NAMES",
+    help="Offer only these tools, such as remember,search: each takes room in the context of an "
+    "agent. All by default.",
+)
 @click.option("--read-only", is_flag=True, help="Offer only what reads, and previews.")
 @click.option("--create", is_flag=True, help="Make an empty STORE where there is none.")
 @click.option(
@@ -81,6 +89,7 @@ def mcp_command(
     store: str,
     address: str | None,
     token_env: str | None,
+    tools: str | None,
     read_only: bool,
     create: bool,
     boot: tuple[Path, ...],
@@ -101,6 +110,8 @@ def mcp_command(
     read_boot_files(boot)
 
     served = ServedStore(store, _markdown_report, choices=choices, boot=boot, read_only=read_only)
+    if tools is not None:
+        served.tools = server.tools_named(served, tools)
     for sentence in served.destinations:
         announce(sentence)
     if where is None:

@@ -1,72 +1,166 @@
 """Blocks and progress bars on a terminal, drawn by rich.
 
 Loaded only where there is a terminal, because rich is slow to load.
+
+A word is never cut in two: an id, a path or a command that is wider than the terminal runs over its
+edge, where it can still be copied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias, assert_never
 
-from rich import box
-from rich.console import Console, RenderableType
-from rich.padding import Padding
+from rich.cells import cell_len
+from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from echoless.cli.document import Block, Gap, Heading, Line, Paragraph, Passage, Style, Table
-from echoless.cli.render import INDENT, passage_lines, readable
+from echoless.cli.render import INDENT, marked, passage_lines, readable
 
-Pace: TypeAlias = Callable[[int, int | None, float | None, float | None], str]
-"""Words for what is done, the whole, the speed a second, and the seconds left."""
+Pace: TypeAlias = Callable[[int, int | None, float | None, float | None, float | None], str]
+"""Words for what is done, the whole, the speed a second, the seconds left and those gone by."""
 
 _STYLES: Final[dict[Style, str]] = {
     "": "",
     "strong": "bold",
     "dim": "dim",
-    "old": "red",
-    "new": "green",
+    "old": "red strike",
+    "new": "green bold underline",
     "good": "green",
     "bad": "red",
 }
 
+_NARROWEST: Final = 20
+"""Columns for a text, however narrow the terminal is."""
 
-def show_rich(blocks: Iterable[Block]) -> None:
-    """Prints blocks in colour to standard output."""
-    console = Console(highlight=False, markup=False, emoji=False)
+_UNSPACED: Final = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+"""What stays on one line: a word, or a letter of a script without spaces."""
+
+_BETWEEN: Final = 2
+"""Columns between two columns of a table."""
+
+
+def show_rich(blocks: Iterable[Block], *, coloured: bool = True) -> None:
+    """Prints blocks to standard output, wrapped between words.
+
+    Args:
+        blocks: What to print.
+        coloured: False prints no colours and no other styles.
+    """
+    console = Console(
+        highlight=False,
+        markup=False,
+        emoji=False,
+        color_system="auto" if coloured else None,
+    )
     for block in blocks:
-        running = isinstance(block, Paragraph) and not block.level
-        console.print(_renderable(block, console), soft_wrap=running)  # a command stays one line
+        _print(console, block)
 
 
-def _renderable(block: Block, console: Console) -> RenderableType:
+def _print(console: Console, block: Block) -> None:
     match block:
         case Heading(text):
-            return Text(readable(text), style="bold underline")
-        case Paragraph(line, 0):
-            return _text(line)
-        case Paragraph(line, level):
-            return Padding(_text(line), (0, 0, 0, min(INDENT * level, console.width // 2)))
+            _print_text(console, Text(readable(text), style="bold underline"), 0)
+            if console.color_system is None:
+                _print_line(console, Text("=" * min(cell_len(readable(text)), console.width)), 0)
+        case Paragraph(line, level, whole):
+            indent = min(INDENT * level, console.width // 2)
+            if whole:
+                _print_line(console, _text(line), indent)
+            else:
+                _print_text(console, _text(line), indent)
         case Passage(text):
-            return Padding(Text("\n".join(passage_lines(text))), (0, 0, 0, INDENT))
-        case Table(headers, rows, numbers):
-            table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-            for at, header in enumerate(headers):
-                table.add_column(
-                    header, justify="right" if at in numbers else "left", overflow="fold"
-                )
-            for row in rows:
-                table.add_row(*(Text(readable(cell)) for cell in row))
-            return table
+            for part in passage_lines(text):
+                _print_text(console, Text(part), INDENT)
+        case Table():
+            _print_table(console, block)
         case Gap():
-            return Text("")
+            console.print()
         case _:
             assert_never(block)
 
 
-def _text(line: Line) -> RenderableType:
-    return Text.assemble(*((readable(span.text), _STYLES[span.style]) for span in line))
+def _print_text(console: Console, text: Text, indent: int) -> None:
+    """Prints a text in lines of whole words."""
+    width = max(_NARROWEST, console.width - indent)
+    for line in text.divide(_breaks(text.plain, width)):
+        line.rstrip()
+        _print_line(console, line, indent)
+
+
+def _breaks(text: str, width: int) -> list[int]:
+    """Returns the offsets at which lines begin that are at most so wide, where words allow it."""
+    breaks: list[int] = []
+    start = 0
+    for word in _WORD.finditer(text):
+        if word.start() > start and cell_len(text[start : word.end()]) > width:
+            breaks.append(word.start())
+            start = word.start()
+    return breaks
+
+
+def _print_line(console: Console, line: Text, indent: int) -> None:
+    console.print(Text.assemble(" " * indent, line), soft_wrap=True)
+
+
+def _text(line: Line) -> Text:
+    return Text.assemble(*((marked(span), _STYLES[span.style]) for span in line))
+
+
+def _print_table(console: Console, table: Table) -> None:
+    """Prints a table, or, where its words are too wide for the terminal, a list of its rows."""
+    rows = [tuple(readable(cell) for cell in row) for row in table.rows]
+    widths = _widths((table.headers, *rows), console.width)
+    if widths is None:
+        _print_rows(console, table.headers, rows)
+        return
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0))
+    for at, (header, width) in enumerate(zip(table.headers, widths, strict=True)):
+        drawn.add_column(
+            header,
+            justify="right" if at in table.numbers else "left",
+            width=width,
+            overflow="fold",
+        )
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    console.print(drawn)
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
+    """Returns the widths of columns of which no word is cut; None if there are none so narrow.
+
+    The widest column gives way first.
+    """
+    columns = list(zip(*rows, strict=True))
+    least = [
+        max(cell_len(word) for cell in column for word in (cell.split() or [""]))
+        for column in columns
+    ]
+    widths = [max(cell_len(cell) for cell in column) for column in columns]
+    room = width - _BETWEEN * (len(columns) - 1)
+    if sum(least) > room:
+        return None
+    while sum(widths) > room:
+        slack = [now - smallest for now, smallest in zip(widths, least, strict=True)]
+        widest = max((at for at, left in enumerate(slack) if left), key=widths.__getitem__)
+        widths[widest] -= 1
+    return widths
+
+
+def _print_rows(console: Console, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints rows one below the other, a cell a line."""
+    label = max(map(cell_len, headers)) + _BETWEEN
+    for row in rows:
+        console.print()
+        for header, cell in zip(headers, row, strict=True):
+            named = header + " " * (label - cell_len(header))
+            _print_line(console, Text.assemble((named, "dim"), cell), 0)
 
 
 class _PaceColumn(ProgressColumn):
@@ -80,7 +174,8 @@ class _PaceColumn(ProgressColumn):
         """Returns the words for a stage."""
         speed = task.finished_speed or task.speed
         whole = None if task.total is None else int(task.total)
-        return Text(self._pace(int(task.completed), whole, speed, task.time_remaining))
+        left, elapsed = task.time_remaining, task.elapsed
+        return Text(self._pace(int(task.completed), whole, speed, left, elapsed))
 
 
 def start_progress(pace: Pace) -> Progress:

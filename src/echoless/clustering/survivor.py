@@ -62,10 +62,30 @@ _IMPORTANCE = Criterion(
 )
 _ACCESS = Criterion(lambda m: -m.access_count, lambda m: f"recalled {m.access_count} times")
 _COMPOSITE = Criterion(lambda m: -composite(m), lambda m: f"score {composite(m):.2f}")
-_NEWEST = Criterion(
-    lambda m: -_moment(m), lambda m: f"created {m.created_at or 'at an unknown time'}"
-)
-_FIRST = Criterion(_moment, lambda m: f"created {m.created_at or 'at an unknown time'}")
+
+
+def _by_time(best: Memory, behind: Sequence[Memory]) -> str:
+    """Returns the times of two memories; their days where these tell them apart."""
+    one, other = _moment(best), _moment(behind[0])
+    if _OLDEST in (one, other):
+        return f"{_when(best)} (next: {_when(behind[0])})"
+    days = _day(best), _day(behind[0])
+    a, b = days if days[0] != days[1] else (best.created_at, behind[0].created_at)
+    return f"{'older' if one < other else 'newer'}: {a}, the next {b}"
+
+
+def _day(memory: Memory) -> str:
+    """Returns the day of a time that is written as ISO 8601, else the time as it is written."""
+    written = memory.created_at or ""
+    return written[:10] if written[4:5] == "-" else written
+
+
+def _when(memory: Memory) -> str:
+    return f"created {memory.created_at or 'at an unknown time'}"
+
+
+_NEWEST = Criterion(lambda m: -_moment(m), _when, _by_time)
+_FIRST = Criterion(_moment, _when, _by_time)
 
 _USUAL_IMPORTANCE: Final = 5
 """Of a memory without one, in the order `recall`. Source: the default of its tables."""

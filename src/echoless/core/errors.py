@@ -31,8 +31,8 @@ EcholessError                1   something failed or was refused
     └── LimitReached             a limit on questions or cost; the rest is left out
 ```
 
-`remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit --fail-over` with 10
-(`TOO_MUCH_REPETITION`) and an interrupted command with 130.
+`remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit` with 10
+(`TOO_MUCH_REPETITION`) for `--fail-over` or `--fail-worse`, and an interrupted command with 130.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ NEEDS_REVIEW: Final = 9
 """Exit code of `remember` when a text was held back for a person to decide."""
 
 TOO_MUCH_REPETITION: Final = 10
-"""Exit code of `audit --fail-over` when the share of redundant copies is above the limit."""
+"""Exit code of `audit` for more redundant copies than `--fail-over` or `--fail-worse` allows."""
 
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C (128 + SIGINT, the shell's convention)."""

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from echoless.core.secrets import Secret, secrets_in
+from echoless.core.secrets import Secret, secrets_in, uncut
 
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 
@@ -27,7 +27,8 @@ MARKED: Final = re.compile(r"\[secret \d+(?:, \d+ characters)?\]")
 """A mark with its number, as it stands in a text."""
 
 _WORDS: Final = re.compile(r"\[secret[^\]\n]{0,40}\]|[^\W_]+")
-_MARK: Final = "[secret"
+MARK: Final = "[secret"
+"""What each mark holds."""
 _LEAST: Final = 3
 """Characters of a part of a secret that is hidden in a reason; shorter ones say nothing."""
 _TELLING: Final = 6
@@ -145,7 +146,7 @@ class Masks:
             if number is None:
                 return word[0]
             self._used.add(number)
-            return f"{_MARK} {number}]"
+            return f"{MARK} {number}]"
 
         return _WORDS.sub(hidden, text)
 
@@ -180,8 +181,8 @@ def mark(secret: Secret, number: int | None = None) -> str:
     """
     which = "" if number is None else f" {number}"
     if secret.head:
-        return f"{secret.head}…{_MARK}{which}, {secret.end - secret.start} characters]"
-    return f"{_MARK}{which}]"
+        return f"{secret.head}…{MARK}{which}, {secret.end - secret.start} characters]"
+    return f"{MARK}{which}]"
 
 
 def without_secrets(text: str) -> str:
@@ -239,6 +240,14 @@ def asked_for() -> bool:
 
 OUTPUT: Final = Masks(shown=asked_for())
 """Marks of all that this process prints and answers."""
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Returns a text on one line, with secrets masked, cut at `limit` characters."""
+    joined = " ".join(text.split())
+    if len(joined) <= limit:
+        return OUTPUT.text(joined)
+    return OUTPUT.text(joined[: uncut(joined, limit - 1)]) + "…"
 
 
 def notice(count: int) -> str:

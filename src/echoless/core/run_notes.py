@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from time import monotonic
+from typing import Final, TypeAlias
+
+LOG: Final = logging.getLogger("echoless.run")
+"""Takes, at level `debug`, the stages of a run and the sentences about it."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, what is done and what there is in all, which is 0 where not known."""
+
+
+def logged(tell: Progress) -> Progress:
+    """Returns a progress that also logs, at level `debug`, when each stage begins.
+
+    Args:
+        tell: Called as before.
+    """
+    stage, begun = "", monotonic()
+
+    def both(name: str, done: int, whole: int) -> None:
+        nonlocal stage
+        if name != stage:
+            stage = name
+            LOG.debug("%s begins %.2f s after the start", name, monotonic() - begun)
+        tell(name, done, whole)
+
+    return both
 
 
 class Tally:
@@ -28,6 +51,7 @@ class Tally:
             passing: It tells of this run only, such as a file that could not be read: the next one
                 over the same memories need not tell it.
         """
+        LOG.debug("%s", sentence)
         self._notes[sentence] = passing
 
     def join(self, other: Tally) -> None:

@@ -30,7 +30,13 @@ from echoless.core.profiles import (
     Profile,
     profile_named,
 )
-from echoless.core.settings_file import CONFIG_FILE, read_settings_file, shown_value
+from echoless.core.settings_file import (
+    CONFIG_FILE,
+    check_private,
+    read_settings_file,
+    shown_value,
+    user_settings_file,
+)
 from echoless.core.text import TEXT_VERSION
 from echoless.core.timestamps import instant
 
@@ -45,7 +51,7 @@ __all__ = [
 ]
 
 NO_CONFIG: Final = "ECHOLESS_NO_CONFIG"
-"""The variable with which a person has no `echoless.toml` read at all."""
+"""The variable with which a user has no `echoless.toml` read at all, own or of a folder."""
 
 _WHERE_IT_FITS: Final = "?"
 """Before a threshold from the file or the environment: it is left out where the profile that was
@@ -70,6 +76,11 @@ class Settings:
     questions: int = QUESTIONS
     locale: str = LOCALES[0]
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def named_encoder(self) -> str | None:
+        """Returns the encoder that was named; None where it is found by what the store holds."""
+        return None if self.encoder in {"auto", "stored", "none"} else self.encoder
 
     @property
     def digest(self) -> str:
@@ -185,19 +196,20 @@ def read_threshold(text: str) -> float:
 def layered(
     flags: Choices, *, folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> Choices:
-    """Returns choices of flags over the environment (`ECHOLESS_…`) over `echoless.toml`.
+    """Returns choices of flags over the environment (`ECHOLESS_…`) over the settings files.
 
-    What could send texts, load a model or cost money is taken from the file only if the person
-    trusted it as it is (`echoless trust`); see `settings_file`.
+    The file `echoless.toml` of the folder goes before that of the user, which is in the user's
+    configuration folder. What could send texts, load a model or cost money is taken from the file
+    of the folder only if the user trusted it as it is (`echoless trust`); see `settings_file`.
 
     Args:
         flags: The strongest layer.
         folder: Where to look for `echoless.toml`; the current folder by default.
-        environment: The process environment by default; with `ECHOLESS_NO_CONFIG` in it the file
-            is not read.
+        environment: The process environment by default; with `ECHOLESS_NO_CONFIG` in it no file
+            is read.
 
     Raises:
-        InputError: The file is not valid TOML, holds an unknown key, or one that counts and needs
+        InputError: A file is not valid TOML, holds an unknown key, or one that counts and needs
             trust it does not have.
         UsageError: A value in the environment is not of its kind.
     """
@@ -210,12 +222,30 @@ def layered(
     chosen = flags.over(choices_of(values, "the environment"))
     if variables.get(NO_CONFIG, "0").lower() not in OFF:
         return chosen
-    file = read_settings_file((folder or Path()) / CONFIG_FILE)
-    if file is None:
-        return chosen
-    choices_of(file.data, str(file.path))  # what is no setting is said first, trusted or not
-    named = {name for name in SETTINGS if getattr(chosen, name) is not None}
-    return chosen.over(choices_of(file.obeyed(beside=named), str(file.path)))
+    path, own = (folder or Path()) / CONFIG_FILE, user_settings_file()
+    file = None if _is_same_file(path, own) else read_settings_file(path)
+    if file is not None:
+        choices_of(file.data, str(file.path))  # what is no setting is said first, trusted or not
+        chosen = chosen.over(choices_of(file.obeyed(beside=_named(chosen)), str(file.path)))
+    users = read_settings_file(own)
+    if users is not None:
+        choices = choices_of(users.data, str(own))
+        check_private(users, beside=_named(chosen))
+        chosen = chosen.over(choices)
+    return chosen
+
+
+def _named(chosen: Choices) -> set[str]:
+    """Returns the names of the settings that are chosen already."""
+    return {name for name in SETTINGS if getattr(chosen, name) is not None}
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    """Returns whether two paths name one file: a command was started in the user's own folder."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there, or cannot be looked at
+        return False
 
 
 def choices_of(data: Mapping[str, Json], source: str) -> Choices:

@@ -1,13 +1,16 @@
-"""The file `echoless.toml` of a folder, and the keys of it that need the person's trust.
+"""The file `echoless.toml` of a folder or of the user, and the keys that need the user's trust.
 
-A stranger may have written the file, and a coding client starts servers in any folder. So a key
-that could send texts, load a model or code, or spend money is taken only from a file that the
-person trusted with `echoless trust`. Which keys those are stands with each setting in `choices`.
+A stranger may have written the file of a folder, and a coding client starts servers in any folder.
+So a key that could send texts, load a model or code, or spend money is taken only from a file that
+the user trusted with `echoless trust`. Which keys those are is declared with each setting in
+`choices`. The user's own file needs no trust, as long as nobody else can write to it.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
+import stat
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -27,7 +30,7 @@ from echoless.core.model import Json
 from echoless.core.model_files import folder_digest
 from echoless.core.own_folders import expanded
 from echoless.core.plugins import text_destination
-from echoless.core.trust import is_trusted, was_trusted
+from echoless.core.trust import config_folder, is_trusted, was_trusted
 
 CONFIG_FILE: Final = "echoless.toml"
 
@@ -105,6 +108,44 @@ class SettingsFile:
             if isinstance(value := counts.get(key), str):
                 counts[key] = from_file(value)
         return counts
+
+
+def user_settings_file() -> Path:
+    """Returns the path of the user's own settings file, which need not exist."""
+    return config_folder() / CONFIG_FILE
+
+
+def check_private(file: SettingsFile, *, beside: Collection[str] = ()) -> None:
+    """Checks that no other person could have written a key that needs trust into the user's file.
+
+    Root may own the file, as where a system sets up the home folders, and the file may be a link,
+    as tools for settings files make them.
+
+    Args:
+        file: The user's own.
+        beside: As for `SettingsFile.obeyed`.
+
+    Raises:
+        InputError: Such a key counts, and others own the file or its folder or may write there.
+    """
+    doubtful = [key for key in file.needing_trust if key not in beside]
+    if not doubtful or not hasattr(os, "geteuid"):
+        return  # Windows: folders of a user's profile are closed to others by its access list
+    for place in (file.path.parent, file.path):
+        status = place.stat()
+        if status.st_uid not in {0, os.geteuid()}:
+            reason = f"{place} belongs to another user (id {status.st_uid})"
+            remedy = "Remove the key"
+        elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            reason = f"others may write to {place}"
+            remedy = f"Look at it and run: chmod go-w {shlex.quote(str(place))} - or remove the key"
+        else:
+            continue
+        raise InputError(
+            f"{file.path} is not obeyed: {reason}, and its key {doubtful[0]!r} counts only in a "
+            f"file that nobody else can change. Nothing was sent or changed. {remedy}, or set "
+            "ECHOLESS_NO_CONFIG=1 to read no such file."
+        )
 
 
 def read_settings_file(path: Path) -> SettingsFile | None:

@@ -7,6 +7,7 @@ characters show nothing, and a model reads them all the same (Unicode Technical 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 _STEERING: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -35,6 +36,18 @@ def visible(text: str) -> str:
         text: Any text, lone surrogates included.
     """
     return _UNSAFE.sub(_escape, text)
+
+
+def escapes(text: str) -> Iterator[tuple[int, str]]:
+    r"""Yields the offset and the escape of each character that `visible` replaces.
+
+    For a page that shows an escape in another style than the words around it.
+
+    Args:
+        text: Any text, lone surrogates included.
+    """
+    for match in _UNSAFE.finditer(text):
+        yield match.start(), _escape(match)
 
 
 def on_one_line(text: str) -> str:

@@ -25,6 +25,7 @@ class Member:
         evidence: Why, in one line.
         preview: The beginning of its text, for the reader of the file.
         note: The note of the evidence by itself; not in the file.
+        sentence: The verdict as a clause for a person; not in the file.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Member:
     evidence: str
     preview: str = ""
     note: str = field(default="", compare=False)
+    sentence: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

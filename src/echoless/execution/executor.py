@@ -5,13 +5,17 @@ A store with transactions takes the whole plan in one step, any other takes it a
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
+from echoless.core.commands import command_line
 from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
+from echoless.core.optional import lazy_module
 from echoless.execution.actions import Action
 from echoless.execution.journal import (
     ROLLED_BACK,
@@ -30,9 +34,17 @@ from echoless.execution.run_account import Account, Refusal
 from echoless.stores.base import Store, Transaction, together, together_with_ledger
 from echoless.stores.link_index import Backlinks
 
+if TYPE_CHECKING:
+    from echoless.execution import plan_html
+else:
+    plan_html = lazy_module("echoless.execution.plan_html")  # only notebooks need it
+
 __all__ = ["Progress", "Refusal", "Run", "apply"]
 
 Progress = Callable[[int, int], None]
+
+LOG: Final = logging.getLogger("echoless.run")
+"""Takes, at level `debug`, what a run did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,10 @@ class Run:
     refused: tuple[Refusal, ...]
     recovered: tuple[str, ...] = ()
     failed: tuple[Refusal, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """Returns the run as a notebook shows it; secrets are masked."""
+        return plan_html.run_html(self)
 
 
 def apply(
@@ -81,6 +97,8 @@ def apply(
         StoreError: Locked, read-only or full; nothing was changed.
     """
     _admit(store, plan)  # refuse before the first write makes a sidecar
+    if progress:
+        progress(0, len(plan.actions))
     with store.writing():
         recovered = tuple(r.run for r in recover(store))
         run = new_run()
@@ -90,6 +108,7 @@ def apply(
             account = _carry_out(store, plan, run, progress, one_by_one=one_by_one)
             counts = account.counts(plan.actions)
             _verify_count(store, before, counts["delete"])  # what the ledger set off included
+        LOG.debug("%s carried out plan %s: %s", run, plan.id, counts)
         return Run(run, plan.id, counts, tuple(account.refused), recovered, tuple(account.failed))
 
 
@@ -102,7 +121,7 @@ def _admit(store: Store, plan: Plan) -> None:
     if used:
         raise PlanUsed(
             f"The plan was used before, by run {used}. A plan is used once: make a new one, or go "
-            f"back with `echoless undo {store.url} {used}`."
+            f"back with `{command_line('undo', store.url, used)}`."
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
+from echoless.core.commands import command_line
 from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDamaged
 from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of
@@ -93,6 +94,7 @@ def check(store: Store, *, mend: bool = True) -> Health:
         of_marks = _marks(store, mend=mend)
         problems += of_marks
         problems += _projection(store.ledger)
+        problems += _reviews(store, mend=mend)
         reported = {id_ for each in of_marks for id_ in each.ids}
         problems += _missing(store, reported, mend=mend)
     problems += _file(store)
@@ -159,7 +161,7 @@ def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
         for ended in recover(store):
             says = ended.says(store.url)
             if ended.outcome == "conflict":
-                says += " `echoless history` shows how they were."
+                says += f" `{command_line('history', store.url, ended.run)}` shows what was done."
                 yield Problem("conflict", ended.ids, says, mended=False)
             else:
                 yield Problem("interrupted", (ended.run,), says, mended=True)
@@ -235,6 +237,22 @@ def _projection(ledger: Ledger) -> list[Problem]:
         return []
     says = f"The marks of {', '.join(differing[:5])} are not what the events of the ledger say."
     return [Problem("ledger", tuple(differing), says, mended=False)]
+
+
+def _reviews(store: Store, *, mend: bool) -> list[Problem]:
+    """Checks that the answers of reviews are what the events say, from which they can be remade."""
+    try:
+        agree = store.ledger.reviews() == store.ledger.reviews_by_events()
+    except LedgerDamaged:
+        agree = False
+    if agree:
+        return []
+    if mend:
+        with store.writing(), store.ledger.transaction():
+            store.ledger.count_again()
+    says = "The answers of reviews are not what the events of the ledger say; "
+    says += "they were made anew from them." if mend else "`echoless check` makes them anew."
+    return [Problem("ledger", (), says, mended=mend)]
 
 
 def _missing(store: Store, reported: AbstractSet[str], *, mend: bool) -> list[Problem]:

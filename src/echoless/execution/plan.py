@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, PlanUnreadable, UsageError
@@ -21,9 +21,11 @@ from echoless.core.model import (
     fingerprint,
     verdict_name,
 )
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import ActionKind
 from echoless.core.secrets import uncut
 from echoless.core.timestamps import now
+from echoless.core.verdict_sentences import sentence
 from echoless.execution.actions import (
     KINDS,
     Action,
@@ -38,6 +40,11 @@ from echoless.execution.field_merge import merged
 from echoless.stores import ledger
 from echoless.stores.base import Unites
 from echoless.stores.files import write_new
+
+if TYPE_CHECKING:
+    from echoless.execution import plan_html
+else:
+    plan_html = lazy_module("echoless.execution.plan_html")  # only notebooks need it
 
 FORMAT: Final = 1
 _PREVIEW: Final = 160
@@ -97,6 +104,10 @@ class Plan:
             "actions": [action_to_json(a) for a in self.actions],
             "digest": self.digest,
         }
+
+    def _repr_html_(self) -> str:
+        """Returns the plan as a notebook shows it; secrets are masked."""
+        return plan_html.plan_html(self)
 
 
 Measure: TypeAlias = Callable[[str, str], float | None]
@@ -249,7 +260,8 @@ def _judged_member(
         return _member(memory, None, similarity, BY_CHAIN)
     evidence = judged.verdict.evidence
     member = _member(memory, verdict_name(judged.verdict), evidence.similarity, evidence.line())
-    return replace(member, note=evidence.note)
+    clause = sentence(judged.verdict, judged.a, judged.b)
+    return replace(member, note=evidence.note, sentence=clause)
 
 
 def _member(memory: Memory, verdict: str | None, similarity: float | None, evidence: str) -> Member:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from echoless.core.commands import command_line
 from echoless.core.model import Json, Memory, digest, identical, same
 from echoless.execution.journal import (
     added_by,
@@ -72,7 +73,8 @@ class Recovered:
         rest = ", nothing of it stays"
         if self.stand:
             stay, them = ("stays", "it") if self.stand == 1 else ("stay", "them")
-            rest = f", {self.stand:,} {stay}; `echoless undo {url} {self.run}` takes {them} back"
+            back = command_line("undo", url, self.run)
+            rest = f", {self.stand:,} {stay}; `{back}` takes {them} back"
         return (
             f"Run {self.run} was interrupted after {before:,}{whole} {groups}: "
             f"{self._became()}{rest}."

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, Literal
 
+from echoless.core.commands import command_line
 from echoless.core.errors import InputError, UndoConflict, UsageError
 from echoless.core.model import Json, Memory, same
 from echoless.core.profiles import APART_WHEN_UNDONE
@@ -159,6 +160,7 @@ def _resolve(store: Store, run: str) -> str:
         store: The store of the run.
         run: Its id, or `last` for the latest one that stands and did more than add memories.
     """
+    listing = command_line("history", store.url)
     if run == "last":
         standing = [past for past in history(store.ledger) if past.status in STANDING]
         for each in reversed(standing):
@@ -167,15 +169,15 @@ def _resolve(store: Store, run: str) -> str:
         if standing:
             raise InputError(
                 "There is no run to undo but such as only added memories, and `last` passes over "
-                f"these. The latest added {standing[-1].added}: take it back with `echoless undo "
-                f"{store.url} {standing[-1].id}`."
+                f"these. The latest added {standing[-1].added}: take it back with "
+                f"`{command_line('undo', store.url, standing[-1].id)}`."
             )
-        raise InputError("There is no run to undo. `echoless history` lists all runs.")
+        raise InputError(f"There is no run to undo. `{listing}` lists all runs.")
     past = next(iter(history(store.ledger, run)), None)
     if past is None:
-        raise InputError(f"There is no run {run!r} in this store. `echoless history` lists them.")
+        raise InputError(f"There is no run {run!r} in this store. `{listing}` lists them.")
     if past.status == "undone":
-        raise UsageError(f"Run {run} was undone before. `echoless history` shows when.")
+        raise UsageError(f"Run {run} was undone before. `{listing}` shows when.")
     if past.status == "nothing done":
         raise UsageError(f"Run {run} changed nothing, so there is nothing to undo.")
     if past.status == "purged":
@@ -284,8 +286,13 @@ def kept_pair(one: Memory, other: Memory) -> Kept:
     return Kept(a.id, b.id, content_key(a.content), content_key(b.content))
 
 
-def keep_both(store: Store, pairs: list[tuple[str, str]]) -> int:
+def keep_both(store: Store, pairs: list[tuple[str, str]], *, by: str = "library") -> int:
     """Remembers pairs of ids as different (law 13).
+
+    Args:
+        store: Of the memories.
+        pairs: Ids in any order.
+        by: Which part of echoless the decision came through, for the list of decisions.
 
     Returns:
         How many were remembered; pairs with a missing memory, or of one memory twice, are not.
@@ -297,8 +304,27 @@ def keep_both(store: Store, pairs: list[tuple[str, str]]) -> int:
         with store.ledger.transaction():
             store.ledger.keep(kept)
             for each in kept:
-                store.ledger.record("kept_both", data={"a": each.a, "b": each.b})
+                store.ledger.record("kept_both", data={"a": each.a, "b": each.b, "by": by})
     return len(kept)
+
+
+def keep_both_no_more(store: Store, pairs: list[tuple[str, str]]) -> int:
+    """Takes back that pairs of ids are different: they are proposed again if they look alike.
+
+    Args:
+        store: Of the ledger they stand in.
+        pairs: Ids in any order.
+
+    Returns:
+        How many were remembered until now. Others are passed over, such as those that the program
+        of the store remembers itself.
+    """
+    ordered = sorted({(min(pair), max(pair)) for pair in pairs})
+    with store.writing(), together_with_ledger(store), store.ledger.transaction():
+        taken_back = store.ledger.keep_no_more(ordered)
+        for a, b in taken_back:
+            store.ledger.record("kept_both_taken_back", data={"a": a, "b": b})
+    return len(taken_back)
 
 
 def history(ledger: Ledger, run: str | None = None) -> list[PastRun]:
@@ -383,7 +409,8 @@ def purge(store: Store, runs: list[str] | None = None, *, before: str | None = N
         for run in chosen:
             if run not in known:
                 raise InputError(
-                    f"There is no run {run!r} in this store. `echoless history` lists them."
+                    f"There is no run {run!r} in this store. "
+                    f"`{command_line('history', store.url)}` lists them."
                 )
         old = [r for r in chosen if limit is None or (instant(known[r].started_at) or 0) < limit]
         purged = []

@@ -33,7 +33,7 @@ from echoless.ingest.outcomes import (
     answer_from_json,
     answer_to_keep,
 )
-from echoless.ingest.policy import Compared, Ruling, rule
+from echoless.ingest.policy import Compared, Ruling, rule, says_it_all
 from echoless.ingest.recalled_text import RecalledTexts, read_boot_files
 from echoless.ingest.request import Details, Request
 from echoless.ingest.writer import as_stored, vectors_for
@@ -143,6 +143,28 @@ class Guard:
             answer = self._within(lambda: self._decide(request, memory, matrices, tally))
             self._follow(answer)
             return answer
+
+    def elsewhere(self, text: str, *, namespace: str = "") -> tuple[Memory, ...]:
+        """Returns the memories of other namespaces that say a text; reads only.
+
+        It is for the owner of the store: it shows what other scopes say, and `remember` never does.
+
+        Args:
+            text: As for `remember`.
+            namespace: The one that is left out.
+
+        Raises:
+            UsageError: The text is blank or too long.
+            InputError: The text cannot be stored.
+            EncoderError: No vector could be made.
+        """
+        request, tally = Request(text=text, namespace=namespace), Tally()
+        with self._lock:
+            memory = request.memory()
+            matrices = vectors_of(memory, self._vectoriser, tally)
+            compared = self._comparing.elsewhere(self._current(tally), memory, matrices, tally)
+        others = (each.memory for each in compared if says_it_all(each))
+        return tuple(memory for memory in others if memory.namespace != namespace)
 
     def note_recalled(self, given: Iterable[Memory | str]) -> None:
         """Notes what was just handed to the agent: it is neither news nor confirmation.
@@ -263,7 +285,8 @@ class Guard:
             return NeedsReview(candidates=matches, why=why)
         if ruling.kind == "updates":
             assert ruling.first is not None
-            return writing.update(self._store, request, memory, ruling.first, self.settings, tally)
+            olds = (ruling.first, *ruling.others)
+            return writing.update(self._store, request, memory, olds, self.settings, tally)
         return writing.admit(self._store, request, memory, ruling.others, self.settings)
 
     def _known(self, request: Request, known: Compared, source: Source) -> AlreadyKnown:

@@ -216,6 +216,11 @@ class MemoryIndex:
         inside: NDArray[np.bool_] = self.alive.all & (self.scopes.all == code)
         return inside
 
+    def beyond(self, memory: Memory) -> NDArray[np.bool_]:
+        """Returns which places are in another scope than a memory: shape (places,)."""
+        outside: NDArray[np.bool_] = self.alive.all & ~self.allowed(memory)
+        return outside
+
     def same(self, form: str, key: int, allowed: NDArray[np.bool_]) -> list[int]:
         """Returns places of the memories whose text has a key, in one of `KEYS`."""
         places = self._by_key[KEYS.index(form)].get(key, ())

@@ -8,20 +8,21 @@ early as one only wording can.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.blocking.detectors.lexical import DEFAULT_THRESHOLD as LEXICAL
 from echoless.blocking.detectors.normalised import CASE_FOLDED, CASE_KEPT
-from echoless.core.model import Memory, Pair
+from echoless.core.model import Memory, Pair, Update, Verdict
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import DetectorUse, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
 from echoless.execution.recovery import outdated
 from echoless.ingest.index import EXACT, LOOSE, NORMALISED, MemoryIndex, forms
-from echoless.ingest.policy import Compared, is_updated, says_it_all
+from echoless.ingest.policy import Compared, says_it_all
+from echoless.matching.rule_judge import later
 from echoless.matching.runner import verdicts_on
 from echoless.models.encoders.base import Vectoriser
 from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
@@ -72,6 +73,8 @@ class Question:
         matrices: Sequence[Matrix],
         texts: Callable[[Sequence[str]], Mapping[str, str]],
         tally: Tally,
+        *,
+        elsewhere: bool = False,
     ) -> None:
         """Takes the text.
 
@@ -82,10 +85,11 @@ class Question:
             matrices: Vectors of the text, by model.
             texts: Reads the texts of memories, by id.
             tally: Takes what was not asked, and why.
+            elsewhere: Find memories in other scopes than that of the text, not in its own.
         """
         self._memory, self._index, self._profile = memory, index, profile
         self._matrices, self._texts, self._tally = matrices, texts, tally
-        self._allowed = index.allowed(memory)
+        self._allowed = index.beyond(memory) if elsewhere else index.allowed(memory)
         self._forms = forms(memory.content)
         self._wording: Ranked | None = None
 
@@ -195,6 +199,18 @@ def vectors_of(memory: Memory, vectoriser: Vectoriser | None, tally: Tally) -> S
     return () if vectoriser is None else vectoriser.matrices([memory], tally)
 
 
+def _as_said_later(verdict: Verdict, new: Memory, old: Memory) -> Verdict:
+    """Returns a verdict in which the text that was said later is the newer one.
+
+    The judge goes by words such as `now` first; in a memory they were true when it was written.
+    """
+    match verdict:
+        case Update(newer="b") if later(new, old) == "a":
+            return replace(verdict, newer="a")
+        case _:
+            return verdict
+
+
 _TAKEN_OVER: Final = frozenset({"update", "contradiction"})
 """Verdicts of marks whose hidden memory says another thing than the visible one."""
 
@@ -221,7 +237,8 @@ class Comparing:
         """Returns the verdicts on a new record and the memories it may repeat.
 
         Memories of the very text come first, then those the detectors name, in turns. Once one of
-        them says it all, or is updated by it, the others need no judge: the closest decide.
+        them says it all, the others need no judge. Where one is updated the others are judged too:
+        the newest value is the one in force, and the closest memory may hold an older one.
 
         Args:
             index: Of the store, or of lines.
@@ -237,9 +254,25 @@ class Comparing:
         named = [each for each in question.named(JUDGED) if index.ids[each.place] not in done]
         for some in (named[:FIRST], named[FIRST:]):
             compared += self._judged(index, memory, some)
-            if any(says_it_all(each) or is_updated(each) for each in compared):
+            if any(map(says_it_all, compared)):
                 break
         return compared
+
+    def elsewhere(
+        self, index: MemoryIndex, memory: Memory, matrices: Sequence[Matrix], tally: Tally
+    ) -> list[Compared]:
+        """Returns the verdicts on a record and the closest memories of other scopes.
+
+        Args:
+            index: Of the store.
+            memory: The record.
+            matrices: Its vectors, by model.
+            tally: Takes what was not asked, and why.
+        """
+        question = Question(
+            memory, index, self._profile, matrices, self.texts, tally, elsewhere=True
+        )
+        return self._judged(index, memory, question.named(JUDGED))
 
     def _judged(self, index: MemoryIndex, memory: Memory, named: Sequence[Named]) -> list[Compared]:
         if not named:
@@ -255,7 +288,7 @@ class Comparing:
         ]
         verdicts = verdicts_on(self._judge, self._profile, pairs)
         return [
-            Compared(other, verdict, shown[other.id])
+            Compared(other, _as_said_later(verdict, memory, other), shown[other.id])
             for other, verdict in zip(others, verdicts, strict=True)
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.model import Json, JsonObject
@@ -29,6 +29,7 @@ class Match:
         evidence: Why, in one line.
         difference: Kind of the named difference (`number`, `date`, ...), or None.
         text: Its text.
+        sentence: The verdict as a clause for a person; not in JSON.
     """
 
     id: str
@@ -38,10 +39,11 @@ class Match:
     evidence: str
     difference: str | None
     text: str
+    sentence: str = field(default="", compare=False)
 
     def to_json(self) -> dict[str, Json]:
-        """Returns all fields by name."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """Returns all fields by name, but for the clause."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "sentence"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +122,9 @@ class Updates:
         new: Id of the new memory.
         changed: What is different: `number: 8080 | 8081` and the like, the new text first.
         match: The older memory.
+        older: Further memories with still older values of the same, newest first; hidden with it.
         run: For `undo`; empty in a dry run.
-        hidden: The run that hid the older memory; empty if it is visible.
+        hidden: The run that hid the older memories; empty if they are visible.
         notes: What was skipped, capped or fallen back on, one sentence each.
     """
 
@@ -129,6 +132,7 @@ class Updates:
     new: str
     changed: tuple[str, ...]
     match: Match
+    older: tuple[Match, ...] = ()
     run: str = ""
     hidden: str = ""
     notes: tuple[str, ...] = ()
@@ -151,7 +155,7 @@ class Updates:
             "changed": list(self.changed),
             "run": self.run,
             "hidden": self.hidden,
-            **_more((self.match,), self),
+            **_more((self.match, *self.older), self),
         }
 
 
@@ -233,6 +237,7 @@ def answer_from_json(data: JsonObject, texts: Mapping[str, str]) -> Remembered:
                 new=str(data["new"]),
                 changed=_texts(data, "changed"),
                 match=matches[0],
+                older=matches[1:],
                 run=str(data["run"]),
                 hidden=str(data["hidden"]),
                 notes=notes,

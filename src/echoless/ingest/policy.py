@@ -19,6 +19,8 @@ from echoless.core.model import (
     merges,
     verdict_name,
 )
+from echoless.core.timestamps import instant
+from echoless.core.verdict_sentences import sentence
 from echoless.ingest.outcomes import Match
 
 LINKED: Final = 5
@@ -69,6 +71,7 @@ class Compared:
             " ".join(evidence.line().split()),
             evidence.difference.value if evidence.difference else None,
             self.memory.content,
+            sentence(self.verdict, "the new text", self.memory.id),
         )
 
     @property
@@ -88,7 +91,8 @@ class Ruling:
     Attributes:
         kind: `known`, `updates`, `review` or `new`.
         first: The memory it is about; None for what is new.
-        others: For `review` all that are in doubt, for `new` what it is related to.
+        others: For `review` all that are in doubt, for `new` what it is related to, for `updates`
+            the other memories that hold older values of the same.
     """
 
     kind: Literal["known", "updates", "review", "new"]
@@ -117,12 +121,35 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
         return Ruling("known", first, ())
     updated = [c for c in compared if is_updated(c)]
     if updated:
-        return Ruling("updates", min(updated, key=_closeness), ())
+        return Ruling("updates", *_newest_value(updated))
     doubtful = sorted((c for c in compared if _is_doubtful(c.verdict)), key=_closeness)
     if doubtful and review:
         return Ruling("review", doubtful[0], tuple(doubtful))
     near = (c for c in compared if not isinstance(c.verdict, Distinct))
     return Ruling("new", None, tuple(sorted(near, key=_closeness)[:LINKED]))
+
+
+def _newest_value(updated: Sequence[Compared]) -> tuple[Compared, tuple[Compared, ...]]:
+    """Returns the memory whose value is replaced, and those with older values, newest first.
+
+    Of several values of one thing the newest is the one in force. They are of one thing if the new
+    text has the same other value against each; the closest memory says which thing it is about.
+
+    Args:
+        updated: Memories that the text updates.
+    """
+    closest = min(updated, key=_closeness)
+    values = _new_values(closest)
+    same = [each for each in updated if each is closest or values & _new_values(each)]
+    same.sort(key=lambda c: (-(instant(c.memory.created_at) or 0), *_closeness(c)))
+    return same[0], tuple(same[1:])
+
+
+def _new_values(each: Compared) -> set[tuple[DifferenceKind, tuple[str, ...]]]:
+    """Returns the values that the new text has instead of those of a memory, with their kinds."""
+    if isinstance(each.verdict, Subsumes):
+        return set()
+    return {(d.kind, tuple(d.a)) for d in each.verdict.evidence.differences if d.a and d.b}
 
 
 def says_it_all(each: Compared) -> bool:

@@ -96,38 +96,60 @@ def admit(
 
 
 def update(
-    store: Store, request: Request, memory: Memory, old: Compared, settings: Settings, tally: Tally
+    store: Store,
+    request: Request,
+    memory: Memory,
+    olds: Sequence[Compared],
+    settings: Settings,
+    tally: Tally,
 ) -> Updates:
-    """Stores a text beside the older one it updates, and hides that one if it is asked for."""
-    run = hidden = ""
+    """Stores a text beside the older ones it updates, and hides those if it is asked for.
+
+    Args:
+        store: Takes the text.
+        request: What is asked for.
+        memory: The new record.
+        olds: What it updates, the value in force first.
+        settings: Of the guard.
+        tally: Takes why one was not hidden.
+    """
+    old, run, hidden = olds[0], "", ""
     if not request.dry_run:
         why = f"remembered, updates {old.shown}"
         run = add(store, [memory], profile=settings.profile.name, why=why, said=request.event_data)
         if request.supersede:
-            hidden = _hide(store, memory, old, settings, tally)
+            hidden = _hide(store, memory, olds, settings, tally)
     return Updates(
         old=old.shown,
         new=memory.id,
         changed=old.changed,
         match=old.match,
+        older=tuple(each.match for each in olds[1:]),
         run=run,
         hidden=hidden,
     )
 
 
-def _hide(store: Store, new: Memory, old: Compared, settings: Settings, tally: Tally) -> str:
-    """Hides the older memory behind the new one, by a plan of its own.
+def _hide(
+    store: Store, new: Memory, olds: Sequence[Compared], settings: Settings, tally: Tally
+) -> str:
+    """Hides the older memories behind the new one, by a plan of its own.
 
     Returns:
         Its run; empty where the plan was refused, with a note why.
     """
-    if old.shown != old.memory.id:
-        tally.note(f"{old.shown} was not hidden: only {old.memory.id} behind it was compared.")
+    members = []
+    for old in olds:
+        if old.shown != old.memory.id:
+            tally.note(f"{old.shown} was not hidden: only {old.memory.id} behind it was compared.")
+            continue
+        verdict = old.verdict if new.id < old.memory.id else flipped(old.verdict)
+        a, b = sorted((new.id, old.memory.id))
+        members.append(Membership(old.memory.id, Judged(a, b, verdict)))
+    if not members:
         return ""
-    verdict = old.verdict if new.id < old.memory.id else flipped(old.verdict)
-    a, b = sorted((new.id, old.memory.id))
-    group = Group(new.id, (Membership(old.memory.id, Judged(a, b, verdict)),))
-    memories = store.get([new.id, old.memory.id])
+    group = Group(new.id, tuple(sorted(members, key=lambda member: member.id)))
+    memories = store.get([new.id, *(member.id for member in members)])
     plan = make_plan(
         [group],
         memories.__getitem__,
@@ -142,7 +164,8 @@ def _hide(store: Store, new: Memory, old: Compared, settings: Settings, tally: T
     )
     done = apply(store, plan)
     if done.refused:
-        tally.note(f"{old.memory.id} was not hidden: {done.refused[0].reason}.")
+        names = ", ".join(member.id for member in group.members)
+        tally.note(f"Not hidden: {names}: {done.refused[0].reason}.")
         return ""
     return done.id
 

@@ -37,6 +37,9 @@ else:  # they bring in lexicons, weights and numpy, which a command that judges 
     consultation = lazy_module("echoless.matching.verifiers.consultation")
     calibration = lazy_module("echoless.models.encoders.calibration")
 
+JUDGING: Final = "judging"
+"""The stage of a run in which pairs are judged."""
+
 JUDGED_AT_ONCE: Final = 2_000
 """Pairs judged between two signs of progress."""
 
@@ -153,14 +156,14 @@ def judge_all(
     waiting = map(pairs_at, _batches(left))
     ruling = batches.rulings(rules, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
     with closing(ruling):
-        tell("judging", done, len(wanted))
+        tell(JUDGING, done, len(wanted))
         for places, ruled in zip(_batches(left), ruling, strict=True):
             if kept is not None:
                 kept.keep(pairs_at(places), ruled.data)
             for at, verdict in zip(places, ruled.verdicts, strict=True):
                 told[at] = verdict
             done += len(places)
-            tell("judging", done, len(wanted))
+            tell(JUDGING, done, len(wanted))
     verdicts = [verdict for verdict in told if verdict is not None]
     if learned is not None:
         verdicts = learned.settle(

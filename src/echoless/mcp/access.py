@@ -13,7 +13,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from echoless.mcp.address import Address
+from echoless.core.address import Address
 
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 _LOCAL_HOST: Final = re.compile(

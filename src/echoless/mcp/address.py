@@ -1,49 +1,18 @@
-"""Address of a server over HTTP, and the token it asks for. Loads nothing of the SDK."""
+"""Reads the address of a server over HTTP, and the token it asks for. Loads nothing of the SDK."""
 
 from __future__ import annotations
 
-import ipaddress
 import os
-from dataclasses import dataclass
 from typing import Final
 
+from echoless.core.address import LOOPBACK, Address
 from echoless.core.errors import UsageError
 
 TOKEN: Final = "ECHOLESS_MCP_TOKEN"  # noqa: S105 - the name of a variable
 SHORTEST: Final = 16
 """Characters a token has at least: what is shorter can be guessed."""
 
-HOST: Final = "127.0.0.1"
 PORT: Final = 8321
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Host and port to listen on.
-
-    Attributes:
-        host: A name or an address, without brackets.
-        port: 0 to 65535; 0 takes a free one.
-    """
-
-    host: str = HOST
-    port: int = PORT
-
-    @property
-    def loopback(self) -> bool:
-        """Returns whether only this machine can reach the address."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
-
-    @property
-    def shown(self) -> str:
-        """Returns host and port, as in a URL."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
 
 
 def read_address(text: str) -> Address:
@@ -57,7 +26,7 @@ def read_address(text: str) -> Address:
         host, port = port, str(PORT)
     elif text.count(":") > 1 and not host.endswith("]"):
         host, port = text.strip(), str(PORT)
-    host = host.removeprefix("[").removesuffix("]") or HOST
+    host = host.removeprefix("[").removesuffix("]") or LOOPBACK
     if not port.isdecimal() or int(port) > 65535:
         raise UsageError(
             f"--http {text!r} is not an address. Write it like 127.0.0.1:{PORT}, and put STORE "
@@ -86,7 +55,7 @@ def read_token(name: str | None, address: Address) -> str | None:
         raise UsageError(
             f"The environment variable {name or TOKEN} holds no token. Anyone who reaches "
             f"{address.shown} could read and change the memory, so set it to a secret of at least "
-            f"{SHORTEST} characters, or listen on {HOST}."
+            f"{SHORTEST} characters, or listen on {LOOPBACK}."
         )
     if len(token) < SHORTEST:
         raise UsageError(

@@ -106,7 +106,7 @@ class IngestTools:
         """
 
         def work(store: Store, _progress: ProgressReporter) -> KeepBothAnswer:
-            keep_both(store, a, b)
+            keep_both(store, a, b, by="mcp")
             after = "Go on with the next pair of memory_consolidate."
             return {"a": a, "b": b, "kept_both": True, "next": after}
 

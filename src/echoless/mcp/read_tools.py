@@ -234,7 +234,7 @@ class ReadTools:
         *,
         ctx: Context,
     ) -> ConsolidateAnswer:
-        """List pairs of memories that may say the same, closest first, with both texts.
+        """List pairs of memories that may say the same, those to merge first, with both texts.
 
         Each pair comes with the verdict, the named difference and an advice. Read both texts, then
         answer each pair with memory_merge or memory_keep_both; an answered pair is not offered

@@ -43,6 +43,7 @@ class ServedStore:
             told at the start about where texts go holds until the end.
         boot: Files an agent reads at its start; what stands in them is known.
         read_only: Whether nothing may be written.
+        tools: Names of the tools that are offered; all by default.
         plans: Previews that wait for their second call.
         writer: Held by the one call that writes; others wait their turn.
     """
@@ -52,6 +53,7 @@ class ServedStore:
     choices: Choices = field(default_factory=Choices)
     boot: tuple[Path, ...] = ()
     read_only: bool = False
+    tools: frozenset[str] | None = None
     plans: Plans = field(default_factory=Plans)
     writer: Lock = field(default_factory=Lock)
     _opening: threading.Lock = field(default_factory=threading.Lock)
@@ -79,6 +81,10 @@ class ServedStore:
                 "This server was started with --read-only, so nothing was written. Tell the person "
                 "what you would change."
             )
+
+    def offers(self, *names: str) -> bool:
+        """Returns whether all of some tools are offered, as far as the person chose tools."""
+        return self.tools is None or self.tools.issuperset(names)
 
     async def write(self, work: Callable[[Store, ProgressReporter], T], reports: ProgressSink) -> T:
         """Runs some work on the store, in a thread, as the one writer of this server.

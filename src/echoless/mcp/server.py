@@ -6,7 +6,6 @@ import asyncio
 import concurrent.futures
 import logging
 import signal
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,19 +17,23 @@ from mcp.server.auth.settings import AuthSettings
 from pydantic import AnyHttpUrl
 from starlette.types import ASGIApp
 
+from echoless.core.address import Address, bind
 from echoless.core.errors import UsageError
+from echoless.core.http_connection import timed_protocol
 from echoless.mcp.access import OnlyLocal, SingleTokenVerifier, security
-from echoless.mcp.address import Address
-from echoless.mcp.connection import timed_protocol
 from echoless.mcp.ingest_tools import IngestTools
 from echoless.mcp.instructions import instructions, prompts, resources
 from echoless.mcp.read_tools import ReadTools
 from echoless.mcp.served_store import ServedStore
 from echoless.mcp.shutdown import interruptible_input
 from echoless.mcp.supersession import SupersedeTools
+from echoless.mcp.tool import MemoryTool
 from echoless.mcp.write_tools import WriteTools
 
 PATH = "/mcp"
+
+_PREFIX = "memory_"
+"""Begins the name of each tool."""
 
 _SHUTDOWN_SECONDS = 3
 """Seconds for open connections to end when the server does."""
@@ -71,12 +74,7 @@ def make_server(
         description="The memory of an agent, kept free of repetition.",
         instructions=instructions(served),
         version=version("echoless"),
-        tools=[
-            *IngestTools(served).tools(),
-            *SupersedeTools(served).tools(),
-            *ReadTools(served).tools(),
-            *WriteTools(served).tools(),
-        ],
+        tools=[tool for tool in _tools(served) if served.offers(tool.name)],
         resources=resources(served),
         log_level="WARNING",
         token_verifier=None if token is None else SingleTokenVerifier(token),
@@ -84,9 +82,41 @@ def make_server(
         if token is None
         else AuthSettings(issuer_url=AnyHttpUrl(issuer), resource_server_url=None),
     )
-    for prompt in prompts():
+    for prompt in prompts(served):
         server.add_prompt(prompt)
     return server
+
+
+def _tools(served: ServedStore) -> list[MemoryTool]:
+    """Returns all tools that fit the store, in the order agents read them."""
+    return [
+        *IngestTools(served).tools(),
+        *SupersedeTools(served).tools(),
+        *ReadTools(served).tools(),
+        *WriteTools(served).tools(),
+    ]
+
+
+def tools_named(served: ServedStore, written: str) -> frozenset[str]:
+    """Returns the full names of some tools of a server.
+
+    Args:
+        served: The store and settings to serve.
+        written: Names with commas between them; `memory_` may be left out.
+
+    Raises:
+        UsageError: A name is none of a tool of this server, or there is no name.
+    """
+    known = [tool.name for tool in _tools(served)]
+    wanted = [name.strip() for name in written.split(",") if name.strip()]
+    names = {name if name.startswith(_PREFIX) else f"{_PREFIX}{name}" for name in wanted}
+    unknown = sorted(names.difference(known))
+    if unknown or not names:
+        which = f"has no tool {unknown[0].removeprefix(_PREFIX)!r}" if unknown else "needs a tool"
+        mode = " with --read-only" if served.read_only else ""
+        short = ", ".join(name.removeprefix(_PREFIX) for name in known)
+        raise UsageError(f"The server{mode} {which}. --tools takes some of: {short}.")
+    return frozenset(names)
 
 
 def serve_stdio(served: ServedStore) -> None:
@@ -111,14 +141,10 @@ def serve_http(
     """
     if token is None and not address.loopback:
         raise UsageError(f"Listening on {address.shown} needs a token.")
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        listening = socket.create_server((address.host, address.port), family=family)
-    except OSError as problem:
-        raise UsageError(
-            f"Nothing can listen on {address.shown} ({problem.strerror}). Choose another port with "
-            "--http HOST:PORT; port 0 takes a free one."
-        ) from problem
+    listening = bind(
+        address, advice="Choose another port with --http HOST:PORT; port 0 takes a free one."
+    )
+    listening.listen()  # who reads the address below may connect at once
     bound = Address(address.host, listening.getsockname()[1])
     server = http_server(served, bound, token=token)
     for name in ("uvicorn.error", "asyncio"):

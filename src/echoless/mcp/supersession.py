@@ -33,12 +33,27 @@ TOOL: Final = "memory_supersede"
 
 @dataclass(frozen=True, slots=True)
 class _Replacement:
-    """A new text that waits to take the place of an older memory."""
+    """A new text that waits to take the place of older memories.
+
+    Attributes:
+        text: The new text.
+        details: What is stored with it.
+        olds: Ids and texts of the older memories, the value in force first.
+    """
 
     text: str
     details: _Details
-    old: str
-    old_text: str
+    olds: tuple[tuple[str, str], ...]
+
+
+def _texts(answer: RememberAnswer) -> tuple[tuple[str, str], ...]:
+    """Returns ids and texts of the memories an answer is about."""
+    return tuple((each["id"], each["text"]) for each in answer["matches"])
+
+
+def _named(olds: Sequence[tuple[str, str]]) -> str:
+    """Returns the ids of memories for a sentence."""
+    return ", ".join(repr(id_) for id_, _ in olds)
 
 
 class SupersedeTools:
@@ -75,11 +90,12 @@ class SupersedeTools:
         *,
         ctx: Context,
     ) -> SupersedeAnswer:
-        """Store a text and hide the older memory whose value it updates.
+        """Store a text and hide the older memories whose value it updates.
 
-        Call it with text for a preview: it names the older memory that would be hidden and returns
-        a plan_id. Call it with that plan_id alone to do it. Where the text updates nothing there is
-        no plan_id; memory_remember stores it. memory_undo takes back both runs: hidden, then run.
+        Call it with text for a preview: it names the older memories that would be hidden and
+        returns a plan_id. Call it with that plan_id alone to do it. Where the text updates nothing
+        there is no plan_id; memory_remember stores it. memory_undo takes back both runs: hidden,
+        then run.
         """
         if plan_id is not None:
             if text is not None:
@@ -104,20 +120,19 @@ class SupersedeTools:
         if answer["answer"] != "updates":
             after = "It updates no memory, so none would be hidden. memory_remember stores it."
             return {**answer, "dry_run": True, "plan_id": None, "next": after}
-        old = answer["old"]
-        plan = _Replacement(text, details, old, answer["matches"][0]["text"])
+        plan = _Replacement(text, details, _texts(answer))
         plan_id = self._served.plans.keep(f"supersede-{uuid4()}", TOOL, plan, client=client)
-        after = f"To hide {old!r} behind this text, call {TOOL} with plan_id={plan_id!r} alone."
+        after = f"To hide {_named(plan.olds)} behind this text, call {TOOL} with "
+        after += f"plan_id={plan_id!r} alone."
         return {**answer, "dry_run": True, "plan_id": plan_id, "next": after}
 
     def _done(self, plan: _Replacement) -> SupersedeAnswer:
         """Carries a plan out if a new preview says the same."""
         answer = self._answered(plan.text, plan.details, dry_run=True)
-        same = answer["answer"] == "updates" and answer["old"] == plan.old
-        if not same or answer["matches"][0]["text"] != plan.old_text:
+        if answer["answer"] != "updates" or _texts(answer) != plan.olds:
             raise PlanRefused(
-                f"Nothing was written: since the preview the memory {plan.old!r} changed, or "
-                f"another one says this. Call {TOOL} with the text for a new preview."
+                f"Nothing was written: since the preview the memory {_named(plan.olds)} changed, "
+                f"or another one says this. Call {TOOL} with the text for a new preview."
             )
         done = self._answered(plan.text, plan.details, dry_run=False)
         after = f"To take it back, call memory_undo with run={done.get('hidden')!r}, then with "

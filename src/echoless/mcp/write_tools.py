@@ -203,7 +203,7 @@ class WriteTools:
             keep,
             remove,
             content,
-            encoder=None if settings.encoder in {"auto", "stored", "none"} else settings.encoder,
+            encoder=settings.named_encoder,
             action=action,
             settings=settings,
         )

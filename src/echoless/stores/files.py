@@ -218,6 +218,9 @@ def speaking_of(path: Path) -> Iterator[None]:
 def exclusive(path: Path) -> Iterator[None]:
     """Holds the advisory lock of the one writer of a file, `.NAME.lock` beside it.
 
+    It lies there because all who write the file must see the same lock, other users and machines
+    too. It stays, because a writer that waits would hold a removed file, and the next a new one.
+
     Raises:
         StoreLocked: Another writer holds it for longer than the busy timeout.
         StoreReadOnly: The folder may not be written.

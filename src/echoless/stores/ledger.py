@@ -39,7 +39,9 @@ from echoless.stores.ledger_schema import (
     ANSWER,
     CONFIRM,
     ENDS,
+    REVIEW,
     STARTS,
+    WITHDRAW,
     count_again,
     find_open,
     open_among,
@@ -100,9 +102,13 @@ class Ledger:
 
     # ------------------------------------------------------------------ events and images
 
-    def record(self, kind: str, run: str = "", data: JsonObject | None = None) -> None:
-        """Appends one event."""
-        self._write(
+    def record(self, kind: str, run: str = "", data: JsonObject | None = None) -> int:
+        """Appends one event.
+
+        Returns:
+            Its number.
+        """
+        written = self._write(
             "INSERT INTO events (at, run, kind, data) VALUES (?, ?, ?, ?)",
             (now(), run, kind, canonical(data or {})),
         )
@@ -110,6 +116,7 @@ class Ledger:
             self._write("INSERT OR IGNORE INTO open_runs VALUES (?)", (run,))
         elif kind in ENDS:
             self._write("DELETE FROM open_runs WHERE run = ?", (run,))
+        return written.lastrowid or 0
 
     def open_runs(self) -> list[str]:
         """Returns runs whose start or undo has no event of its end, oldest first."""
@@ -251,8 +258,24 @@ class Ledger:
 
     def kept(self) -> list[Kept]:
         """Returns all pairs kept apart, by ids."""
+        return self.own_kept()
+
+    def own_kept(self) -> list[Kept]:
+        """Returns the pairs that were recorded through this ledger; only they can be taken back."""
         rows = self._rows("kept", "SELECT a, b, print_a, print_b FROM kept ORDER BY a, b")
         return [kept_of(row, self.database.path) for row in rows]
+
+    def keep_no_more(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Takes back that pairs are different.
+
+        Args:
+            pairs: Ids, smaller first.
+
+        Returns:
+            Those that were recorded here.
+        """
+        statement = "DELETE FROM kept WHERE a = ? AND b = ?"
+        return [pair for pair in pairs if self._write(statement, pair).rowcount]
 
     def use_plan(self, plan: str, run: str) -> None:
         """Records that a plan was used."""
@@ -311,6 +334,71 @@ class Ledger:
         rows = self._rows("answers", "SELECT body FROM answers WHERE key = ?", (key,))
         what = f"the answer under {key!r}"
         return object_of(rows[0][0], self.database.path, what) if rows else None
+
+    # ------------------------------------------------------------------ reviews
+
+    def save_reviews(self, bodies: Iterable[JsonObject]) -> list[int]:
+        """Records answers of a person, each under the `key` of what was asked.
+
+        Returns:
+            The number of each event.
+        """
+        numbers = []
+        for body in bodies:
+            numbers.append(self.record("reviewed", data=body))
+            self._write(REVIEW, (body["key"], numbers[-1], canonical(body)))
+        return numbers
+
+    def withdraw_reviews(self, keys: Iterable[str]) -> None:
+        """Records that a person took answers back."""
+        for key in keys:
+            self.record("review_withdrawn", data={"key": key})
+            self._write(WITHDRAW, (key,))
+
+    def last_review(self) -> int:
+        """Returns the number of the latest event about an answer of a person, or 0."""
+        return max(
+            (
+                int(number)
+                for kind in ("reviewed", "review_withdrawn")
+                for (number,) in self._rows(
+                    "events",
+                    "SELECT seq FROM events WHERE run = '' AND kind = ? ORDER BY seq DESC LIMIT 1",
+                    (kind,),
+                )
+            ),
+            default=0,
+        )
+
+    def reviews(self) -> dict[str, tuple[int, JsonObject]]:
+        """Returns the standing answers of people by key: the number of the event, and its data."""
+        if not self._has("reviews"):
+            return {}
+        rows = self._rows("reviews", "SELECT key, number, body FROM reviews ORDER BY number")
+        path = self.database.path
+        reviews = {}
+        for key, number, body in rows:
+            what = f"the review {text_of(key, path, 'a review')!r}"
+            if not isinstance(number, int):
+                raise damaged(path, what, "has no number")
+            reviews[key] = number, object_of(body, path, what)
+        return reviews
+
+    def reviews_by_events(self) -> dict[str, tuple[int, JsonObject]]:
+        """Returns what `reviews` has to return, read from the events."""
+        reviews: dict[str, tuple[int, JsonObject]] = {}
+        kinds = ("reviewed", "review_withdrawn")
+        events = [event for kind in kinds for event in self.events(kind=kind)]
+        for event in sorted(events, key=lambda event: event.seq):
+            key = str(event.data["key"])
+            reviews.pop(key, None)
+            if event.kind == "reviewed":
+                reviews[key] = event.seq, event.data
+        return reviews
+
+    def count_again(self) -> None:
+        """Makes confirmations, answers and reviews anew from the events."""
+        count_again(self._db)
 
     # ------------------------------------------------------------------ carrying over
 

@@ -33,7 +33,8 @@ class Event:
         kind: `run_started`, `action_started`, `action_done`, `action_refused`, `action_failed`,
             `action_rolled_back`, `run_finished`, `undo_started`, `run_undone`, `released`,
             `kept_both`, `kept_both_taken_back`, `purged`, `imported`, `confirmed` (said again),
-            `answered` (under a caller's key), `missing` (memories `check` reported as missing).
+            `answered` (under a caller's key), `reviewed` and `review_withdrawn` (answers of a
+            person), `missing` (memories `check` reported as missing).
         data: Details of that kind.
     """
 
@@ -281,6 +282,8 @@ _PARTS: Final[Mapping[str, Mapping[str, Callable[[JsonObject, str], None]]]] = {
     "released": {"duplicate": _text},
     "confirmed": {"id": _text},
     "answered": {"key": _text},
+    "reviewed": {"key": _text},
+    "review_withdrawn": {"key": _text},
     "missing": {"ids": _list},
 }
 """Parts that programs read, with their checks, by kind of event; others are for people only."""

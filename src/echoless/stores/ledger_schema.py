@@ -105,15 +105,25 @@ def _hidden(db: sqlite3.Connection) -> None:
     )
 
 
-def count_again(db: sqlite3.Connection) -> None:
-    """Fills the projections of confirmations and answers from the events.
+@migrations.add("0006_reviews")
+def _reviews(db: sqlite3.Connection) -> None:
+    """Makes the table of the answers that people gave in reviews, by what they were asked."""
+    db.execute(
+        "CREATE TABLE reviews (key TEXT PRIMARY KEY, number INTEGER NOT NULL, body TEXT NOT NULL)"
+        " WITHOUT ROWID"
+    )
 
-    An event that cannot be read counts for neither. It stays as it is; reading it raises an error.
+
+def count_again(db: sqlite3.Connection) -> None:
+    """Fills the projections of confirmations, answers and reviews from the events.
+
+    An event that cannot be read counts for none. It stays as it is; reading it raises an error.
     """
-    db.execute("DELETE FROM confirmations")
-    db.execute("DELETE FROM answers")
-    for kind, at, data in db.execute(
-        "SELECT kind, at, data FROM events WHERE kind IN ('confirmed', 'answered') ORDER BY seq"
+    for table in ("confirmations", "answers", "reviews"):
+        db.execute(f"DELETE FROM {table}")
+    for seq, kind, at, data in db.execute(
+        "SELECT seq, kind, at, data FROM events WHERE kind IN"
+        " ('confirmed', 'answered', 'reviewed', 'review_withdrawn') ORDER BY seq"
     ).fetchall():
         try:
             details = json.loads(data) if isinstance(data, str) else None
@@ -125,6 +135,10 @@ def count_again(db: sqlite3.Connection) -> None:
             db.execute(CONFIRM, (str(details["id"]), at))
         elif kind == "answered" and "key" in details:
             db.execute(ANSWER, (str(details["key"]), canonical(details)))
+        elif kind == "reviewed" and "key" in details:
+            db.execute(REVIEW, (str(details["key"]), seq, canonical(details)))
+        elif kind == "review_withdrawn" and "key" in details:
+            db.execute(WITHDRAW, (str(details["key"]),))
 
 
 KNOWN: Final = KnownSchema(migrations)
@@ -135,3 +149,5 @@ CONFIRM: Final = (
     " ON CONFLICT (id) DO UPDATE SET times = times + 1, last = ?2"
 )
 ANSWER: Final = "INSERT OR REPLACE INTO answers VALUES (?, ?)"
+REVIEW: Final = "INSERT OR REPLACE INTO reviews VALUES (?, ?, ?)"
+WITHDRAW: Final = "DELETE FROM reviews WHERE key = ?"

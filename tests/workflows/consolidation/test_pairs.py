@@ -18,6 +18,7 @@ from echoless.core.model import Distinct
 from echoless.testing.strategies import worlds
 from echoless.workflows.consolidation.merge_pairs import keep_both, merge_memories
 from echoless.workflows.consolidation.pairs import NEITHER
+from echoless.workflows.consolidation.suggestions import ADVICE
 from tests.laws.worlds import KINDS, everything, quick, safe, world
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -59,13 +60,13 @@ def the_pair(memories: Sequence[Memory]) -> Offer:
 # ------------------------------------------------------------------ which pairs, in which order
 
 
-def test_closest_pairs_come_first_and_those_left_out_are_counted() -> None:
+def test_pairs_to_merge_come_first_the_closest_of_them_and_those_left_out_are_counted() -> None:
     with world("sqlite", told(PORT, PORT_TOO, OTHER_PORT, MORE)) as store:
         every = offered(store, limit=None)
         some = offered(store, limit=2)
         none = offered(store, limit=0)
-    distances = [-each.similarity for each in every.pairs]
-    assert distances == sorted(distances)
+    places = [(ADVICE.index(each.advice), -each.similarity) for each in every.pairs]
+    assert places == sorted(places)
     assert ids(every)[0] == ("m-0", "m-1")
     assert len(every.pairs) == every.total == 6
     assert (some.pairs, some.total, some.left_out) == (every.pairs[:2], 6, 4)

@@ -263,7 +263,7 @@ def keep_both_command(*, store: str | None, a: str, b: str, as_json: bool) -> No
     """
     url = url_of(store)
     with opened(url) as place, writing(url):
-        keep_both(place, a, b)
+        keep_both(place, a, b, by="ego-mcp")
     if as_json:
         render.show_json({"kept_both": sorted((a, b))})
     else:

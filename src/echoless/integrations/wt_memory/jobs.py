@@ -213,7 +213,7 @@ class DedupJob:
     def keep(self, cluster: Cluster) -> None:
         """Records that all notes of a cluster stay; it is not offered again."""
         ids = sorted(m.id for m in cluster.members)
-        keep_both(self.store, list(combinations(ids, 2)))
+        keep_both(self.store, list(combinations(ids, 2)), by="wt-memory")
 
 
 def find_clusters(store: Store, options: Options) -> DedupJob:

@@ -25,9 +25,10 @@ from echoless.blocking.candidates import Preference, candidates, eligible, open_
 from echoless.clustering.assign import GroupingInput, fold, make_groups
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
-from echoless.core.model import Json, Judged, Memory, merges, verdict_name
+from echoless.core.model import Json, Judged, Memory, flipped, merges, verdict_name
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
+from echoless.core.verdict_sentences import sentence
 from echoless.matching import MOST_PAIRS
 from echoless.matching.runner import judge_all, kept_apart, open_cached_verdicts, open_judge
 from echoless.stores.base import Remarks, Sectioned, Store, in_context
@@ -74,12 +75,14 @@ class SharedMember:
         verdict: Its direct verdict with the first.
         similarity: Theirs, 0 to 1.
         evidence: Why, in one line.
+        sentence: The verdict as a clause for a person.
     """
 
     memory: Whereabouts
     verdict: str
     similarity: float
     evidence: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class SharedPair:
         difference: The first named difference, if there is one.
         similarity: 0 to 1.
         evidence: Why, in one line.
+        sentence: The verdict as a clause for a person.
     """
 
     a: Whereabouts
@@ -116,6 +120,7 @@ class SharedPair:
     difference: str | None
     similarity: float
     evidence: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +140,14 @@ class Between:
     left_out: int = 0
     unmet: tuple[str, ...] = ()
     tally: Tally = field(default_factory=Tally)
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Yields the texts of all memories in it, whose words reasons quote."""
+        for group in self.groups:
+            yield from (group.first.content, *(each.memory.content for each in group.members))
+        for pair in self.pairs:
+            yield from (pair.a.content, pair.b.content)
 
     def to_json(self) -> dict[str, Json]:
         """Returns the report as in `--json`; texts are left out."""
@@ -415,9 +428,19 @@ def _shared(
     for each in group.members:
         if each.judged is None:
             continue  # not in a star
-        evidence = each.judged.verdict.evidence
-        name = verdict_name(each.judged.verdict)
-        members.append(SharedMember(origin[each.id], name, evidence.similarity, evidence.line()))
+        verdict = each.judged.verdict
+        evidence = verdict.evidence
+        sides = ("the first", "this one")
+        a, b = sides if each.judged.a == group.survivor else sides[::-1]
+        members.append(
+            SharedMember(
+                origin[each.id],
+                verdict_name(verdict),
+                evidence.similarity,
+                evidence.line(),
+                sentence(verdict, a, b),
+            )
+        )
     return SharedGroup(origin[group.survivor], reasons[group.survivor], tuple(members))
 
 
@@ -442,6 +465,7 @@ def _pairs(
                 told.difference,
                 told.similarity,
                 told.evidence,
+                sentence(each.verdict if told.a == each.a else flipped(each.verdict)),
             )
         )
     place = {kind: at for at, kind in enumerate(HELD_KINDS)}
@@ -468,6 +492,6 @@ def _readable(tally: Tally, union: _Union) -> Tally:
     for reason, ids in tally.skipped.items():
         known = (union.origin.get(id_) for id_ in ids)
         readable.skip(reason, *(f"{each.store} {each.id}" for each in known if each is not None))
-    for sentence in tally.notes:
-        readable.note(sentence)
+    for note in tally.notes:
+        readable.note(note)
     return readable

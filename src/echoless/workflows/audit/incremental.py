@@ -54,7 +54,7 @@ from echoless.workflows.audit.namespace_report import (
     ReportedPair,
     Share,
 )
-from echoless.workflows.audit.report import Report, audit
+from echoless.workflows.audit.report import Report, audit, settings_json
 from echoless.workflows.dedupe import pipeline
 from echoless.workflows.dedupe.series import Series
 
@@ -167,7 +167,11 @@ class _IncrementalAudit:
         else:
             profile = settings.profile
             made = Report(
-                url=self._store.url, profile=profile.name, action=profile.action, pages=()
+                url=self._store.url,
+                profile=profile.name,
+                action=profile.action,
+                pages=(),
+                settings=settings_json(settings),
             )
         if made.pages:
             self._keep(made.pages, before, names)
@@ -322,12 +326,9 @@ def packed(page: Page) -> bytes:
     data: dict[str, Any] = {field.name: getattr(page, field.name) for field in fields(Page)}
     data["months"] = {month: astuple(share) for month, share in page.months.items()}
     data["groups"] = [
-        [g.survivor, g.why, [[m.id, m.verdict, m.similarity, m.evidence] for m in g.members]]
-        for g in page.groups
+        [g.survivor, g.why, [astuple(member) for member in g.members]] for g in page.groups
     ]
-    data["held"] = [
-        [p.a, p.b, p.verdict, p.difference, p.similarity, p.evidence] for p in page.held
-    ]
+    data["held"] = [astuple(pair) for pair in page.held]
     data["series"] = [[s.members, s.newest] for s in page.series]
     data["overlaps"] = [
         [o.a, o.b, o.share_a, o.share_b, *map(_packed_passages, (o.passages, o.differing))]

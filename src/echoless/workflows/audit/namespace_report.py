@@ -15,6 +15,7 @@ from echoless.core.groups import Group, Membership
 from echoless.core.model import Judged, Memory, Update, flipped, verdict_name
 from echoless.core.overlaps import Overlap
 from echoless.core.text import token_estimate
+from echoless.core.verdict_sentences import sentence
 from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
 from echoless.workflows.dedupe.series import Series, outside, series_of
 
@@ -51,12 +52,18 @@ class ReportedMember:
         verdict: Its direct verdict with the survivor; None in a transitive group without one.
         similarity: Their similarity, 0 to 1; None where nothing measured it.
         evidence: Why, in one line; None without a verdict.
+        rule: Short name of the rule that decided, such as `same-text`; None without a verdict.
+        chance: Probability that both state the same, 0 to 1; None where it was not asked.
+        sentence: The verdict as a clause for a person; empty without one.
     """
 
     id: str
     verdict: str | None
     similarity: float | None
     evidence: str | None
+    rule: str | None = None
+    chance: float | None = None
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,8 @@ class ReportedPair:
         difference: The first named difference, if there is one.
         similarity: 0 to 1.
         evidence: Why, in one line.
+        chance: Probability that both state the same, 0 to 1; None where it was not asked.
+        sentence: The verdict as a clause for a person.
     """
 
     a: str
@@ -93,6 +102,8 @@ class ReportedPair:
     difference: str | None
     similarity: float
     evidence: str
+    chance: float | None = None
+    sentence: str = ""
 
     @property
     def ids(self) -> tuple[str, str]:
@@ -224,9 +235,17 @@ def group_reporter(findings: Findings) -> Callable[[Group], ReportedGroup]:
         if each.judged is None:
             similarity = measured(each.id, group.survivor) if measured else None
             return ReportedMember(each.id, None, similarity, None)
-        evidence = each.judged.verdict.evidence
-        name = verdict_name(each.judged.verdict)
-        return ReportedMember(each.id, name, evidence.similarity, evidence.line())
+        verdict = each.judged.verdict
+        evidence = verdict.evidence
+        return ReportedMember(
+            each.id,
+            verdict_name(verdict),
+            evidence.similarity,
+            evidence.line(),
+            evidence.rule,
+            evidence.chance,
+            sentence(verdict, each.judged.a, each.judged.b),
+        )
 
     def tell(group: Group) -> ReportedGroup:
         members = tuple(member(group, each) for each in group.members)
@@ -243,5 +262,12 @@ def reported_pair(judged: Judged) -> ReportedPair:
     evidence = verdict.evidence
     difference = evidence.difference.value if evidence.difference else None
     return ReportedPair(
-        a, b, verdict_name(verdict), difference, evidence.similarity, evidence.line()
+        a=a,
+        b=b,
+        verdict=verdict_name(verdict),
+        difference=difference,
+        similarity=evidence.similarity,
+        evidence=evidence.line(),
+        chance=evidence.chance,
+        sentence=sentence(verdict, a, b),
     )

@@ -10,12 +10,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
+from echoless.core.optional import lazy_module
 from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.run_notes import Tally
+from echoless.core.settings import Settings
+from echoless.core.versions import __version__
 from echoless.workflows.audit.namespace_report import (
     HELD_KINDS,
     Page,
@@ -28,6 +32,20 @@ from echoless.workflows.audit.namespace_report import (
 )
 from echoless.workflows.dedupe.findings import Findings, spared_note, totals
 from echoless.workflows.dedupe.series import Series
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    from echoless.stores.base import Store
+    from echoless.workflows import notebook_view, tables
+else:
+    notebook_view = lazy_module("echoless.workflows.notebook_view")  # both import this module
+    tables = lazy_module("echoless.workflows.tables")
+
+
+FORMAT: Final = 1
+"""Of the answer of `audit --json`; raised when an older echoless would misread it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +61,7 @@ class Report:
         elsewhere: Ids by reason that belong to no page.
         opinions: How the verifier was asked, as in `--json`; None where there was none.
         taken_over: Pages that were known from an earlier audit.
+        settings: What it was made with, as in `--json`.
     """
 
     url: str
@@ -53,6 +72,7 @@ class Report:
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     opinions: Json = None
     taken_over: int = 0
+    settings: Mapping[str, Json] = field(default_factory=dict)
 
     @cached_property
     def groups(self) -> Sequence[ReportedGroup]:
@@ -151,6 +171,41 @@ class Report:
         copies = _summed({m: s.redundant for m, s in page.months.items()} for page in self.pages)
         return {month: Share(total[month], copies[month]) for month in sorted(total)}
 
+    def to_pandas(
+        self, table: tables.ReportTable = "members", *, store: Store | None = None
+    ) -> pandas.DataFrame:
+        """Returns a table of the report as a data frame; `docs/notebooks.md` lists the columns.
+
+        Args:
+            table: `members` of groups, pairs that are `held`, `namespaces` or `months`.
+            store: Open, the one that was audited. A report holds no texts: without the store the
+                columns of texts are empty.
+
+        Raises:
+            UsageError: There is no such table.
+            MissingExtra: pandas is not installed.
+        """
+        return tables.to_pandas(tables.report_table(self, table, store))
+
+    def to_arrow(
+        self, table: tables.ReportTable = "members", *, store: Store | None = None
+    ) -> pyarrow.Table:
+        """Returns a table of the report as an Arrow table, with the rows of `to_pandas`.
+
+        Args:
+            table: As for `to_pandas`.
+            store: As for `to_pandas`.
+
+        Raises:
+            UsageError: There is no such table.
+            MissingExtra: pyarrow is not installed.
+        """
+        return tables.to_arrow(tables.report_table(self, table, store))
+
+    def _repr_html_(self) -> str:
+        """Returns the report as a notebook shows it, without texts; secrets are masked."""
+        return notebook_view.report_html(self)
+
 
 def audit(findings: Findings) -> Report:
     """Returns the report on findings; pure."""
@@ -165,6 +220,7 @@ def audit(findings: Findings) -> Report:
         pages=pages,
         elsewhere={reason: ids for reason, ids in gone.items() if ids},
         opinions=findings.opinions.to_json() if findings.opinions else None,
+        settings=settings_json(findings.settings),
     )
     on_pages = set(report.tally.notes)
     told = tuple(note for note in findings.tally.notes if note not in on_pages)
@@ -280,11 +336,34 @@ def _skipped_json(tally: Tally) -> dict[str, Json]:
     }
 
 
+def settings_json(settings: Settings) -> dict[str, Json]:
+    """Returns what decides on the result of an audit, as in `audit --json`.
+
+    The digest covers all settings, those that are not named by themselves included.
+    """
+    profile = settings.profile
+    return {
+        "encoder": settings.encoder,
+        "namespace": settings.namespace,
+        "since": settings.since,
+        "limit": settings.limit,
+        "verifier": settings.verifier,
+        "detectors": {use.name: use.threshold for use in profile.detectors},
+        "grouping": profile.grouping,
+        "order": profile.survivor,
+        "action": profile.action,
+        "digest": settings.digest,
+    }
+
+
 def report_json(report: Report) -> dict[str, Json]:
     """Returns the documented answer of `audit --json`."""
     return {
+        "format": FORMAT,
+        "echoless": __version__,
         "store": report.url,
         "profile": report.profile,
+        "settings": dict(report.settings),
         "groups": list(groups_json(report.groups, report.action)),
         "held": list(held_json(report.held)),
         **overlaps_json(report.overlaps),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detectors.semantic import similarities
+from echoless.core.commands import command_line
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Duplicate, Evidence, Judged, Memory
@@ -167,7 +168,7 @@ def plan_merges(
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
     for keep, gone in behind.items():
         for remove in gone:
-            _check_pair(store, memories[keep], memories[remove], prior, chosen.profile)
+            check_pair(store, memories[keep], memories[remove], prior, chosen.profile)
     vectors = vectors or NewVectors()
     rewrites = {}
     for keep, text in (texts or {}).items():
@@ -247,12 +248,13 @@ def _visible(store: Store, ids: Sequence[str], marks: Mapping[str, Mark]) -> dic
         if id_ in marks:
             raise UsageError(
                 f"{id_} stands hidden behind {marks[id_].survivor} already. Merge that one, or "
-                "undo the run that hid it first (`echoless history` lists runs)."
+                f"undo the run that hid it first: "
+                f"`{command_line('undo', store.url, marks[id_].run or 'RUN')}`."
             )
     return dict(memories)
 
 
-def _check_pair(
+def check_pair(
     store: Store, keep: Memory, remove: Memory, prior: AbstractSet[str], profile: Profile
 ) -> None:
     """Checks that one memory may be merged into another.
@@ -273,9 +275,10 @@ def _check_pair(
     if isinstance(store, Protects) and (why := store.protected(remove)):
         raise UsageError(f"{remove.id} is protected and is not merged away: {why}.")
     if remove.id in prior:
+        named = command_line("show", store.url, remove.id)
         raise UsageError(
             f"{remove.id} is the survivor of an earlier run and is not merged away. Keep it and "
-            f"remove {keep.id}, or undo that run first (`echoless show` names it)."
+            f"remove {keep.id}, or undo that run first (`{named}` names it)."
         )
 
 
@@ -287,15 +290,22 @@ def _group(
 ) -> Group:
     """Returns the group of a survivor and the memories that go behind it."""
     text = memories[keep].content if rewrite is None else rewrite.content
-    members = []
-    for id_ in gone:
-        lost = lost_facts([memories[id_].content], text)
-        note = f"not in the text that stays: {lost.line()}" if lost else ""
-        similarity = _similarity(memories[keep], memories[id_])
-        verdict = Duplicate(Evidence("asked-for", "by hand", similarity, note=note))
-        a, b = sorted((keep, id_))
-        members.append(Membership(id_, Judged(a, b, verdict)))
-    return Group(keep, tuple(members))
+    return Group(keep, tuple(asked_for(memories[keep], memories[id_], text) for id_ in gone))
+
+
+def asked_for(keep: Memory, gone: Memory, text: str) -> Membership:
+    """Returns the membership of a memory that a person or a caller puts behind another one.
+
+    Args:
+        keep: The one that stays.
+        gone: The one that goes behind it.
+        text: What the one that stays will say.
+    """
+    lost = lost_facts([gone.content], text)
+    note = f"not in the text that stays: {lost.line()}" if lost else ""
+    evidence = Evidence("asked-for", "by hand", _similarity(keep, gone), note=note)
+    a, b = sorted((keep.id, gone.id))
+    return Membership(gone.id, Judged(a, b, Duplicate(evidence)))
 
 
 def _similarity(one: Memory, other: Memory) -> float:
@@ -312,10 +322,16 @@ def _similarity(one: Memory, other: Memory) -> float:
 # ------------------------------------------------------------------ pairs that stay apart
 
 
-def keep_both(store: Store, a: str, b: str) -> None:
+def keep_both(store: Store, a: str, b: str, *, by: str = "library") -> None:
     """Records that two memories differ: the pair is not offered again while their texts stay.
 
     Written to the lineage only; no memory changes.
+
+    Args:
+        store: Of the memories.
+        a: Id of a memory.
+        b: Id of the other one.
+        by: As for `rollback.keep_both`.
 
     Raises:
         InputError: A memory is not there.
@@ -328,4 +344,4 @@ def keep_both(store: Store, a: str, b: str) -> None:
     for id_ in (a, b):
         if id_ not in memories:
             raise InputError(f"There is no memory {id_!r} in {store.url}.")
-    undoing.keep_both(store, [(a, b)])
+    undoing.keep_both(store, [(a, b)], by=by)

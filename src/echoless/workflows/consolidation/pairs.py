@@ -1,4 +1,4 @@
-"""Offers pairs of memories that may say the same, closest first, to an agent or a person.
+"""Offers pairs of memories that may say the same to an agent or a person, mergeable ones first.
 
 Detectors propose, the judge gives a verdict on each pair and names the difference, and the offer
 says what can be done with it. Nothing is written: `merge_pairs` acts on an answer.
@@ -48,7 +48,7 @@ class Consolidation:
     Attributes:
         url: The store.
         window: Hours, or None for the whole store.
-        pairs: Closest first, ties by the ids.
+        pairs: Those to merge, to look at, then to keep; of each the closest first, ties by the ids.
         total: How many pairs there are in all.
         verdicts: How many of all got which verdict.
         skipped: Ids of memories that were left out, by the reason.
@@ -109,7 +109,7 @@ def consolidate(
     verifier: str | None = None,
     progress: Progress | None = None,
 ) -> Consolidation:
-    """Offers pairs that may say the same, closest first; reads only.
+    """Offers pairs that may say the same, those to merge first; reads only.
 
     Every pair the detectors of the profile propose counts, but for those the judge finds distinct,
     those kept apart with `keep_both` while neither text changed, and those of which neither may be

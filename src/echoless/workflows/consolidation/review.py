@@ -1,4 +1,4 @@
-"""Applies a person's answers to findings: another survivor for a group, and the plan of a review.
+"""Puts another survivor that a person chose in the place of a group's own one.
 
 Pure: nothing here asks, prints or writes.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
 from echoless.blocking.candidates import candidates, open_vectors
 from echoless.clustering.assign import fold
@@ -16,15 +15,9 @@ from echoless.clustering.grouping import Bonds
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Judged, Pair
-from echoless.core.profiles import ActionKind
 from echoless.core.run_notes import Tally
-from echoless.execution.plan import Plan
 from echoless.matching.runner import open_judge, verdicts_on
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.dedupe.pipeline import plan_groups
-
-CHOSEN: Final = "chosen by a person"
-"""Reason for a survivor that a review put in place of the proposed one."""
 
 Pairs = AbstractSet[tuple[str, str]]
 
@@ -123,19 +116,3 @@ def bonds_among(findings: Findings, ids: Iterable[str], apart: Pairs = frozenset
         if each.a in copies and each.b in copies and (each.a, each.b) not in signals
     )
     return Bonds([*judged, *by_passages], copies, apart)
-
-
-def plan_reviewed(
-    findings: Findings, accepted: Iterable[Group], *, action: ActionKind | None = None
-) -> Plan:
-    """Returns a plan of the groups a person accepted; a survivor they chose carries that reason.
-
-    Args:
-        findings: What was reviewed.
-        accepted: Groups as found, or from `regroup`.
-        action: The profile's by default.
-    """
-    groups = sorted(accepted, key=lambda g: (-len(g.members), g.survivor))
-    chosen = {g.survivor: CHOSEN for g in groups if g.survivor not in findings.reasons}
-    reviewed = replace(findings, reasons={**findings.reasons, **chosen})
-    return plan_groups(reviewed, groups, action=action)

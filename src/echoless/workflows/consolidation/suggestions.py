@@ -32,6 +32,7 @@ from echoless.core.model import (
     verdict_name,
 )
 from echoless.core.secrets import uncut
+from echoless.matching.rule_judge import later
 from echoless.workflows.consolidation.recency import Window, recent_first
 from echoless.workflows.dedupe.findings import Findings
 
@@ -112,15 +113,17 @@ class Offer:
 
 
 class Pairing(NamedTuple):
-    """A pair of ids, smaller first, that sorts: closest first, then by the ids, which are unique.
+    """A pair of ids, smaller first, that sorts: what may be merged first, closest first, by ids.
 
     Attributes:
+        rank: Place of the advice in `ADVICE`.
         distance: 1 - similarity.
         a: The smaller id.
         b: The larger id.
         verdict: With a on side a; never reached by a comparison.
     """
 
+    rank: int
     distance: float
     a: str
     b: str
@@ -129,10 +132,10 @@ class Pairing(NamedTuple):
 
 def _pair(one: str, other: str, verdict: Verdict) -> Pairing:
     """Returns a pair from a verdict with `one` on side a."""
-    distance = 1.0 - verdict.evidence.similarity
+    place = (ADVICE.index(advice_on(verdict)), 1.0 - verdict.evidence.similarity)
     if one < other:
-        return Pairing(distance, one, other, verdict)
-    return Pairing(distance, other, one, flipped(verdict))
+        return Pairing(*place, one, other, verdict)
+    return Pairing(*place, other, one, flipped(verdict))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +239,11 @@ def _survivor(findings: Findings, pair: Pairing) -> tuple[str | None, str]:
             if other in protected:
                 return None, f"{other} is to stay visible: {protected[other]}"
             return keep, _SAYS[type(judged.verdict)]
+        case Contradiction() if written := later(memories[pair.a], memories[pair.b]):
+            keep, other = (pair.a, pair.b) if written == "a" else (pair.b, pair.a)
+            if other not in protected:
+                return keep, _SAYS[Contradiction]
+            keep, other = other, keep
         case _:
             keep, other = _ranked(findings, [memories[pair.a], memories[pair.b]])
     if keep in protected:
@@ -249,6 +257,7 @@ def _survivor(findings: Findings, pair: Pairing) -> tuple[str | None, str]:
 _SAYS: Final[Mapping[type, str]] = {
     Subsumes: "says everything the other says, and more",
     Update: "says the newer value",
+    Contradiction: "written later",
 }
 
 

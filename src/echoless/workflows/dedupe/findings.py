@@ -27,12 +27,18 @@ from echoless.core.settings import Settings
 from echoless.stores.base import Unites
 
 if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
     from echoless.blocking.detectors import sequence
     from echoless.blocking.vector_join import exact_join
     from echoless.matching.verifiers.consultation import Heard
+    from echoless.workflows import notebook_view, tables
 else:
     sequence = lazy_module("echoless.blocking.detectors.sequence")
     exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
+    notebook_view = lazy_module("echoless.workflows.notebook_view")  # both import this module
+    tables = lazy_module("echoless.workflows.tables")
 
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
@@ -151,6 +157,34 @@ class Findings:
         """Returns redundant copies over all visible memories, 0 to 1."""
         visible = len(self.memories) - len(self.marked)
         return self.redundant / visible if visible else 0.0
+
+    def to_pandas(self, table: tables.FindingsTable = "members") -> pandas.DataFrame:
+        """Returns a table of the findings as a data frame; `docs/notebooks.md` lists the columns.
+
+        Args:
+            table: `members` of groups, pairs that are `held`, or all `memories`.
+
+        Raises:
+            UsageError: There is no such table.
+            MissingExtra: pandas is not installed.
+        """
+        return tables.to_pandas(tables.findings_table(self, table))
+
+    def to_arrow(self, table: tables.FindingsTable = "members") -> pyarrow.Table:
+        """Returns a table of the findings as an Arrow table, with the rows of `to_pandas`.
+
+        Args:
+            table: As for `to_pandas`.
+
+        Raises:
+            UsageError: There is no such table.
+            MissingExtra: pyarrow is not installed.
+        """
+        return tables.to_arrow(tables.findings_table(self, table))
+
+    def _repr_html_(self) -> str:
+        """Returns the findings as a notebook shows them; secrets are masked."""
+        return notebook_view.findings_html(self)
 
 
 def totals(

@@ -30,7 +30,7 @@ from echoless.core.model import Judged, Memory, Pair, Verdict, verdict_name
 from echoless.core.optional import lazy_module
 from echoless.core.passages import is_long
 from echoless.core.profiles import ActionKind
-from echoless.core.run_notes import Progress, Tally
+from echoless.core.run_notes import Progress, Tally, logged
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text_facts_cache import Readings, open_readings
 from echoless.execution.actions import Rewrite
@@ -38,6 +38,7 @@ from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.recovery import outdated
 from echoless.matching import MOST_PAIRS
 from echoless.matching.runner import (
+    JUDGING,
     consult,
     judge_all,
     kept_apart,
@@ -119,7 +120,8 @@ def find(
         proposed=store.profile,
     )
     selection = _Selection(only, touching, within)
-    return _findings(store, chosen, selection, progress or (lambda _stage, _done, _all: None))
+    tell = logged(progress or (lambda _stage, _done, _all: None))
+    return _findings(store, chosen, selection, tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,9 +293,12 @@ def _decide(
     cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
 
     compared = _by_passages(run)
+    # of crowded memories some pairs are never judged, so the whole is a bound there
+    rounds = _Rounds(tell, 0 if signals.crowds is None else len(signals))
 
     def ask(some: PairSignals) -> list[Judged]:
-        verdicts = judge_all(judge, run.read, some, run.apart, tell, tally, cache)
+        rounds.begin()
+        verdicts = judge_all(judge, run.read, some, run.apart, rounds, tally, cache)
         return verdicts if compared is None else compared.settle(verdicts)
 
     judged, spared = dense_blocks.judge_in_turn(signals, ask)
@@ -325,6 +330,31 @@ def _decide(
         overlaps=compared.overlaps(groups) if compared else (),
         notes=compared.proposed.notes if compared else {},
     )
+
+
+class _Rounds:
+    """Progress of judging over all rounds; each round tells of its own pairs only."""
+
+    def __init__(self, tell: Progress, least: int) -> None:
+        """Starts before the first round.
+
+        Args:
+            tell: Takes the progress over all rounds.
+            least: Pairs there are at least in all rounds; 0 where that is not known.
+        """
+        self._tell, self._least = tell, least
+        self._before = self._round = 0
+
+    def begin(self) -> None:
+        """Begins the next round."""
+        self._before, self._round = self._before + self._round, 0
+
+    def __call__(self, stage: str, done: int, whole: int) -> None:
+        """Tells how far a round is."""
+        if stage == JUDGING:
+            self._round = done
+            done, whole = self._before + done, max(self._least, self._before + whole)
+        self._tell(stage, done, whole)
 
 
 def _by_passages(run: _Run) -> PassageComparison | None:

@@ -35,7 +35,7 @@ def learn_answer(store: Store, answer: object) -> None:
         answer: As it will be printed.
     """
     if not OUTPUT.shown:
-        learn_ids(store, _ids(answer))
+        learn_ids(store, ids_in(answer))
 
 
 def learn_run(store: Store, run: str, answer: object) -> None:
@@ -45,15 +45,18 @@ def learn_run(store: Store, run: str, answer: object) -> None:
         learn(image.memory for image in store.ledger.images(run))
 
 
-_NAMING: Final = frozenset({"id", "a", "b", "survivor", "ids", "added", "keep", "remove", "old"})
+NAMING: Final = frozenset({"id", "a", "b", "survivor", "ids", "added", "keep", "remove", "old"})
 """Keys under which answers and events name memories."""
 
 
-def _ids(answer: object, *, named: bool = False) -> Iterator[str]:
+def ids_in(
+    answer: object, naming: frozenset[str] = NAMING, *, named: bool = False
+) -> Iterator[str]:
     """Yields the ids in an answer.
 
     Args:
         answer: Any part of it.
+        naming: Keys under which memories are named.
         named: Whether the key above it names memories.
     """
     match answer:
@@ -61,7 +64,7 @@ def _ids(answer: object, *, named: bool = False) -> Iterator[str]:
             yield answer
         case Mapping():
             for key, each in answer.items():
-                yield from _ids(each, named=key in _NAMING)
+                yield from ids_in(each, naming, named=key in naming)
         case list() | tuple():
             for each in answer:
-                yield from _ids(each, named=named)
+                yield from ids_in(each, naming, named=named)

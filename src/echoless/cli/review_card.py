@@ -1,0 +1,162 @@
+"""One item of a review as blocks: the texts, where they differ, and what an answer would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from echoless.cli.document import (
+    Block,
+    Gap,
+    Heading,
+    Paragraph,
+    Passage,
+    Span,
+    count,
+    difference,
+    dim,
+    flat,
+    number,
+    quoted,
+    say,
+    strong,
+)
+from echoless.core.errors import UsageError
+from echoless.core.model import Judged, Memory, verdict_name
+from echoless.core.secret_masking import learn
+from echoless.execution.plan import BY_CHAIN
+from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
+from echoless.workflows.review.session import Filter, ReviewSession
+
+NOUNS: Final[dict[ItemKind, str]] = {
+    "same": "Group",
+    "newer": "Newer value",
+    "unsure": "Pair",
+}
+
+_MEMBERS: Final = 20
+"""Memories of one item that are compared on its card."""
+
+
+def card_blocks(
+    session: ReviewSession, item: ReviewItem, wanted: Filter, survivor: str, text: str | None
+) -> Iterator[Block]:
+    """Yields an item as a person is asked about it.
+
+    Args:
+        session: The review.
+        item: What is asked.
+        wanted: What the review shows now.
+        survivor: The memory that would stay; empty where a person has to choose.
+        text: New text of the survivor, if there is one.
+    """
+    learn(session.memory(id_) for id_ in item.ids)
+    yield Gap()
+    yield Heading(_title(session, item, wanted))
+    shown = session.memory(survivor or item.ids[0])
+    if survivor:
+        why = item.why if survivor == item.survivor else "chosen by you"
+        yield say(strong(f"keep {survivor}"), f"  ({why})")
+    else:
+        yield say("[1] ", strong(shown.id), f"  {item.why}")
+    yield Passage(shown.content)
+    yield _facts(shown)
+    others = [(at, id_) for at, id_ in enumerate(numbered(item), 1) if id_ != shown.id]
+    for at, id_ in others[:_MEMBERS]:
+        yield from _member_blocks(session, item, id_, shown, label=f"[{at}] ")
+    if len(others) > _MEMBERS:
+        yield say(dim(f"{number(len(others) - _MEMBERS)} more; f shows all texts."), level=1)
+    if survivor and text is not None:
+        yield say(strong("new text of "), strong(survivor), dim("  by you"))
+        yield say(*difference(_line(shown.content), _line(text)), level=1)
+
+
+def numbered(item: ReviewItem) -> tuple[str, ...]:
+    """Returns the memories that a number chooses as the survivor, from 1 on.
+
+    The proposed survivor of a group or chain has no number, as `accept` keeps it.
+    """
+    return item.others if item.kind != "unsure" else item.ids
+
+
+def text_blocks(session: ReviewSession, item: ReviewItem) -> Iterator[Block]:
+    """Yields the texts of an item, each whole and by itself."""
+    for id_ in item.ids:
+        yield say(strong(id_))
+        yield Passage(session.memory(id_).content)
+
+
+def effect_blocks(session: ReviewSession, item: ReviewItem, survivor: str) -> Iterator[Block]:
+    """Yields who would go behind another survivor, and who would stay and why.
+
+    Raises:
+        UsageError: That memory may not be the survivor.
+    """
+    regrouped = session.going(item.key, survivor)
+    if regrouped is None:
+        going = [id_ for id_ in item.ids if id_ != survivor]
+    else:
+        going = [member.id for member in regrouped.group.members]
+    if not going:
+        raise UsageError(f"Nothing would go behind {survivor}.")
+    yield say(strong(f"{survivor} would stay"), f", {', '.join(going)} would go behind it.")
+    for id_, why in regrouped.left_out.items() if regrouped else ():
+        yield say(f"{id_} {why}: left out, it stays visible.", level=1)
+
+
+def _title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
+    """Returns the kind and the place of an item, and the class of a group."""
+    counts = session.counts(item.kind)
+    whole = sum(counts.values())
+    place = f"{NOUNS[item.kind]} {number(whole - counts['open'] + 1)} of {number(whole)}"
+    if item.group_class:
+        place += f": {CLASSES[item.group_class].lower()}"
+    if item.namespace:
+        place += f", in {item.namespace}"
+    narrowed = [f"/{wanted.words}"] if wanted.words else []
+    narrowed += [f"namespace:{wanted.namespace}"] if wanted.namespace is not None else []
+    return place + (f" (filter {' '.join(narrowed)})" if narrowed else "")
+
+
+def _member_blocks(
+    session: ReviewSession, item: ReviewItem, id_: str, shown: Memory, *, label: str
+) -> Iterator[Block]:
+    """Yields a memory beside the one that is shown whole."""
+    memory = session.memory(id_)
+    judged = item.verdicts.get(id_)
+    yield say(label, strong(id_), f"  {_verdict(judged)}", level=1)
+    if memory.content == shown.content:
+        yield say(dim("the same text"), level=2)
+    else:
+        yield say(*difference(_line(shown.content), _line(memory.content)), level=2)
+    yield _facts(memory, level=2)
+
+
+def _verdict(judged: Judged | None) -> str:
+    """Returns the verdict on a memory with its evidence."""
+    if judged is None:
+        return f"by a chain  {BY_CHAIN}"
+    evidence = judged.verdict.evidence
+    similarity = f"{evidence.similarity:.3f}"
+    return f"{verdict_name(judged.verdict)}  {similarity}  {quoted(evidence.line())}"
+
+
+def _line(text: str) -> str:
+    """Returns a whole text on one line, its secrets masked."""
+    return flat(text, len(text) + 1)
+
+
+def _facts(memory: Memory, *, level: int = 1) -> Paragraph:
+    """Returns when a memory was made, where it came from, its tags, and how often it was used."""
+    recalled = count(memory.access_count, "recall") if memory.access_count else ""
+    parts = [memory.created_at or "", memory.provenance.value, *memory.tags, recalled]
+    return say(dim(" · ".join(part for part in parts if part)), level=level)
+
+
+LEGEND: Final = say(
+    "Differences from the text above: ",
+    Span("only there", "old"),
+    " ",
+    Span("only here", "new"),
+    ".",
+)

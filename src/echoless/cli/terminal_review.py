@@ -1,0 +1,476 @@
+"""Review on a terminal by single keys; every answer is stored before the next key is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import click
+
+from echoless.cli import render
+from echoless.cli.document import Block, Gap, Heading, count, number, say, strong
+from echoless.cli.group_view import group_blocks, more, promise, skipped_blocks
+from echoless.cli.keys import read_key
+from echoless.cli.options import State as CommandState
+from echoless.cli.options import writing
+from echoless.cli.outcome import exit_code, run_blocks, say_notes
+from echoless.cli.progress import Bar
+from echoless.cli.review_card import (
+    LEGEND,
+    card_blocks,
+    effect_blocks,
+    numbered,
+    text_blocks,
+)
+from echoless.core.commands import command_line
+from echoless.core.errors import EcholessError, UsageError
+from echoless.core.profiles import ActionKind
+from echoless.core.settings import Settings
+from echoless.execution.plan import Plan, write_plan
+from echoless.stores import Store
+from echoless.workflows.consolidation.merge_pairs import notes_on
+from echoless.workflows.review.answers import AnsweredElsewhere
+from echoless.workflows.review.items import KINDS, ItemKind, ReviewItem
+from echoless.workflows.review.session import Filter, ReviewSession, Source, State, open_review
+
+After: TypeAlias = Literal["ask", "show", "leave"]
+"""What follows a key: the question again, the next item, or the end."""
+
+HELP: Final = (
+    ("a, →", "accept: the others go behind the memory that stays"),
+    ("d, ←", "different: not proposed again while the texts stay"),
+    ("s, ↓", "skip: left for later; S asks about all skipped ones again"),
+    ("1 to 9", "choose another memory to stay, then a; 0 asks for any number"),
+    ("e", "edit the text of the memory that stays, then a; no fact may be lost"),
+    ("f", "show all texts whole"),
+    ("u", "take the last answer back"),
+    ("A", "accept the rest of this class of groups; u takes all of them back"),
+    ("/", "filter by words and namespace:NAME; Enter alone shows all"),
+    ("t", "next kind: groups, newer values, unsure pairs"),
+    ("p", "preview of what would happen"),
+    ("q", "leave; the answers stay"),
+)
+
+_SHOWN: Final = 10
+"""Groups of a preview."""
+
+_PLURALS: Final[dict[ItemKind, tuple[str, str]]] = {
+    "same": ("group", "groups"),
+    "newer": ("newer value", "newer values"),
+    "unsure": ("unsure pair", "unsure pairs"),
+}
+
+
+@dataclass(slots=True)
+class TerminalReview:
+    """Questions about the items of a review, one after the other.
+
+    Attributes:
+        session: The review.
+        wanted: What is shown.
+        survivor: The memory of the present item that would stay.
+        text: New text for it, if a person wrote one.
+        first: Key of an item to show before the others, such as one that was taken back.
+        seen: Number of the answer that the present item had when it was shown; 0 for none.
+    """
+
+    session: ReviewSession
+    wanted: Filter = field(default_factory=lambda: Filter(state="open"))
+    survivor: str = ""
+    text: str | None = None
+    first: str = ""
+    seen: int = 0
+
+    def run(self) -> bool:
+        """Asks about every open item.
+
+        Returns:
+            False if the input ended.
+        """
+        while (item := self._next()) is not None:
+            self.survivor, self.text, self.first = item.survivor, None, ""
+            answer = self.session.answers.get(item.key)
+            self.seen = answer.number if answer else 0
+            self._show(item)
+            after: After = "ask"
+            while after == "ask":
+                key = read_key(self._question(item))
+                if key is None:
+                    return False
+                after = self._tried(item, key)
+            if after == "leave":
+                return True
+        return True
+
+    # ------------------------------------------------------------------ what is shown
+
+    def _next(self) -> ReviewItem | None:
+        """Returns the item to show, of this kind or of one that has open items."""
+        first = self.session.items.get(self.first)
+        if first is not None and self.session.state(first.key) == "open":
+            self.wanted = replace(self.wanted, kind=first.kind)
+            return first
+        for kind in self._kinds():
+            item = self._open(kind)
+            if item is not None:
+                self.wanted = replace(self.wanted, kind=kind)
+                return item
+        if self.wanted.words or self.wanted.namespace is not None:
+            render.show([say("Nothing open matches the filter any more; everything is shown.")])
+            self.wanted = Filter(kind=self.wanted.kind, state="open")
+            return self._next()
+        return None
+
+    def _kinds(self) -> list[ItemKind]:
+        """Returns the kinds, the present one first."""
+        kinds = list(KINDS)
+        at = kinds.index(self.wanted.kind)
+        return [*kinds[at:], *kinds[:at]]
+
+    def _open(self, kind: ItemKind) -> ReviewItem | None:
+        """Returns the first open item of a kind; not one that other answers settle."""
+        behind = self.session.survivors()
+        for item in self.session.selection(replace(self.wanted, kind=kind)):
+            if len({behind.get(id_, id_) for id_ in item.ids}) > 1:
+                return item
+        return None
+
+    def _show(self, item: ReviewItem) -> None:
+        """Prints an item."""
+        render.show(card_blocks(self.session, item, self.wanted, self.survivor, self.text))
+        behind = self.session.survivors()
+        render.show(
+            say(f"By an earlier answer {id_} goes behind {behind[id_]}.", level=1)
+            for id_ in item.ids
+            if id_ in behind
+        )
+
+    def _question(self, item: ReviewItem) -> str:
+        """Returns the keys that are most of use now."""
+        last = min(9, len(numbered(item)))
+        others = "[1] another survivor" if last == 1 else f"[1-{last}] another survivor"
+        accept = ["[a]ccept"] if self.survivor else []
+        if not self.survivor:
+            others = "[1] or [2] stays"
+        return "  ".join((*accept, "[d]ifferent", "[s]kip", others, "[?] help", "[q] leave: "))
+
+    # ------------------------------------------------------------------ keys
+
+    def _tried(self, item: ReviewItem, key: str) -> After:
+        """Does what a key asks for, or says why it cannot be done."""
+        try:
+            return self._press(item, key)
+        except AnsweredElsewhere as problem:
+            render.show([say(str(problem))])
+            return "show"  # nobody overrules an answer that was not on the screen
+        except EcholessError as problem:
+            render.show([say(f"{problem} Nothing was decided.")])
+            return "ask"
+
+    def _press(self, item: ReviewItem, key: str) -> After:
+        """Does what a key asks for.
+
+        Raises:
+            EcholessError: It cannot be done; nothing was stored.
+        """
+        if len(key) == 1 and key in "123456789":
+            return self._choose(item, int(key))
+        does = _KEYS.get(key)
+        if does is None:
+            render.show([say("That is no key of the review; ? lists them. Nothing was decided.")])
+            return "ask"
+        return does(self, item)
+
+    def accept(self, item: ReviewItem) -> After:
+        """Stores that the others go behind the survivor."""
+        answer = self.session.accept(
+            item.key, survivor=self.survivor or None, text=self.text, seen=self.seen
+        )
+        render.show([say(f"Accepted: {', '.join(answer.hidden)} behind {answer.survivor}.")])
+        return "show"
+
+    def differ(self, item: ReviewItem) -> After:
+        """Stores that the memories are different."""
+        self.session.differ(item.key, seen=self.seen)
+        render.show([say(f"Different: {', '.join(item.ids)}. Not proposed again.")])
+        return "show"
+
+    def skip(self, item: ReviewItem) -> After:
+        """Stores that the item is left for later."""
+        self.session.skip(item.key, seen=self.seen)
+        return "show"
+
+    def ask_skipped(self, _item: ReviewItem) -> After:
+        """Opens all skipped items again."""
+        skipped = [key for key in self.session.items if self.session.state(key) == "skip"]
+        for key in skipped:
+            self.session.take_back(key)
+        render.show([say(f"{count(len(skipped), 'skipped item')} open again.")])
+        return "show" if skipped else "ask"
+
+    def take_back(self, _item: ReviewItem) -> After:
+        """Takes the last answer back, with those that were given at once with it."""
+        keys = self.session.take_back()
+        many = "" if len(keys) == 1 else f" with {count(len(keys) - 1, 'other')}"
+        self.first = keys[0]
+        ids = ", ".join(self.session.item(self.first).ids)
+        render.show([say(f"Taken back: the answer to {ids}{many}.")])
+        return "show"
+
+    def accept_rest(self, item: ReviewItem) -> After:
+        """Accepts all open groups of the class of the present one."""
+        answers = self.session.accept_rest(replace(self.wanted, group_class=item.group_class))
+        left = "" if answers else " An earlier answer stands against each."
+        render.show([say(f"Accepted: {count(len(answers), 'group')}.{left}")])
+        return "show" if answers else "ask"
+
+    def _choose(self, item: ReviewItem, place: int) -> After:
+        """Puts another memory in the survivor's place; it still has to be accepted."""
+        choices = numbered(item)
+        if not 1 <= place <= len(choices):
+            render.show([say(f"There is no memory [{place}] here. Nothing was decided.")])
+            return "ask"
+        chosen = choices[place - 1]
+        render.show([*effect_blocks(self.session, item, chosen), say("Press a to accept that.")])
+        self.survivor, self.text = chosen, None
+        return "ask"
+
+    def choose_by_number(self, item: ReviewItem) -> After:
+        """Asks for the number of the memory that stays."""
+        typed = (render.ask("Number: ") or "").strip()
+        return self._choose(item, int(typed) if typed.isascii() and typed.isdecimal() else 0)
+
+    def edit(self, item: ReviewItem) -> After:
+        """Lets a person write a new text for the survivor, and checks that no fact is lost."""
+        if not self.survivor:
+            render.show([say("Choose first which memory stays. Nothing was decided.")])
+            return "ask"
+        text = _edited(self.text or self.session.memory(self.survivor).content)
+        if text is None:
+            render.show([say("The text stays as it is.")])
+            return "ask"
+        self.session.check_text(item.key, text, survivor=self.survivor)
+        self.text = text
+        self._show(item)
+        return "ask"
+
+    def show_texts(self, item: ReviewItem) -> After:
+        """Prints all texts whole."""
+        render.show(text_blocks(self.session, item))
+        return "ask"
+
+    def filter(self, _item: ReviewItem) -> After:
+        """Asks which items are shown."""
+        words, namespace = [], None
+        for word in (render.ask("Words, namespace:NAME, or Enter for all: ") or "").split():
+            name, colon, value = word.partition(":")
+            if colon and name == "namespace":
+                namespace = value
+            else:
+                words.append(word)
+        wanted = replace(self.wanted, words=" ".join(words), namespace=namespace)
+        if not any(self.session.selection(replace(wanted, kind=kind)) for kind in KINDS):
+            render.show([say("Nothing open matches that; the filter stays as it was.")])
+            return "ask"
+        self.wanted = wanted
+        return "show"
+
+    def next_kind(self, item: ReviewItem) -> After:
+        """Goes to the next kind that has open items."""
+        for kind in self._kinds()[1:]:
+            if self._open(kind) is not None:
+                self.wanted = replace(self.wanted, kind=kind)
+                return "show"
+        only = _PLURALS[item.kind][1]
+        render.show([say(f"Only {only} are open.")])
+        return "ask"
+
+    def preview(self, _item: ReviewItem) -> After:
+        """Prints the plan of the answers so far."""
+        render.show(preview_blocks(self.session, self.session.plan()))
+        return "ask"
+
+    def help(self, _item: ReviewItem) -> After:
+        """Prints what each key does."""
+        width = max(len(keys) for keys, _ in HELP)
+        render.show(say(f"{keys:<{width}}  {does}", level=1) for keys, does in HELP)
+        return "ask"
+
+    def leave(self, _item: ReviewItem) -> After:
+        """Ends the questions."""
+        return "leave"
+
+
+_KEYS: Final[dict[str, Callable[[TerminalReview, ReviewItem], After]]] = {
+    "a": TerminalReview.accept,
+    "right": TerminalReview.accept,
+    "d": TerminalReview.differ,
+    "left": TerminalReview.differ,
+    "s": TerminalReview.skip,
+    "down": TerminalReview.skip,
+    "S": TerminalReview.ask_skipped,
+    "0": TerminalReview.choose_by_number,
+    "e": TerminalReview.edit,
+    "f": TerminalReview.show_texts,
+    "u": TerminalReview.take_back,
+    "A": TerminalReview.accept_rest,
+    "/": TerminalReview.filter,
+    "t": TerminalReview.next_kind,
+    "p": TerminalReview.preview,
+    "?": TerminalReview.help,
+    "q": TerminalReview.leave,
+}
+
+
+def _edited(text: str) -> str | None:
+    """Returns a text as a person changed it, or None if they did not.
+
+    In the editor of `VISUAL` or `EDITOR`; in one line where none is named.
+
+    Raises:
+        UsageError: The editor cannot be started, or failed.
+    """
+    if any(os.environ.get(name) for name in ("VISUAL", "EDITOR")):
+        try:
+            written = click.edit(text)
+        except click.ClickException as problem:
+            raise UsageError(f"{problem.format_message()}.") from problem
+        changed = None if written is None else written.removesuffix("\n")
+    else:
+        changed = (render.ask("New text, or Enter to leave it: ") or "").strip()
+    return None if not changed or changed == text else changed
+
+
+# ------------------------------------------------------------------ beginning and end
+
+
+def review_in_terminal(
+    store: Store,
+    typed: str,
+    settings: Settings,
+    *,
+    again: str | None = None,
+    action: ActionKind | None = None,
+    plan_file: Path | None = None,
+    source: Source | None = None,
+) -> int:
+    """Asks about everything that is open, then shows what would happen and applies it on a yes.
+
+    Args:
+        store: Open, with its review lock held.
+        typed: The store as it was typed.
+        settings: What duplicates are found with.
+        again: Command that goes on with the review; `echoless review STORE --terminal` by default.
+        action: What happens to memories that go; the profile's by default.
+        plan_file: File for the plan; None asks whether to carry it out.
+        source: As for `open_review`.
+
+    Returns:
+        The exit code.
+    """
+    again = again or command_line("review", typed, "--terminal")
+    with Bar() as bar:
+        session = open_review(
+            store,
+            settings,
+            action=action,
+            encoder=settings.named_encoder,
+            source=source,
+            progress=bar,
+        )
+    click.get_current_context().ensure_object(CommandState).review = again
+    if not session.items:
+        render.show([say("Nothing is said twice; there is nothing to review.")])
+        return 0
+    render.show(_greeting(session))
+    if not TerminalReview(session).run():
+        render.show([Gap(), *_next_steps(session, typed, again)])
+        return 0
+    return _end(session, typed, again, plan_file)
+
+
+def _greeting(session: ReviewSession) -> Iterator[Block]:
+    """Yields what there is to decide, and how much of it was answered before."""
+    counts = {kind: session.counts(kind) for kind in KINDS}
+    whole = ", ".join(
+        count(sum(counts[kind].values()), *_PLURALS[kind])
+        for kind in KINDS
+        if any(counts[kind].values())
+    )
+    answers = sum(sum(each.values()) - each["open"] for each in counts.values())
+    skipped = sum(each["skip"] for each in counts.values())
+    before = f" {number(answers)} answered before" if answers else ""
+    before += f", {number(skipped)} of them skipped (S asks again)" if skipped else ""
+    yield say(f"To review: {whole}.{before}{'.' if before else ''}")
+    yield from skipped_blocks(session.findings.tally)
+    yield say("Every answer is stored at once. No memory changes before the last question.")
+    yield LEGEND
+
+
+def preview_blocks(session: ReviewSession, plan: Plan) -> Iterator[Block]:
+    """Yields what a plan would do, with what only the memories that go say."""
+    if not plan.actions:
+        yield say("Nothing is accepted yet, so nothing would change.")
+        return
+    yield Gap()
+    yield from group_blocks(plan.actions[:_SHOWN], session.findings.memories, options=False)
+    if len(plan.actions) > _SHOWN:
+        yield more(len(plan.actions) - _SHOWN)
+    yield say(strong(promise(plan.counts)))
+    for note in notes_on(plan):
+        yield say(note, level=1)
+
+
+def _end(session: ReviewSession, typed: str, again: str, plan_file: Path | None) -> int:
+    """Shows the answers and their plan; writes it to its file, or carries it out on a yes.
+
+    Returns:
+        The exit code.
+    """
+    plan = session.plan()
+    render.show([Gap(), Heading("Your answers"), say(_counts(session))])
+    if not plan.actions:
+        render.show([say("Nothing to apply."), *_next_steps(session, typed, again)])
+        return 0
+    render.show(preview_blocks(session, plan))
+    if plan_file is not None:
+        write_plan(plan, plan_file)
+        line = command_line("apply", typed, str(plan_file))
+        render.show([say(f"The plan is in {plan_file}. Next: {line}")])
+        return 0
+    if not render.agreed(f"Apply {count(len(plan.actions), 'group')}? [y/N] "):
+        render.show([say("Nothing was applied."), *_next_steps(session, typed, again)])
+        return 0
+    with Bar() as bar, writing(typed):
+        run = session.apply(plan, bar.actions, look_again=False)
+    say_notes(session.store, run)
+    render.show(run_blocks(run, typed))
+    return exit_code(run)
+
+
+def _counts(session: ReviewSession) -> str:
+    """Returns how many items got which answer."""
+    states = [session.counts(kind) for kind in KINDS]
+    named: tuple[tuple[State, str], ...] = (
+        ("accept", "accepted"),
+        ("different", "different"),
+        ("skip", "skipped"),
+        ("open", "open"),
+    )
+    parts = [f"{number(sum(each[state] for each in states))} {word}" for state, word in named]
+    return f"{', '.join(parts)}."
+
+
+def _next_steps(session: ReviewSession, typed: str, again: str) -> Iterator[Block]:
+    """Yields that the answers stay, and the commands that go on with them."""
+    answers = sum(session.state(key) != "open" for key in session.items)
+    if not answers:
+        yield say(f"Go on, with the same options, by: {again}")
+        return
+    yield say(f"{count(answers, 'answer')} stored. Go on, with the same options, by:")
+    yield say(again, level=1)
+    yield say("See the answers, or take some back, by:")
+    yield say(command_line("decisions", typed), level=1)

@@ -1,0 +1,298 @@
+"""The review page as an application: addresses, forms and how errors are answered.
+
+Handlers run in the event loop and hand all work on the session, rendering included, to the thread
+of the store (`store_queue`). What may take long, such as apply, undo and looking again, runs as a
+job; meanwhile every address answers with a page that waits. Who may ask is decided before a request
+comes here (`access`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from dataclasses import field as value
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from echoless.core.commands import command_line
+from echoless.core.errors import EcholessError, PlanRefused
+from echoless.core.optional import lazy_module
+from echoless.execution.executor import Run
+from echoless.execution.rollback import Undone
+from echoless.web import notices
+from echoless.web.review_pages import Reply, ReviewPages
+from echoless.web.review_query import Fields, draft_of, field, fields_of
+from echoless.web.store_queue import Busy, Ended, Job, StoreQueue
+from echoless.web.templating import render
+from echoless.workflows.review.items import KINDS
+from echoless.workflows.review.session import ReviewSession
+
+if TYPE_CHECKING:
+    from starlette import applications, requests, responses, routing
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+else:
+    applications = lazy_module("starlette.applications")
+    requests = lazy_module("starlette.requests")
+    responses = lazy_module("starlette.responses")
+    routing = lazy_module("starlette.routing")
+
+FRAGMENT: Final = "X-Fragment"
+"""Header of requests of the script, and of answers that it may put in place."""
+
+_STATIC: Final = {
+    "style.css": "text/css; charset=utf-8",
+    "review.js": "text/javascript; charset=utf-8",
+}
+_FORM: Final = "application/x-www-form-urlencoded"
+_PATIENCE: Final = 0.4
+"""Seconds a browser waits for a job before it is shown the page that waits."""
+
+
+def review_app(
+    session: ReviewSession, calls: StoreQueue, *, label: str = "", command: str = ""
+) -> Starlette:
+    """Returns the review page of a session.
+
+    Args:
+        session: Its store is open in the thread that serves `calls`.
+        calls: Queue for that thread.
+        label: Name of the store in titles; its URL by default.
+        command: Command that starts this review again, for those whose page lost its server.
+
+    Raises:
+        MissingExtra: Starlette is not installed.
+    """
+    url = session.store.url
+    pages = ReviewPages(session, label or url, command or command_line("review", url))
+    return _Application(session, calls, pages).made()
+
+
+@dataclass(slots=True)
+class _Application:
+    """The handlers of one review."""
+
+    session: ReviewSession
+    calls: StoreQueue
+    pages: ReviewPages
+    shown: Job | None = value(default=None, init=False)
+    """Job whose result was shown last."""
+
+    def made(self) -> Starlette:
+        """Returns the application."""
+        get = [
+            *(routing.Route(f"/{kind}", self._listed, methods=["GET"]) for kind in KINDS),
+            routing.Route("/", self._start, methods=["GET"]),
+            routing.Route("/card", self._card, methods=["GET", "POST"]),
+            routing.Route("/apart", self._apart, methods=["GET"]),
+            routing.Route("/plan", self._plan, methods=["GET"]),
+            routing.Route("/history", self._history, methods=["GET"]),
+            routing.Route("/help", self._help, methods=["GET"]),
+            routing.Route("/working", self._working, methods=["GET"]),
+            routing.Route("/static/{name}", _static, methods=["GET"]),
+        ]
+        post = {
+            "/answer": self._answer,
+            "/undo": self._undo,
+            "/accept-rest": self._accept_rest,
+            "/apart": self._together,
+            "/apply": self._apply,
+            "/undo-run": self._undo_run,
+            "/look": self._look,
+        }
+        return applications.Starlette(
+            routes=[*get, *(routing.Route(p, h, methods=["POST"]) for p, h in post.items())],
+            exception_handlers={
+                404: self._missing,
+                405: self._missing,
+                Busy: self._busy,
+                Ended: self._ended,
+                EcholessError: self._failed,
+            },
+        )
+
+    # ------------------------------------------------------------------ what is read
+
+    async def _start(self, _request: Request) -> Response:
+        return responses.RedirectResponse("/same", 303)
+
+    async def _listed(self, request: Request) -> Response:
+        kind = next(kind for kind in KINDS if request.url.path == f"/{kind}")
+        fields = fields_of(request.url.query)
+        return await self._reply(request, lambda: self.pages.listed(kind, fields))
+
+    async def _card(self, request: Request) -> Response:
+        fields = await _fields(request)
+        draft, part = draft_of(fields), _part(request)
+        return await self._reply(request, lambda: self.pages.card(fields, draft, fragment=part))
+
+    async def _apart(self, request: Request) -> Response:
+        fields = fields_of(request.url.query)
+        return await self._reply(request, lambda: self.pages.apart(fields))
+
+    async def _plan(self, request: Request) -> Response:
+        fields = fields_of(request.url.query)
+        return await self._reply(request, lambda: self.pages.plan_page(fields))
+
+    async def _history(self, request: Request) -> Response:
+        fields = fields_of(request.url.query)
+        return await self._reply(request, lambda: self.pages.history(fields))
+
+    async def _help(self, request: Request) -> Response:
+        return await self._reply(request, self.pages.help)
+
+    # ------------------------------------------------------------------ what is answered
+
+    async def _answer(self, request: Request) -> Response:
+        fields = await _fields(request)
+        draft, part = draft_of(fields), _part(request)
+        return await self._reply(request, lambda: self.pages.answer(fields, draft, fragment=part))
+
+    async def _undo(self, request: Request) -> Response:
+        fields, part = await _fields(request), _part(request)
+        return await self._reply(request, lambda: self.pages.undo(fields, fragment=part))
+
+    async def _accept_rest(self, request: Request) -> Response:
+        fields, part = await _fields(request), _part(request)
+        return await self._reply(request, lambda: self.pages.accept_rest(fields, fragment=part))
+
+    async def _together(self, request: Request) -> Response:
+        fields = await _fields(request)
+        return await self._reply(request, lambda: self.pages.together(fields))
+
+    # ------------------------------------------------------------------ what takes long
+
+    async def _apply(self, request: Request) -> Response:
+        digest = field(await _fields(request), "digest")
+
+        def work(job: Job) -> Run:
+            plan = self.pages.plan_to_apply(digest)
+            return self.session.apply(plan, job.actions, looking=job.progress)
+
+        return await self._begin("Applying the plan", work)
+
+    async def _undo_run(self, request: Request) -> Response:
+        run = field(await _fields(request), "run")
+
+        def work(job: Job) -> Undone:
+            return self.session.undo_run(run, looking=job.progress)
+
+        return await self._begin("Undoing the run", work)
+
+    async def _look(self, _request: Request) -> Response:
+        def work(job: Job) -> None:
+            self.session.look(job.progress)
+
+        return await self._begin("Looking at the store again", work, writes=False)
+
+    async def _begin(
+        self, title: str, work: Callable[[Job], object], *, writes: bool = True
+    ) -> Response:
+        """Starts a job, and waits a moment for short ones."""
+        job = self.calls.begin(title, work, writes=writes)
+        end = asyncio.get_running_loop().time() + _PATIENCE
+        while job.state == "running" and asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(0.01)
+        return responses.RedirectResponse("/working", 303)
+
+    async def _working(self, request: Request) -> Response:
+        """Shows how far a job is, then its result."""
+        job = self.calls.job
+        if job is None:
+            return responses.RedirectResponse("/same", 303)
+        if job.state == "running":
+            return _waiting(job)
+        return await self._reply(request, lambda: self._result(job))
+
+    def _result(self, job: Job) -> Reply:
+        """Returns what a job did."""
+        match job.problem, job.result:
+            case PlanRefused() as problem, _:
+                return self.pages.plan_page({}, problem=str(problem))
+            case EcholessError() as problem, _:
+                return self.pages.problem(str(problem), 422, fragment=False)
+            case BaseException(), _:
+                sentence = f"{job.title} failed. `echoless check` says whether anything is left."
+                return self.pages.problem(sentence, 500, fragment=False)
+            case None, Run() as run:
+                return self.pages.applied(run)
+            case None, Undone() as undone:
+                return self.pages.undone(undone)
+            case _:
+                return Reply("", 303, "/same")
+
+    # ------------------------------------------------------------------ errors
+
+    async def _missing(self, request: Request, _problem: Exception) -> Response:
+        pages, part = self.pages, _part(request)
+        sentence = "The review has no such page."
+        return await self._reply(
+            request, lambda: pages.problem(sentence, 404, fragment=part, title="Not found")
+        )
+
+    async def _failed(self, request: Request, problem: Exception) -> Response:
+        pages, part = self.pages, _part(request)
+        return await self._reply(request, lambda: pages.problem(str(problem), 422, fragment=part))
+
+    async def _busy(self, request: Request, problem: Exception) -> Response:
+        job = problem.job if isinstance(problem, Busy) else None
+        if job is None or _part(request) or request.method == "POST":
+            return _notice(problem, part=_part(request))
+        return _waiting(job)
+
+    async def _ended(self, request: Request, problem: Exception) -> Response:
+        return _notice(problem, part=_part(request))
+
+    # ------------------------------------------------------------------ replies
+
+    async def _reply(self, request: Request, work: Callable[[], Reply]) -> Response:
+        """Returns what the thread of the store makes of a request."""
+        reply = await self.calls.call(work)
+        if reply.location:
+            return responses.RedirectResponse(reply.location, reply.status)
+        return _html(reply.html, reply.status, part=_part(request))
+
+
+async def _static(request: Request) -> Response:
+    """Sends one of the files there are; no other is opened."""
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        return responses.PlainTextResponse("There is no such file.", 404)
+    data = (files("echoless.web") / "static" / name).read_bytes()
+    return responses.Response(data, media_type=_STATIC[name])
+
+
+async def _fields(request: Request) -> Fields:
+    """Returns the values of a form, or of the query of a page that is only read."""
+    if request.method != "POST":
+        return fields_of(request.url.query)
+    body = await request.body()
+    return fields_of(body.decode("utf-8", "replace"))
+
+
+def _part(request: Request) -> bool:
+    """Returns whether the script asks."""
+    return request.headers.get(FRAGMENT) == "1"
+
+
+def _html(html: str, status: int, *, part: bool) -> Response:
+    """Returns a page, or a fragment that says that it is one."""
+    headers = {FRAGMENT: "1"} if part else {}
+    return responses.HTMLResponse(html, status, headers)
+
+
+def _waiting(job: Job) -> Response:
+    """Returns the page that waits for a job."""
+    return _html(render("review_working.html", job=job), 200, part=False)
+
+
+def _notice(problem: Exception, *, part: bool) -> Response:
+    """Returns why nothing was done, as a page that needs nothing of the session."""
+    notice = notices.of_problem(problem)
+    if not part:
+        return _html(notice.body().decode("utf-8"), notice.status, part=False)
+    values = {"card": None, "list": None, "overview": None, "states": None, "said": ""}
+    html = render("review_fragment.html", problem=notice.text, problem_key="", **values)
+    return _html(html, notice.status, part=True)

@@ -1,0 +1,452 @@
+"""What the HTML report says of an audit: its figures as charts, its groups and pairs with texts."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from echoless.core.model import Memory
+from echoless.core.overlaps import Overlap, SharedPassage
+from echoless.core.timestamps import instant
+from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedMember, ReportedPair
+from echoless.workflows.audit.report import Report
+from echoless.workflows.dedupe.series import Series
+
+CLASSES: Final[Mapping[str, str]] = {
+    "same": "The same text",
+    "normalised": "Same but for case or punctuation",
+    "facts": "The same facts",
+    "words": "The same in other words",
+    "more": "One says more",
+    "similar": "Similar enough for this profile",
+    "chain": "Joined through other members",
+}
+"""Classes of members of groups, from the plainest to the one that needs the closest look."""
+
+_BY_RULE: Final = {
+    "same-text": "same",
+    "same-bytes": "same",
+    "same-text-after-normalising": "normalised",
+    "same-facts": "facts",
+    "same-in-other-words": "words",
+}
+
+KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    "contradiction": ("Possible contradictions", "Both say something of one thing, and differ."),
+    "unsure": ("For a person to decide", "Nothing is done with these pairs by itself."),
+    "sibling": ("One pattern, different things", "Both are true of their own thing."),
+    "subsumes": ("One limits the other", "One says when or where the other holds."),
+}
+"""Pairs that stay apart, in the order of the report; newer values have a section of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much of a report is written whole.
+
+    Attributes:
+        top: Largest groups.
+        members: Members of each of these groups, and steps of a chain of values.
+        pairs: Pairs of each kind that stay apart, chains, series and overlaps.
+    """
+
+    top: int = 100
+    members: int = 10
+    pairs: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A memory behind a survivor.
+
+    Attributes:
+        id: Its id.
+        memory: As it is now; None where it is gone.
+        meaning: What it is to the survivor, in words.
+        similarity: 0 to 1; None where nothing measured it.
+        reason: Why, in one line; empty without a verdict.
+    """
+
+    id: str
+    memory: Memory | None
+    meaning: str
+    similarity: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """Memories that say the same.
+
+    Attributes:
+        survivor: Id of the memory that would stay visible.
+        memory: It, as it is now; None where it is gone.
+        why: Why that one.
+        size: Memories in the group.
+        meanings: What members are to the survivor, in words, without repetition.
+        same: Members with the survivor's text, letter for letter.
+        others: Members with another text.
+        left_out: Members that are not shown.
+    """
+
+    survivor: str
+    memory: Memory | None
+    why: str
+    size: int
+    meanings: tuple[str, ...]
+    same: tuple[MemberView, ...]
+    others: tuple[MemberView, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """Two memories that stay apart.
+
+    Attributes:
+        a: Id of one; of a newer value the older one.
+        b: Id of the other.
+        first: The memory a, or None where it is gone.
+        second: The memory b, or None.
+        similarity: 0 to 1.
+        reason: Why they stay apart, in one line.
+    """
+
+    a: str
+    b: str
+    first: Memory | None
+    second: Memory | None
+    similarity: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KindView:
+    """Pairs of one kind that stay apart.
+
+    Attributes:
+        kind: Name of the verdict.
+        title: What they are.
+        meaning: A sentence about them.
+        total: How many there are.
+        pairs: Those that are shown, the closest first.
+    """
+
+    kind: str
+    title: str
+    meaning: str
+    total: int
+    pairs: tuple[PairView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainView:
+    """Values of one thing, the oldest first.
+
+    Attributes:
+        steps: Those that are shown, by id with the memory, or None where it is gone.
+        earlier: Older ones that are not shown.
+        pair: The only pair, where there are two values.
+    """
+
+    steps: tuple[tuple[str, Memory | None], ...]
+    earlier: int
+    pair: PairView | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesView:
+    """One sentence written again and again with other figures.
+
+    Attributes:
+        size: Memories.
+        id: Of the newest, or of one of them where times do not tell.
+        memory: That memory, or None where it is gone.
+        newest: Whether it is known to be the newest.
+    """
+
+    size: int
+    id: str
+    memory: Memory | None
+    newest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapView:
+    """Two notes of which one says most of the other.
+
+    Attributes:
+        a: Id of one.
+        b: Id of the other.
+        share_a: Share of the words of a that b says too, 0 to 1.
+        share_b: The same of b.
+        passages: Texts of passages that both have, those of a first.
+        differing: Texts of passages that state another value.
+        left_out: Passages that are not shown.
+    """
+
+    a: str
+    b: str
+    share_a: float
+    share_b: float
+    passages: tuple[tuple[str, str], ...]
+    differing: tuple[tuple[str, str], ...]
+    left_out: int
+
+
+def class_of(member: ReportedMember) -> str:
+    """Returns the class of a member of a group, a key of `CLASSES`."""
+    if member.verdict is None:
+        return "chain"
+    if member.verdict == "subsumes":
+        return "more"
+    return _BY_RULE.get(member.rule or "", "similar")
+
+
+def group_class(group: ReportedGroup) -> str:
+    """Returns the class of a group: that of the member that needs the closest look."""
+    order = list(CLASSES)
+    return max(map(class_of, group.members), key=order.index, default="same")
+
+
+class ReportView:
+    """The parts of a report that are shown, with texts as they are now."""
+
+    def __init__(self, report: Report, extent: Extent) -> None:
+        """Chooses what is shown; `ids` says whose texts are needed for it.
+
+        Args:
+            report: The figures.
+            extent: How much of them is written whole.
+        """
+        self._report = report
+        self._extent = extent
+        self._memories: Mapping[str, Memory] = {}
+        self._held = _by_kind(report)
+        self._chains = chains(self._held.pop("update", ()))
+
+    @property
+    def ids(self) -> set[str]:
+        """Returns the memories whose texts the report shows."""
+        some, extent = self._extent.pairs, self._extent
+        ids: set[str] = set()
+        for group in self._report.groups[: extent.top]:
+            ids.update((group.survivor, *(m.id for m in group.members[: extent.members])))
+        for pairs in self._held.values():
+            ids.update(id_ for pair in pairs[:some] for id_ in pair.ids)
+        for chain in self._chains[:some]:
+            ids.update(chain.ids)
+        ids.update(_shown_of(series) for series in self._report.series[:some])
+        ids.update(id_ for each in self._report.overlaps[:some] for id_ in (each.a, each.b))
+        return ids
+
+    def fill(self, memories: Mapping[str, Memory]) -> None:
+        """Takes the texts over.
+
+        Args:
+            memories: By id, as the store holds them now.
+        """
+        self._memories = memories
+
+    @property
+    def _steps(self) -> int:
+        """Returns how many values of a chain are shown: two at least."""
+        return max(2, self._extent.members)
+
+    @cached_property
+    def groups(self) -> Sequence[GroupView]:
+        """Returns the largest groups."""
+        return [self._group(group) for group in self._report.groups[: self._extent.top]]
+
+    @cached_property
+    def kinds(self) -> Sequence[KindView]:
+        """Returns the pairs that stay apart by kind, without newer values."""
+        return [
+            KindView(kind, *words, len(pairs), tuple(map(self._pair, pairs[: self._extent.pairs])))
+            for kind, words in KINDS.items()
+            if (pairs := self._held.get(kind, ()))
+        ]
+
+    @property
+    def chain_count(self) -> int:
+        """Returns how many chains of values there are."""
+        return len(self._chains)
+
+    @cached_property
+    def chains(self) -> Sequence[ChainView]:
+        """Returns chains of values, the longest first."""
+        return [self._chain(chain) for chain in self._chains[: self._extent.pairs]]
+
+    @cached_property
+    def series(self) -> Sequence[SeriesView]:
+        """Returns sentences written again and again, the largest series first."""
+        return [
+            SeriesView(len(each.members), shown, self._memories.get(shown), bool(each.newest))
+            for each in self._report.series[: self._extent.pairs]
+            if (shown := _shown_of(each))
+        ]
+
+    @cached_property
+    def overlaps(self) -> Sequence[OverlapView]:
+        """Returns notes with much in common, most shared first."""
+        return [self._overlap(each) for each in self._report.overlaps[: self._extent.pairs]]
+
+    # -------------------------------------------------------------- one of each
+
+    def _group(self, group: ReportedGroup) -> GroupView:
+        survivor = self._memories.get(group.survivor)
+        shown = group.members[: self._extent.members]
+        views = [
+            MemberView(
+                member.id,
+                self._memories.get(member.id),
+                CLASSES[class_of(member)],
+                member.similarity,
+                member.sentence or member.evidence or "",
+            )
+            for member in shown
+        ]
+        text = None if survivor is None else survivor.content
+        same = [view for view in views if view.memory is not None and view.memory.content == text]
+        order = list(CLASSES)
+        classes = sorted({class_of(member) for member in group.members}, key=order.index)
+        return GroupView(
+            group.survivor,
+            survivor,
+            group.why,
+            len(group.members) + 1,
+            tuple(CLASSES[name] for name in classes),
+            tuple(same),
+            tuple(view for view in views if view not in same),
+            len(group.members) - len(shown),
+        )
+
+    def _pair(self, pair: ReportedPair) -> PairView:
+        first, second = self._memories.get(pair.a), self._memories.get(pair.b)
+        return PairView(
+            pair.a, pair.b, first, second, pair.similarity, pair.sentence or pair.evidence
+        )
+
+    def _chain(self, chain: Chain) -> ChainView:
+        shown = in_order(chain, self._memories)[-self._steps :]
+        steps = tuple((id_, self._memories.get(id_)) for id_ in shown)
+        pair = self._pair(chain.pairs[0]) if len(chain.ids) == 2 else None
+        return ChainView(steps, len(chain.ids) - len(shown), pair)
+
+    def _overlap(self, overlap: Overlap) -> OverlapView:
+        some = self._extent.pairs
+        passages, differing = overlap.passages[:some], overlap.differing[:some]
+        left = len(overlap.passages) + len(overlap.differing) - len(passages) - len(differing)
+        return OverlapView(
+            overlap.a,
+            overlap.b,
+            overlap.share_a,
+            overlap.share_b,
+            tuple(self._passage(overlap, each) for each in passages),
+            tuple(self._passage(overlap, each) for each in differing),
+            left,
+        )
+
+    def _passage(self, overlap: Overlap, passage: SharedPassage) -> tuple[str, str]:
+        notes = (self._memories.get(overlap.a), self._memories.get(overlap.b))
+        one, other = (
+            "" if note is None else note.content[start:end].strip()
+            for note, (start, end) in zip(notes, (passage.a, passage.b), strict=True)
+        )
+        return one, other
+
+
+def _shown_of(series: Series) -> str:
+    """Returns the id of the memory that is shown of a series."""
+    return series.newest or series.members[0]
+
+
+def _by_kind(report: Report) -> dict[str, Sequence[ReportedPair]]:
+    """Returns the pairs that stay apart by verdict, the closest of each first."""
+    kinds = dict(report.held_by_kind)
+    narrowing = [pair for pair in report.held if pair.verdict not in kinds]
+    if narrowing:
+        kinds["subsumes"] = sorted(narrowing, key=lambda pair: (-pair.similarity, pair.ids))
+    return kinds
+
+
+# ------------------------------------------------------------------ chains of values
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Memories that give newer and newer values of one thing.
+
+    Attributes:
+        ids: Sorted.
+        pairs: Of an older and a newer one.
+    """
+
+    ids: tuple[str, ...]
+    pairs: tuple[ReportedPair, ...]
+
+
+def chains(updates: Iterable[ReportedPair]) -> Sequence[Chain]:
+    """Returns updates that share memories as chains, the longest first.
+
+    Args:
+        updates: Pairs of which a is the older value.
+    """
+    above: dict[str, str] = {}
+
+    def root(id_: str) -> str:
+        while (upper := above.setdefault(id_, id_)) != id_:
+            above[id_] = above[upper]
+            id_ = above[id_]
+        return id_
+
+    pairs = tuple(updates)
+    for pair in pairs:
+        one, other = sorted((root(pair.a), root(pair.b)))
+        above[other] = one
+    parts: dict[str, list[ReportedPair]] = defaultdict(list)
+    for pair in pairs:
+        parts[root(pair.a)].append(pair)
+    made = [
+        Chain(tuple(sorted({id_ for pair in own for id_ in pair.ids})), tuple(own))
+        for own in parts.values()
+    ]
+    return sorted(made, key=lambda chain: (-len(chain.ids), chain.ids))
+
+
+def in_order(chain: Chain, memories: Mapping[str, Memory]) -> Sequence[str]:
+    """Returns the ids of a chain, each behind all that a pair calls older; else by time.
+
+    Where pairs go in a circle, the memory with the fewest older ones comes first.
+
+    Args:
+        chain: The chain.
+        memories: By id, for their times; unknown times come first.
+    """
+    newer: dict[str, list[str]] = defaultdict(list)
+    older = Counter(dict.fromkeys(chain.ids, 0))
+    for pair in chain.pairs:
+        newer[pair.a].append(pair.b)
+        older[pair.b] += 1
+
+    def place(id_: str) -> tuple[int, int, str]:
+        memory = memories.get(id_)
+        time = None if memory is None else instant(memory.updated_at or memory.created_at)
+        return (older[id_], -(2**63) if time is None else time, id_)
+
+    waiting = [place(id_) for id_ in chain.ids]
+    heapq.heapify(waiting)
+    ordered: dict[str, None] = {}
+    while waiting:
+        count, _, id_ = heapq.heappop(waiting)
+        if id_ in ordered or count != older[id_]:
+            continue
+        ordered[id_] = None
+        for each in newer[id_]:
+            older[each] -= 1
+            heapq.heappush(waiting, place(each))
+    return tuple(ordered)

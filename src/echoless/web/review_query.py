@@ -1,0 +1,198 @@
+"""What a request to the review page asks for: the list with its filters, and an answer.
+
+Everything comes from outside. An address that a form sends back (`back`) is read and written anew,
+so that it never leads elsewhere. An id or a name that a form could not carry as it is, such as one
+with a line feed or a secret, is carried as a reference: `~` and a digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from echoless.core.errors import UsageError
+from echoless.core.masking import OUTPUT
+from echoless.core.model import digest
+from echoless.core.visible import on_one_line
+from echoless.workflows.review.items import CLASSES, KINDS, GroupClass, ItemKind
+from echoless.workflows.review.session import STATES, Filter, State
+
+Fields: TypeAlias = Mapping[str, Sequence[str]]
+"""Values of a form or a query, by name."""
+
+PAGE: Final = 10
+"""Cards, pairs or runs on one page."""
+
+_MOST_FIELDS: Final = 20_000
+_REFERENCE: Final = "~"
+_LONGEST: Final = 200
+"""Characters of an id that a form carries as it is."""
+
+
+def fields_of(encoded: str) -> Fields:
+    """Returns the values of a query or of a form.
+
+    Raises:
+        UsageError: It has too many.
+    """
+    try:
+        return parse_qs(encoded, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as problem:
+        raise UsageError("The form cannot be read.") from problem
+
+
+def field(fields: Fields, name: str) -> str:
+    """Returns one value, the last one if there are several; empty if there is none."""
+    values = fields.get(name, ())
+    return values[-1] if values else ""
+
+
+# ------------------------------------------------------------------ ids in forms
+
+
+def reference(text: str) -> str:
+    """Returns what stands for an id or a name in a form: itself, or a digest of it."""
+    plain = 0 < len(text) <= _LONGEST and text == text.strip() and not text.startswith(_REFERENCE)
+    plain = plain and text == OUTPUT.text(on_one_line(text))
+    return text if plain else f"{_REFERENCE}{digest(text)}"
+
+
+def referred(value: str, texts: Collection[str]) -> str | None:
+    """Returns the one of some ids or names that a form means, or None."""
+    if value.startswith(_REFERENCE):
+        return next((text for text in texts if value == f"{_REFERENCE}{digest(text)}"), None)
+    return value if value in texts else None
+
+
+# ------------------------------------------------------------------ lists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    """One of the three lists of items, with its filters.
+
+    Attributes:
+        kind: Of the items.
+        words: Each has to occur in a text or an id.
+        namespace: As a form carries it; None for all.
+        group_class: Of the groups; None for all.
+        state: Of the items; None for all.
+        page: From 1; None for the first page with an open item.
+    """
+
+    kind: ItemKind = "same"
+    words: str = ""
+    namespace: str | None = None
+    group_class: GroupClass | None = None
+    state: State | None = None
+    page: int | None = None
+
+    def filter(self, namespaces: Collection[str]) -> Filter:
+        """Returns the filter of the session; an unknown namespace lets nothing through."""
+        space = self.namespace
+        if space is not None:
+            space = referred(space, namespaces) or space
+        return Filter(
+            kind=self.kind,
+            words=self.words,
+            namespace=space,
+            group_class=self.group_class,
+            state=self.state,
+        )
+
+    @property
+    def narrowed(self) -> bool:
+        """Returns whether a filter is set."""
+        return replace(self, page=None) != ListQuery(kind=self.kind)
+
+    @property
+    def url(self) -> str:
+        """Returns the address of the list."""
+        values = {
+            "words": self.words or None,
+            "namespace": self.namespace,
+            "class": self.group_class,
+            "state": self.state,
+            "page": self.page,
+        }
+        query = urlencode({name: value for name, value in values.items() if value is not None})
+        return f"/{self.kind}?{query}" if query else f"/{self.kind}"
+
+    def with_state(self, state: State | None) -> ListQuery:
+        """Returns the first page of the same list with items of another state."""
+        return replace(self, state=state, page=None)
+
+    def with_class(self, group_class: GroupClass | None) -> ListQuery:
+        """Returns the first page of the same list with groups of another class."""
+        return replace(self, group_class=group_class, page=None)
+
+    def with_page(self, page: int | None) -> ListQuery:
+        """Returns another page of the same list."""
+        return replace(self, page=page)
+
+
+def list_query(kind: ItemKind, fields: Fields) -> ListQuery:
+    """Returns what a query asks for; values that do not exist count as none."""
+    page = field(fields, "page")
+    return ListQuery(
+        kind=kind,
+        words=field(fields, "words").strip()[:1_000],
+        namespace=field(fields, "namespace")[:1_000] or None,
+        group_class=next((c for c in CLASSES if c == field(fields, "class")), None),
+        state=next((s for s in STATES if s == field(fields, "state")), None),
+        page=max(1, int(page)) if page.isascii() and page.isdecimal() and len(page) < 8 else None,
+    )
+
+
+def came_from(fields: Fields, kind: ItemKind = "same") -> ListQuery:
+    """Returns the list that a form was on.
+
+    Args:
+        fields: Of the form; `back` is the address of the list.
+        kind: Of the list where the form does not say.
+    """
+    address = urlsplit(field(fields, "back").replace("\\", "/"))
+    known = next((each for each in KINDS if address.path == f"/{each}"), None)
+    return list_query(kind, {}) if known is None else list_query(known, fields_of(address.query))
+
+
+# ------------------------------------------------------------------ answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A card as a person has set it, before it is answered.
+
+    Attributes:
+        key: Of the item.
+        survivor: As the form carries it; empty for the proposed one.
+        without: Memories that are different, as the form carries them.
+        text: New text of the survivor; None where it is not edited.
+        editing: Whether the field for the text is open.
+        seen: Number of the answer the person saw; None where the form does not say.
+    """
+
+    key: str
+    survivor: str = ""
+    without: tuple[str, ...] = ()
+    text: str | None = None
+    editing: bool = False
+    seen: int | None = None
+
+
+def draft_of(fields: Fields) -> Draft:
+    """Returns the card that a form sends; `keep` is a survivor that was just chosen."""
+    text, seen = None, field(fields, "seen")
+    keep = field(fields, "keep")
+    if fields.get("text") and not keep:
+        text = field(fields, "text").replace("\r\n", "\n").replace("\r", "\n")
+    return Draft(
+        key=field(fields, "key"),
+        survivor=keep or field(fields, "survivor"),
+        without=tuple(each for each in fields.get("without", ()) if each != keep),
+        text=text,
+        editing=text is not None or bool(fields.get("edit")),
+        seen=int(seen) if seen.isascii() and seen.isdecimal() and len(seen) < 16 else None,
+    )

@@ -1,0 +1,497 @@
+"""What the templates of the review page show: cards with their memories, and the lists they are in.
+
+A view holds values, no markup and no decision: who goes behind whom comes from the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from echoless.core.errors import EcholessError
+from echoless.core.groups import Membership
+from echoless.core.masking import OUTPUT
+from echoless.core.model import Json, Judged, Memory
+from echoless.core.profiles import ActionKind
+from echoless.core.secret_masking import learn
+from echoless.core.text import token_estimate
+from echoless.core.verdict_sentences import sentence
+from echoless.core.visible import escapes
+from echoless.execution.plan import gains
+from echoless.stores.base import Unites
+from echoless.web.markup import MOST
+from echoless.web.review_query import PAGE, Draft, ListQuery, reference, referred
+from echoless.workflows.review.answers import Answer
+from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
+from echoless.workflows.review.session import STATES, ReviewSession, State
+
+SHOWN: Final = 20
+"""Memories of one item that are written whole; the others are counted."""
+
+Role: TypeAlias = Literal["stays", "goes", "stays-apart", "asked"]
+
+FIELDS: Final[Mapping[str, str]] = {
+    "content": "text",
+    "tags": "tags",
+    "importance": "importance",
+    "access_count": "count of recalls",
+    "created_at": "date of creation",
+    "updated_at": "date of change",
+    "last_accessed": "date of the last recall",
+    "provenance": "origin",
+    "links": "links",
+    "metadata": "metadata",
+    "extra": "other fields",
+    "vectors": "vectors",
+}
+"""Fields that a survivor may take over, in words."""
+
+ORIGINS: Final[Mapping[str, str]] = {
+    "user_authored": "written by a person",
+    "verbatim": "copied word for word",
+    "extracted": "taken out of a conversation",
+    "derived": "derived from others",
+}
+"""Where a memory came from, in words; of an unknown origin nothing is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberView:
+    """One memory of a card.
+
+    Attributes:
+        position: From 1: the key that chooses it as the survivor.
+        id: Its id.
+        reference: What stands for the id in a form.
+        memory: The memory.
+        facts: What is known about it besides text, date and namespace, in words.
+        role: `stays`, `goes`, `stays-apart` (not behind this survivor) or `asked` (no choice yet).
+        why: What it is to the one that stays, as a clause.
+        same: Whether its text is that of the one that stays, letter for letter.
+        excluded: Whether the person said that it is different.
+    """
+
+    position: int
+    id: str
+    reference: str
+    memory: Memory
+    facts: tuple[str, ...]
+    role: Role
+    why: str = ""
+    same: bool = False
+    excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardView:
+    """One item of a review.
+
+    Attributes:
+        item: The item.
+        state: Its answer, or `open`.
+        seen: Number of that answer, 0 for none.
+        place: Its place in the list, from 1; 0 where it stands alone.
+        survivor: The memory that stays; None where a person has to choose.
+        members: All memories that are shown, in the order of the item.
+        left_out: How many are not shown.
+        why: Why that one stays, or what the pair differs in.
+        tokens: What recall saves.
+        gains: Fields that the survivor takes over, in words, with the new values where short.
+        rewritten: Whether the survivor gets a new text.
+        text: The text in the field, or None where it is not edited.
+        text_note: What to know about that text; empty for nothing.
+        text_refusal: Why the text cannot be edited here; empty if it can.
+        problem: Why the last request was refused; empty if it was not.
+        answer: The answer, or None.
+        back: Address of the list.
+        action: What happens to those that go.
+    """
+
+    item: ReviewItem
+    state: State
+    seen: int
+    place: int
+    survivor: MemberView | None
+    members: Sequence[MemberView]
+    left_out: int
+    why: str
+    tokens: int
+    gains: Sequence[str]
+    rewritten: bool
+    text: str | None
+    text_note: str
+    text_refusal: str
+    problem: str
+    answer: Answer | None
+    back: str
+    action: ActionKind
+
+    @property
+    def key(self) -> str:
+        """Returns the key of the item."""
+        return self.item.key
+
+    @property
+    def title(self) -> str:
+        """Returns what the item is, in words."""
+        if self.item.kind == "same":
+            return CLASSES[self.item.group_class] if self.item.group_class else "The same"
+        return "Newer value" if self.item.kind == "newer" else "For you to decide"
+
+    @property
+    def going(self) -> Sequence[MemberView]:
+        """Returns the memories that go."""
+        return [member for member in self.members if member.role == "goes"]
+
+    @property
+    def staying_apart(self) -> Sequence[MemberView]:
+        """Returns the memories that do not go behind this survivor."""
+        return [member for member in self.members if member.role == "stays-apart"]
+
+    @property
+    def others(self) -> Sequence[MemberView]:
+        """Returns the memories that do not have the survivor's text, letter for letter."""
+        return [m for m in self.members if m is not self.survivor and not m.same]
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """Returns what the memories that go are to the one that stays, without repetition."""
+        return list(dict.fromkeys(member.why for member in self.going if member.why))
+
+    @property
+    def same(self) -> Sequence[MemberView]:
+        """Returns the memories with the survivor's text, letter for letter."""
+        return [member for member in self.members if member.same]
+
+
+@dataclass(slots=True)
+class _Choice:
+    """Who stays and who goes on a card."""
+
+    survivor: str
+    going: Sequence[str] = ()
+    judged: Mapping[str, Judged] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+class Cards:
+    """Makes cards of the items of a session."""
+
+    def __init__(self, session: ReviewSession) -> None:
+        """Takes the session."""
+        self._session = session
+
+    def card(
+        self,
+        item: ReviewItem,
+        back: ListQuery,
+        *,
+        place: int = 0,
+        draft: Draft | None = None,
+        problem: str = "",
+    ) -> CardView:
+        """Returns the card of an item.
+
+        Args:
+            item: Of the session.
+            back: The list it is on.
+            place: Its place there.
+            draft: What a person has set on it already.
+            problem: Why the last request was refused.
+        """
+        session, answer = self._session, self._session.answers.get(item.key)
+        learn(session.memory(id_) for id_ in item.ids[:SHOWN])
+        choice = self._choice(item, answer, draft)
+        members = self._members(item, choice, draft)
+        survivor = next((m for m in members if m.role == "stays"), None)
+        shown = self._shown(members, survivor)
+        going = [session.memory(m.id) for m in members if m.role == "goes"]
+        text, note, refusal = _editable(survivor, draft)
+        rewritten = bool(answer and answer.text is not None)
+        return CardView(
+            item=item,
+            state=session.state(item.key),
+            seen=answer.number if answer else 0,
+            place=place,
+            survivor=survivor,
+            members=shown,
+            left_out=len(members) - len(shown),
+            why=self._why(item, survivor, answer),
+            tokens=sum(token_estimate(memory.content) for memory in going) or item.tokens,
+            gains=self.gains(survivor.memory, going) if survivor and going else (),
+            rewritten=rewritten,
+            text=text,
+            text_note=note,
+            text_refusal=refusal,
+            problem=problem or choice.problem,
+            answer=answer,
+            back=back.url,
+            action=self.action,
+        )
+
+    @property
+    def action(self) -> ActionKind:
+        """Returns what happens to memories that go."""
+        return self._session.action or self._session.settings.profile.action
+
+    def gains(self, survivor: Memory, going: Sequence[Memory]) -> Sequence[str]:
+        """Returns the fields that a survivor would take over, in words."""
+        store = self._session.store
+        rules = store if isinstance(store, Unites) else None
+        return gained_fields(gains(survivor, going, self.action, rules))
+
+    def _choice(self, item: ReviewItem, answer: Answer | None, draft: Draft | None) -> _Choice:
+        """Returns who stays and who goes: by the draft, by the answer, or as proposed."""
+        chosen = referred(draft.survivor, item.ids) if draft and draft.survivor else None
+        if chosen is None and answer is not None and answer.choice == "accept":
+            left = {id_: "" for id_ in item.ids if id_ not in {answer.survivor, *answer.hidden}}
+            return self._with(item, answer.survivor, list(answer.hidden), left)
+        keep = chosen or item.survivor
+        if not keep:
+            return _Choice("")
+        try:
+            regrouped = self._session.going(item.key, keep)
+        except EcholessError as problem:
+            proposed = [id_ for id_ in item.ids if id_ != item.survivor]
+            made = self._with(item, item.survivor, proposed, {})
+            made.problem = str(problem)
+            return made
+        if regrouped is None:
+            return self._with(item, keep, [id_ for id_ in item.ids if id_ != keep], {})
+        going = [member.id for member in regrouped.group.members]
+        made = self._with(item, keep, going, regrouped.left_out)
+        made.judged = _judged_of(regrouped.group.members)
+        return made
+
+    def _with(
+        self, item: ReviewItem, keep: str, going: Sequence[str], left_out: Mapping[str, str]
+    ) -> _Choice:
+        return _Choice(keep, going, item.verdicts, left_out)
+
+    def _members(
+        self, item: ReviewItem, choice: _Choice, draft: Draft | None
+    ) -> Sequence[MemberView]:
+        """Returns all memories of an item."""
+        named = {id_: f"memory {position}" for position, id_ in enumerate(item.ids, 1)}
+        going = frozenset(choice.going)
+        carried = set(draft.without) if draft else set()
+        excluded = {referred(each, item.ids) for each in carried}
+        kept = choice.survivor and self._session.memory(choice.survivor).content
+        return [
+            MemberView(
+                position=position,
+                id=id_,
+                reference=reference(id_),
+                memory=(memory := self._session.memory(id_)),
+                facts=facts_of(memory),
+                role=_role(id_, choice, going),
+                why=choice.left_out.get(id_) or _clause(choice.judged.get(id_), named),
+                same=bool(choice.survivor) and id_ != choice.survivor and memory.content == kept,
+                excluded=id_ in excluded,
+            )
+            for position, id_ in enumerate(item.ids, 1)
+        ]
+
+    def _shown(
+        self, members: Sequence[MemberView], survivor: MemberView | None
+    ) -> Sequence[MemberView]:
+        """Returns the first members, the survivor among them."""
+        shown = list(members[:SHOWN])
+        if survivor is not None and survivor not in shown:
+            shown.append(survivor)
+        return shown
+
+    def _why(self, item: ReviewItem, survivor: MemberView | None, answer: Answer | None) -> str:
+        """Returns why the survivor stays; of an unsure pair how its memories differ."""
+        if item.kind == "unsure" and not (answer and answer.survivor):
+            return ""
+        if survivor is None:
+            return ""
+        return item.why if survivor.id == item.survivor else "you chose it"
+
+
+def _judged_of(members: Iterable[Membership]) -> Mapping[str, Judged]:
+    """Returns the verdicts of members, by their ids."""
+    return {member.id: member.judged for member in members if member.judged is not None}
+
+
+def _role(id_: str, choice: _Choice, going: frozenset[str]) -> Role:
+    """Returns what happens to a memory."""
+    if not choice.survivor:
+        return "asked"
+    if id_ == choice.survivor:
+        return "stays"
+    return "goes" if id_ in going else "stays-apart"
+
+
+def _clause(judged: Judged | None, named: Mapping[str, str]) -> str:
+    """Returns what two memories are to each other, as a clause."""
+    if judged is None:
+        return ""
+    a, b = judged.a, judged.b
+    return sentence(judged.verdict, named.get(a, a), named.get(b, b))
+
+
+def facts_of(memory: Memory) -> tuple[str, ...]:
+    """Returns what is known about a memory besides its text, date and namespace, in words."""
+    importance = memory.importance
+    recalls = memory.access_count
+    parts = (
+        memory.type,
+        ", ".join(memory.tags),
+        ORIGINS.get(memory.provenance, ""),
+        f"importance {importance:g}" if importance is not None else "",
+        f"recalled {recalls:,} {'time' if recalls == 1 else 'times'}" if recalls else "",
+    )
+    return tuple(part for part in parts if part)
+
+
+def gained_fields(changes: Mapping[str, Json]) -> Sequence[str]:
+    """Returns changed fields of a survivor, in words."""
+    return [_gained(name, value) for name, value in changes.items() if name != "content"]
+
+
+def _gained(name: str, value: Json) -> str:
+    """Returns one field with its new value, where that is short."""
+    title = FIELDS.get(name, name)
+    match value:
+        case str() | int() | float():
+            return f"{title} {value}"
+        case [*parts] if parts and all(isinstance(part, str) for part in parts):
+            return f"{title} {', '.join(str(part) for part in parts)}"
+        case _:
+            return title
+
+
+# ------------------------------------------------------------------ the field for a new text
+
+
+def _editable(survivor: MemberView | None, draft: Draft | None) -> tuple[str | None, str, str]:
+    """Returns the text for the field, what to know about it, and why there is none."""
+    if draft is None or not draft.editing:
+        return None, "", ""
+    if survivor is None:
+        return None, "", "Choose first which memory stays. Then its text can be edited."
+    memory = survivor.memory
+    if memory.pinned:
+        return None, "", f"{memory.id} is pinned: its text is not changed."
+    if len(memory.content) > MOST:
+        return None, "", f"A text of more than {MOST:,} characters cannot be edited here."
+    if OUTPUT.text(memory.content) != memory.content:
+        return (
+            None,
+            "",
+            "The text holds a secret, which this page does not show. It stays as it is.",
+        )
+    text = memory.content if draft.text is None else draft.text
+    places = {at for at, _ in escapes(text)}
+    if not places:
+        return text, "", ""
+    plain = "".join(char for at, char in enumerate(text) if at not in places)
+    return plain, "Hidden characters were left out of the text in the field.", ""
+
+
+def new_text(survivor: Memory, draft: Draft) -> str | None:
+    """Returns the new text of a draft; None where it is the survivor's own."""
+    if draft.text is None:
+        return None
+    own = survivor.content.replace("\r\n", "\n").replace("\r", "\n")
+    return None if draft.text == own else draft.text
+
+
+# ------------------------------------------------------------------ lists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListView:
+    """One page of a list.
+
+    Attributes:
+        query: What was asked for.
+        cards: Those of this page.
+        total: Items that the filter lets through.
+        page: From 1.
+        pages: How many there are, at least 1.
+    """
+
+    query: ListQuery
+    cards: Sequence[CardView]
+    total: int
+    page: int
+    pages: int
+
+
+def list_view(session: ReviewSession, query: ListQuery) -> ListView:
+    """Returns one page of a list."""
+    items = session.selection(query.filter(session.namespaces))
+    pages = max(1, -(-len(items) // PAGE))
+    page = min(pages, _first_open(session, items) if query.page is None else query.page)
+    start = (page - 1) * PAGE
+    makes = Cards(session)
+    cards = [
+        makes.card(item, query, place=place)
+        for place, item in enumerate(items[start : start + PAGE], start + 1)
+    ]
+    return ListView(query=query, cards=cards, total=len(items), page=page, pages=pages)
+
+
+def next_cards(session: ReviewSession, query: ListQuery, last: str) -> ListView:
+    """Returns the next open items behind one of a list, or the first open ones behind the last."""
+    selected = session.selection(query.with_state(None).filter(session.namespaces))
+    places = {item.key: place for place, item in enumerate(selected, 1)}
+    wanted = query.state or "open"
+    left = [item for item in selected if session.state(item.key) == wanted]
+    behind = [item for item in left if places[item.key] > places.get(last, 0)]
+    items = (behind or (left if wanted == "open" else []))[:PAGE]
+    makes = Cards(session)
+    cards = [makes.card(item, query, place=places[item.key]) for item in items]
+    return ListView(query=query, cards=cards, total=len(selected), page=0, pages=0)
+
+
+def state_counts(session: ReviewSession, query: ListQuery) -> Mapping[State, int]:
+    """Returns how many items of a list have which answer, without regard to its own state."""
+    selected = session.selection(query.with_state(None).filter(session.namespaces))
+    counts: dict[State, int] = dict.fromkeys(STATES, 0)
+    for item in selected:
+        counts[session.state(item.key)] += 1
+    return counts
+
+
+def _first_open(session: ReviewSession, items: Sequence[ReviewItem]) -> int:
+    """Returns the first page with an open item; the first one if there is none."""
+    at = next((at for at, item in enumerate(items) if session.state(item.key) == "open"), 0)
+    return at // PAGE + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """How far a review is.
+
+    Attributes:
+        counts: Items of each kind by answer.
+        apart: Pairs that are recorded as different.
+    """
+
+    counts: Mapping[ItemKind, Mapping[State, int]]
+    apart: int
+
+    @property
+    def accepted(self) -> int:
+        """Returns how many items are accepted."""
+        return sum(counts["accept"] for counts in self.counts.values())
+
+    @property
+    def open(self) -> int:
+        """Returns how many items are open."""
+        return sum(counts["open"] for counts in self.counts.values())
+
+
+def overview(session: ReviewSession) -> Overview:
+    """Returns how far a review is."""
+    kinds: tuple[ItemKind, ...] = ("same", "newer", "unsure")
+    return Overview(
+        counts={kind: session.counts(kind) for kind in kinds},
+        apart=len(session.store.ledger.kept()),
+    )

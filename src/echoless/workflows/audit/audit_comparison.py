@@ -1,0 +1,344 @@
+"""Compares an audit with an earlier one of the same store: what got better, what got worse.
+
+Each group belongs to the earlier group of the same survivor, else to the one with which it shares
+most memories, because a group whose survivor changed is still the same group. No two belong to the
+same one: of groups that became one, all but one are gone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from echoless.core.model import Json
+from echoless.core.versions import __version__
+from echoless.workflows.audit.earlier_audit import EarlierAudit, EarlierGroup
+from echoless.workflows.audit.namespace_report import Share
+from echoless.workflows.audit.report import Report
+
+Change: TypeAlias = Literal["better", "worse", "same", "more", "fewer"]
+GroupChange: TypeAlias = Literal["new", "larger", "smaller", "changed", "gone"]
+
+GROUP_CHANGES: Final[tuple[GroupChange, ...]] = ("new", "larger", "smaller", "changed", "gone")
+
+TOLD: Final = ("contradiction", "update")
+"""Verdicts of held pairs that are compared one by one, worst first."""
+
+DECIMALS: Final = 6
+"""Of a share in `--json`; what differs beyond them is the same."""
+
+_LESS_IS_BETTER: Final = frozenset(
+    {"ratio", "redundant", "groups", "wasted_tokens", "contradictions", "updates"}
+)
+_COUNTS: Final = ("redundant", "groups")
+_OTHERS: Final = ("contradictions", "updates", "siblings", "unsure", "total")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of both audits.
+
+    Attributes:
+        name: As in `audit --json`, there some of them under `counts`.
+        before: In the earlier audit.
+        now: In this one.
+    """
+
+    name: str
+    before: float
+    now: float
+
+    @property
+    def change(self) -> Change:
+        """Returns `better` or `worse` where less is better, else `more` or `fewer`; or `same`."""
+        if self.now == self.before:
+            return "same"
+        rises = self.now > self.before
+        if self.name in _LESS_IS_BETTER:
+            return "worse" if rises else "better"
+        return "more" if rises else "fewer"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedGroup:
+    """A group that is not as it was.
+
+    Attributes:
+        survivor: The survivor now; of a group that is gone, the earlier one.
+        change: What happened to it; `changed` stands for other members, as many as before.
+        before: Redundant copies in the earlier audit; 0 for a new group.
+        now: Redundant copies now; 0 for one that is gone.
+    """
+
+    survivor: str
+    change: GroupChange
+    before: int
+    now: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ComparedPair:
+    """A pair that only one of the audits holds.
+
+    Attributes:
+        verdict: One of `TOLD`.
+        a: One memory; of an update the older one.
+        b: The other.
+    """
+
+    verdict: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedNamespace:
+    """A namespace with another share of redundant copies.
+
+    Attributes:
+        namespace: Its name.
+        before: Its share in the earlier audit; none of nothing where it did not exist.
+        now: Its share now; none of nothing where it is gone.
+    """
+
+    namespace: str
+    before: Share
+    now: Share
+
+    @property
+    def change(self) -> Change:
+        """Returns `better` or `worse`."""
+        return "worse" if self.now.ratio > self.before.ratio else "better"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditComparison:
+    """What changed between two audits.
+
+    Attributes:
+        earlier: The earlier audit.
+        figures: The most telling first; the first is the share of redundant copies.
+        groups: By kind of change (`GROUP_CHANGES`), the largest of each first.
+        unchanged: Groups with the same members and survivor.
+        new_pairs: Updates and contradictions that the earlier audit did not hold.
+        gone_pairs: Those that are no longer held.
+        namespaces: With another share; those that got worse most first.
+        notes: Why the two may not be comparable.
+    """
+
+    earlier: EarlierAudit
+    figures: tuple[Figure, ...]
+    groups: tuple[ChangedGroup, ...]
+    unchanged: int
+    new_pairs: tuple[ComparedPair, ...]
+    gone_pairs: tuple[ComparedPair, ...]
+    namespaces: tuple[ChangedNamespace, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def share(self) -> Figure:
+        """Returns the share of redundant copies, 0 to 1."""
+        return self.figures[0]
+
+    @property
+    def is_worse(self) -> bool:
+        """Returns whether the share of redundant copies rose."""
+        return self.share.change == "worse"
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the comparison as in `audit --json`, under `compared`."""
+        groups: dict[str, Json] = {
+            kind: [
+                {"survivor": each.survivor, "before": each.before, "now": each.now}
+                for each in self.groups
+                if each.change == kind
+            ]
+            for kind in GROUP_CHANGES
+        }
+        return {
+            "store": self.earlier.store,
+            "profile": self.earlier.profile,
+            "echoless": self.earlier.release,
+            "change": self.share.change,
+            "figures": {
+                each.name: {"before": each.before, "now": each.now, "change": each.change}
+                for each in self.figures
+            },
+            "groups": {**groups, "unchanged": self.unchanged},
+            "pairs": {"new": _pairs_json(self.new_pairs), "gone": _pairs_json(self.gone_pairs)},
+            "namespaces": [
+                {
+                    "namespace": each.namespace,
+                    "before": round(each.before.ratio, DECIMALS),
+                    "now": round(each.now.ratio, DECIMALS),
+                    "change": each.change,
+                }
+                for each in self.namespaces
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def _pairs_json(pairs: Collection[ComparedPair]) -> list[Json]:
+    """Returns pairs as in `--json`."""
+    return [{"a": pair.a, "b": pair.b, "verdict": pair.verdict} for pair in pairs]
+
+
+def compare_audits(report: Report, earlier: EarlierAudit) -> AuditComparison:
+    """Returns what changed since an earlier audit; pure.
+
+    Args:
+        report: The audit of today.
+        earlier: As `audit --json` wrote it.
+    """
+    groups, unchanged = _groups(report, earlier)
+    now = {
+        _unordered(pair.a, pair.b, pair.verdict): ComparedPair(pair.verdict, pair.a, pair.b)
+        for pair in report.held
+        if pair.verdict in TOLD
+    }
+    before = {
+        _unordered(a, b, verdict): ComparedPair(verdict, a, b)
+        for a, b, verdict in earlier.held
+        if verdict in TOLD
+    }
+    return AuditComparison(
+        earlier=earlier,
+        figures=tuple(_figures(report, earlier)),
+        groups=groups,
+        unchanged=unchanged,
+        new_pairs=tuple(sorted(now[key] for key in now.keys() - before.keys())),
+        gone_pairs=tuple(sorted(before[key] for key in before.keys() - now.keys())),
+        namespaces=_namespaces(report.by_namespace, earlier.by_namespace),
+        notes=tuple(_notes(report, earlier)),
+    )
+
+
+def _figures(report: Report, earlier: EarlierAudit) -> Iterator[Figure]:
+    """Yields the figures of both audits."""
+    yield Figure("ratio", earlier.ratio, round(report.ratio, DECIMALS))
+    for name in _COUNTS:
+        yield Figure(name, earlier.counts[name], report.counts[name])
+    yield Figure("wasted_tokens", earlier.wasted_tokens, report.wasted_tokens)
+    for name in _OTHERS:
+        yield Figure(name, earlier.counts[name], report.counts[name])
+    yield Figure("tokens", earlier.tokens, report.tokens)
+
+
+def _unordered(a: str, b: str, verdict: str) -> tuple[str, str, str]:
+    """Returns a pair without its direction."""
+    return (min(a, b), max(a, b), verdict)
+
+
+def _groups(report: Report, earlier: EarlierAudit) -> tuple[tuple[ChangedGroup, ...], int]:
+    """Returns the groups that changed, and how many did not."""
+    now = {
+        group.survivor: EarlierGroup(group.survivor, tuple(sorted(m.id for m in group.members)))
+        for group in report.groups
+    }
+    before = {group.survivor: group for group in earlier.groups}
+    matched = _matched(now, before)
+    changed = [
+        ChangedGroup(id_, *_group_change(was, group))
+        for id_, group in now.items()
+        if (was := before[matched[id_]] if id_ in matched else None) != group
+    ]
+    taken = set(matched.values())
+    changed += [
+        ChangedGroup(id_, "gone", len(group.members), 0)
+        for id_, group in before.items()
+        if id_ not in taken
+    ]
+    changed.sort(
+        key=lambda each: (
+            GROUP_CHANGES.index(each.change),
+            -max(each.before, each.now),
+            each.survivor,
+        )
+    )
+    return tuple(changed), len(now) - sum(each.change != "gone" for each in changed)
+
+
+def _matched(now: Mapping[str, EarlierGroup], before: Mapping[str, EarlierGroup]) -> dict[str, str]:
+    """Returns the earlier group of each group, by survivor: the same survivor, else most shared."""
+    homes = {id_: survivor for survivor, group in before.items() for id_ in group.ids}
+    shared = Counter(
+        (survivor, homes[id_])
+        for survivor, group in now.items()
+        for id_ in group.ids
+        if id_ in homes
+    )
+    matched: dict[str, str] = {}
+    taken: set[str] = set()
+    order = sorted(shared, key=lambda pair: (pair[0] != pair[1], -shared[pair], pair))
+    for survivor, other in order:
+        if survivor not in matched and other not in taken:
+            matched[survivor] = other
+            taken.add(other)
+    return matched
+
+
+def _group_change(before: EarlierGroup | None, now: EarlierGroup) -> tuple[GroupChange, int, int]:
+    """Returns what happened to a group, and its redundant copies before and now."""
+    if before is None:
+        return "new", 0, len(now.members)
+    sizes = len(before.members), len(now.members)
+    if sizes[0] == sizes[1]:
+        return "changed", *sizes
+    return "larger" if sizes[1] > sizes[0] else "smaller", *sizes
+
+
+def _namespaces(
+    now: Mapping[str, Share], before: Mapping[str, Share]
+) -> tuple[ChangedNamespace, ...]:
+    """Returns the namespaces with another share, those that got worse most first."""
+    nothing = Share(0, 0)
+    changed = [
+        ChangedNamespace(name, before.get(name, nothing), now.get(name, nothing))
+        for name in now.keys() | before.keys()
+    ]
+    differing = [each for each in changed if each.before.ratio != each.now.ratio]
+    return tuple(sorted(differing, key=lambda e: (e.before.ratio - e.now.ratio, e.namespace)))
+
+
+def _notes(report: Report, earlier: EarlierAudit) -> Iterator[str]:
+    """Yields why the two audits may not be comparable."""
+    if earlier.store != report.url:
+        yield f"The earlier audit is of {earlier.store}, this one of {report.url}."
+    differing = list(_differences(report, earlier))
+    yield from differing
+    if differing:
+        yield "So a change may come from that, and not from the memories."
+
+
+def _differences(report: Report, earlier: EarlierAudit) -> Iterator[str]:
+    """Yields what the two audits were made with that differs."""
+    if earlier.profile != report.profile:
+        yield f"The profile was {earlier.profile}, it is {report.profile} now."
+    if not earlier.settings:
+        yield "The earlier audit does not say with which settings it was made."
+    elif earlier.settings.get("digest") != report.settings.get("digest"):
+        names = [name for name in report.settings if name != "digest"]
+        others = [
+            f"{name}: {_value(earlier.settings.get(name))} before, "
+            f"{_value(report.settings[name])} now"
+            for name in names
+            if earlier.settings.get(name) != report.settings[name]
+        ]
+        if others:
+            yield f"Settings differ: {'; '.join(others)}."
+        elif earlier.profile == report.profile:
+            yield "A setting differs that the audits do not name."
+    if earlier.release and earlier.release != __version__:
+        yield f"The earlier audit was made by echoless {earlier.release}, this is {__version__}."
+
+
+def _value(value: Json) -> str:
+    """Returns the value of a setting for a sentence."""
+    if value is None:
+        return "not set"
+    if isinstance(value, Mapping):
+        return ", ".join(name if each is None else f"{name}={each}" for name, each in value.items())
+    return str(value)

@@ -1,0 +1,307 @@
+"""What a person is asked in a review: groups, chains of newer values, and unsure pairs.
+
+Pure. Items that are most surely right come first, so that a person is soon through with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import Final, Literal, TypeAlias
+
+from echoless.core.groups import Group
+from echoless.core.model import Judged, Memory, Subsumes, Update, digest
+from echoless.core.text import content_key, token_estimate
+from echoless.core.timestamps import instant
+from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.series import outside, series_of
+
+ItemKind: TypeAlias = Literal["same", "newer", "unsure"]
+GroupClass: TypeAlias = Literal["same-text", "same-facts", "other-words", "says-more"]
+
+KINDS: Final[Mapping[ItemKind, str]] = {
+    "same": "Same",
+    "newer": "Newer value",
+    "unsure": "Unsure",
+}
+"""Kinds of item with their titles, in the order a review shows them."""
+
+CLASSES: Final[Mapping[GroupClass, str]] = {
+    "same-text": "The same text but for case, spaces and signs",
+    "same-facts": "The same facts in nearly the same words",
+    "other-words": "The same in other words",
+    "says-more": "One says more than the others",
+}
+"""Classes of groups with their titles, surest first. A group is of the class of its least sure
+member."""
+
+_NAMES: Final = tuple(CLASSES)
+_PLACES: Final[Mapping[GroupClass, int]] = {name: place for place, name in enumerate(CLASSES)}
+
+SAMPLE: Final = 5
+"""Groups of a class that a person decides one by one before the rest can be accepted at once."""
+
+_CLASS_OF_RULE: Final[Mapping[str, GroupClass]] = {
+    "same-bytes": "same-text",
+    "same-text": "same-text",
+    "same-text-after-normalising": "same-text",
+    "same-facts": "same-facts",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem:
+    """Memories a person decides about together.
+
+    Attributes:
+        key: Digest of the kind, the ids and the texts: equal as long as none of them changes.
+        kind: `same` for a group, `newer` for a chain of values, `unsure` for a pair.
+        group_class: Class of a group; None for other kinds.
+        ids: All memories. Of a group the survivor first, of a chain the oldest first.
+        survivor: The memory that stays if the item is accepted as it is; of an unsure pair empty,
+            as a person has to choose.
+        why: Why that one stays, as a clause.
+        verdicts: Verdicts between the memories, by the id they are about: of a group the one with
+            the survivor, of a chain the one with a newer value, of a pair the one with the other.
+        certainty: Of the least sure memory, 0 to 1.
+        tokens: Estimated tokens that recall saves if the item is accepted.
+        namespace: That of the memories.
+        group: Of kind `same`: the group as found.
+    """
+
+    key: str
+    kind: ItemKind
+    group_class: GroupClass | None
+    ids: tuple[str, ...]
+    survivor: str
+    why: str
+    verdicts: Mapping[str, Judged]
+    certainty: float
+    tokens: int
+    namespace: str
+    group: Group | None = field(default=None, repr=False)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Returns the memories that go if the item is accepted as it is."""
+        return tuple(id_ for id_ in self.ids if id_ != self.survivor)
+
+
+def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
+    """Returns everything a person can decide about, by kind, surest first.
+
+    Memories that would go behind the survivor of a group are not asked about a second time: pairs
+    of them are taken for pairs of their survivors. Series (one sentence with other figures) are
+    left out, as in an audit.
+    """
+    behind = {m.id: group.survivor for group in findings.groups for m in group.members}
+    apart = outside(findings.held, series_of(findings.held, findings.memories))
+    updates = [pair for pair in apart if isinstance(pair.verdict, Update)]
+    others = [pair for pair in apart if not isinstance(pair.verdict, Update)]
+    groups = sorted(
+        (_group_item(findings, group) for group in findings.groups),
+        key=lambda item: (_order(item), -item.certainty, -item.tokens, item.survivor),
+    )
+    chains = sorted(
+        _chains(findings, _between(updates, behind)),
+        key=lambda item: (-item.certainty, -len(item.ids), item.survivor),
+    )
+    pairs = sorted(
+        (_pair_item(findings, pair) for pair in _between(others, behind)),
+        key=lambda item: (-item.certainty, item.ids),
+    )
+    return (*_sampled(groups), *chains, *pairs)
+
+
+def sample_of(items: Sequence[ReviewItem]) -> tuple[ReviewItem, ...]:
+    """Returns items spread evenly from the first to the last, at most `SAMPLE`.
+
+    Args:
+        items: Of one class, surest first: the sample has the surest and the least sure one.
+    """
+    if len(items) <= SAMPLE:
+        return tuple(items)
+    last = len(items) - 1
+    return tuple(items[round(at * last / (SAMPLE - 1))] for at in range(SAMPLE))
+
+
+def _sampled(groups: Sequence[ReviewItem]) -> Iterator[ReviewItem]:
+    """Yields groups class by class, the sample of each class before its rest."""
+    for name in CLASSES:
+        own = [item for item in groups if item.group_class == name]
+        sample = sample_of(own)
+        keys = {item.key for item in sample}
+        yield from sample
+        yield from (item for item in own if item.key not in keys)
+
+
+def _order(item: ReviewItem) -> int:
+    """Returns the place of an item's class among the classes."""
+    return _PLACES[item.group_class] if item.group_class else 0
+
+
+def item_key(kind: str, memories: Iterable[Memory]) -> str:
+    """Returns the key of an item: it changes with a text of its memories."""
+    return digest([kind, sorted([memory.id, content_key(memory.content)] for memory in memories)])
+
+
+# ------------------------------------------------------------------ groups
+
+
+def _group_item(findings: Findings, group: Group) -> ReviewItem:
+    """Returns the item of a group."""
+    memories = findings.memories
+    members = [memories[member.id] for member in group.members]
+    places = [_PLACES[_class_of(member.judged)] for member in group.members]
+    return ReviewItem(
+        key=item_key("same", [memories[group.survivor], *members]),
+        kind="same",
+        group_class=_NAMES[max(places)],
+        ids=(group.survivor, *(member.id for member in group.members)),
+        survivor=group.survivor,
+        why=findings.reasons[group.survivor],
+        verdicts={member.id: member.judged for member in group.members if member.judged},
+        certainty=min(certainty_of(member.judged) for member in group.members),
+        tokens=sum(token_estimate(memory.content) for memory in members),
+        namespace=memories[group.survivor].namespace,
+        group=group,
+    )
+
+
+def _class_of(judged: Judged | None) -> GroupClass:
+    """Returns the class of one member; one that a chain joined is the least sure."""
+    if judged is None or isinstance(judged.verdict, Subsumes):
+        return "says-more"
+    return _CLASS_OF_RULE.get(judged.verdict.evidence.rule, "other-words")
+
+
+def certainty_of(judged: Judged | None) -> float:
+    """Returns the probability of a verdict; its similarity where the model was not asked."""
+    if judged is None:
+        return 0.0
+    evidence = judged.verdict.evidence
+    return evidence.similarity if evidence.chance is None else evidence.chance
+
+
+# ------------------------------------------------------------------ pairs that stay apart
+
+
+def _between(pairs: Iterable[Judged], behind: Mapping[str, str]) -> list[Judged]:
+    """Returns one pair for each two groups or memories, by ids.
+
+    Args:
+        pairs: Any.
+        behind: Survivor of each memory that would be hidden.
+
+    Returns:
+        A pair of two survivors where there is one, else the closest.
+    """
+    best: dict[tuple[str, str], Judged] = {}
+    for pair in pairs:
+        ends = sorted((behind.get(pair.a, pair.a), behind.get(pair.b, pair.b)))
+        known = best.get((ends[0], ends[1]))
+        if ends[0] != ends[1] and (known is None or _nearness(pair, ends) > _nearness(known, ends)):
+            best[ends[0], ends[1]] = pair
+    return [best[ends] for ends in sorted(best)]
+
+
+def _nearness(pair: Judged, ends: Sequence[str]) -> tuple[bool, float, str, str]:
+    """Returns a sorting key: pairs of the ends themselves are nearest, then the most similar."""
+    return [pair.a, pair.b] == ends, pair.verdict.evidence.similarity, pair.a, pair.b
+
+
+def _pair_item(findings: Findings, pair: Judged) -> ReviewItem:
+    """Returns the item of an unsure pair."""
+    a, b = findings.memories[pair.a], findings.memories[pair.b]
+    return ReviewItem(
+        key=item_key("unsure", [a, b]),
+        kind="unsure",
+        group_class=None,
+        ids=(a.id, b.id),
+        survivor="",
+        why="",
+        verdicts={a.id: pair, b.id: pair},
+        certainty=certainty_of(pair),
+        tokens=min(token_estimate(a.content), token_estimate(b.content)),
+        namespace=a.namespace,
+    )
+
+
+# ------------------------------------------------------------------ chains of values
+
+
+def _chains(findings: Findings, updates: Sequence[Judged]) -> Iterator[ReviewItem]:
+    """Yields one item for each set of memories that updates connect."""
+    parents: dict[str, str] = {}
+
+    def root(id_: str) -> str:
+        while parents.setdefault(id_, id_) != id_:
+            id_ = parents[id_]
+        return id_
+
+    for pair in updates:
+        one, other = sorted((root(pair.a), root(pair.b)))
+        parents[other] = one
+    connected: dict[str, list[Judged]] = {}
+    for pair in updates:
+        connected.setdefault(root(pair.a), []).append(pair)
+    for pairs in connected.values():
+        yield _chain_item(findings, pairs)
+
+
+def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
+    """Returns the item of a chain of values."""
+    memories = findings.memories
+    ids = _oldest_first(pairs, memories)
+    newest = ids[-1]
+    verdicts: dict[str, Judged] = {}
+    for pair in sorted(pairs, key=lambda pair: newest in {pair.a, pair.b}):
+        older = _older(pair)
+        verdicts[older] = pair
+    older_ids = ids[:-1]
+    return ReviewItem(
+        key=item_key("newer", [memories[id_] for id_ in ids]),
+        kind="newer",
+        group_class=None,
+        ids=tuple(ids),
+        survivor=newest,
+        why="the newest value",
+        verdicts={id_: verdicts[id_] for id_ in older_ids if id_ in verdicts},
+        certainty=min(pair.verdict.evidence.similarity for pair in pairs),
+        tokens=sum(token_estimate(memories[id_].content) for id_ in older_ids),
+        namespace=memories[newest].namespace,
+    )
+
+
+def _older(pair: Judged) -> str:
+    """Returns the older memory of an update."""
+    assert isinstance(pair.verdict, Update)
+    return pair.b if pair.verdict.newer == "a" else pair.a
+
+
+def _oldest_first(pairs: Sequence[Judged], memories: Mapping[str, Memory]) -> list[str]:
+    """Returns the memories of a chain, oldest first, as the updates and then the times tell."""
+    newer_than: dict[str, set[str]] = {}
+    for pair in pairs:
+        older = _older(pair)
+        newer = pair.a if older == pair.b else pair.b
+        newer_than.setdefault(newer, set()).add(older)
+        newer_than.setdefault(older, set())
+
+    def moment(id_: str) -> tuple[int, str]:
+        return instant(memories[id_].created_at) or 0, id_
+
+    sorter = TopologicalSorter(newer_than)
+    try:
+        sorter.prepare()
+    except CycleError:  # verdicts that contradict each other: only the times can tell
+        return sorted(newer_than, key=moment)
+    ids: list[str] = []
+    ready: list[str] = []
+    while sorter.is_active():
+        ready = sorted([*ready, *sorter.get_ready()], key=moment)
+        first = ready.pop(0)
+        ids.append(first)
+        sorter.done(first)
+    return ids

@@ -1,0 +1,207 @@
+"""The plan that the answers of a review make.
+
+Pure but for the encoder that a new text may need. Answers may meet in one memory: the survivor of a
+group may itself be an older value. So each memory goes behind the last survivor of its line, and
+has a verdict with it, by a person where no other one is known (law 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Final
+
+from echoless.core.errors import UsageError
+from echoless.core.groups import Group, Membership
+from echoless.core.model import Judged, Memory, Subsumes, Update, merges
+from echoless.core.profiles import ActionKind
+from echoless.execution.actions import Rewrite
+from echoless.execution.plan import Plan
+from echoless.workflows.consolidation.merge_pairs import asked_for
+from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.pipeline import plan_groups
+from echoless.workflows.review.answers import Answer
+from echoless.workflows.review.items import ReviewItem
+
+CHOSEN: Final = "chosen by a person"
+"""Reason for a survivor that a person put in place of the proposed one."""
+
+PERSON: Final = "a person"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Where a memory goes.
+
+    Attributes:
+        survivor: The memory it goes behind.
+        answer: The answer that says so.
+    """
+
+    survivor: str
+    answer: Answer
+
+
+def lines_of(
+    answers: Iterable[Answer], apart: AbstractSet[tuple[str, str]] = frozenset()
+) -> dict[str, Line]:
+    """Returns where each memory goes, by its id.
+
+    Args:
+        answers: Those that are not `accept` are passed over.
+        apart: Pairs of ids, smaller first, that are different.
+
+    Raises:
+        UsageError: A memory would go behind two others, round in a circle, or behind one that it
+            was called different from.
+    """
+    lines: dict[str, Line] = {}
+    for answer in answers:
+        if answer.choice != "accept":
+            continue
+        for id_ in answer.hidden:
+            known = lines.get(id_)
+            if known is not None and known.survivor != answer.survivor:
+                raise UsageError(
+                    f"{id_} goes behind {known.survivor} by an earlier answer and cannot go behind "
+                    f"{answer.survivor} too. Take the earlier answer back first."
+                )
+            lines[id_] = Line(answer.survivor, answer)
+    for id_ in lines:
+        last = last_survivor(id_, lines)
+        if (min(id_, last), max(id_, last)) in apart:
+            raise UsageError(
+                f"{id_} would go behind {last}, and both are recorded as different. Take one "
+                "answer back first."
+            )
+    return lines
+
+
+def last_survivor(id_: str, lines: Mapping[str, Line]) -> str:
+    """Returns the memory that stays visible at the end of a line.
+
+    Raises:
+        UsageError: The line is a circle.
+    """
+    seen = {id_}
+    while id_ in lines:
+        id_ = lines[id_].survivor
+        if id_ in seen:
+            raise UsageError(
+                f"By two answers {id_} would stay and go. Take the earlier answer back first."
+            )
+        seen.add(id_)
+    return id_
+
+
+def plan_answers(
+    findings: Findings,
+    items: Mapping[str, ReviewItem],
+    answers: Sequence[Answer],
+    rewrites: Mapping[str, Rewrite],
+    *,
+    action: ActionKind | None = None,
+) -> Plan:
+    """Returns the plan of the answers that accept something; writes nothing.
+
+    Args:
+        findings: What was reviewed.
+        items: By key; answers to others are passed over.
+        answers: Those that stand.
+        rewrites: New texts by survivor. Their groups are merged where the others are only marked,
+            as a mark changes no text.
+        action: The profile's by default.
+
+    Raises:
+        UsageError: Answers contradict each other.
+    """
+    answers = [answer for answer in answers if answer.key in items]
+    lines = lines_of(answers)
+    known = _verdicts(findings, [items[answer.key] for answer in answers])
+    behind: dict[str, list[Membership]] = {}
+    for id_ in sorted(lines):
+        survivor = last_survivor(id_, lines)
+        text = rewrites[survivor].content if survivor in rewrites else None
+        membership = _membership(findings.memories, survivor, id_, known, text)
+        behind.setdefault(survivor, []).append(membership)
+    groups = sorted(
+        (Group(survivor, tuple(members)) for survivor, members in behind.items()),
+        key=lambda group: (-len(group.members), group.survivor),
+    )
+    reviewed = replace(findings, reasons=_reasons(findings, items, answers, behind.keys()))
+    plain = [group for group in groups if group.survivor not in rewrites]
+    made = plan_groups(reviewed, plain, action=action)
+    if len(plain) == len(groups):
+        return made
+    merging: ActionKind = "delete" if (action or _action(findings)) == "delete" else "merge"
+    merged = plan_groups(
+        reviewed,
+        [group for group in groups if group.survivor in rewrites],
+        action=merging,
+        rewrites={
+            each.survivor: rewrites[each.survivor] for each in groups if each.survivor in rewrites
+        },
+    )
+    return replace(made, actions=(*made.actions, *merged.actions))
+
+
+def _action(findings: Findings) -> ActionKind:
+    """Returns the action of the profile."""
+    return findings.settings.profile.action
+
+
+def _verdicts(findings: Findings, items: Iterable[ReviewItem]) -> dict[frozenset[str], Judged]:
+    """Returns the verdicts that let one memory go behind another, by their ids."""
+    known = {
+        frozenset((judged.a, judged.b)): judged
+        for judged in findings.judged
+        if merges(judged.verdict)
+    }
+    for item in items:
+        for judged in item.verdicts.values():
+            if merges(judged.verdict) or isinstance(judged.verdict, Update):
+                known[frozenset((judged.a, judged.b))] = judged
+    return known
+
+
+def _membership(
+    memories: Mapping[str, Memory],
+    survivor: str,
+    id_: str,
+    known: Mapping[frozenset[str], Judged],
+    text: str | None,
+) -> Membership:
+    """Returns the membership of a memory, with the verdict that is known or a person's own."""
+    judged = known.get(frozenset((survivor, id_)))
+    if judged is not None and _lets_go(judged, id_, survivor):
+        return Membership(id_, judged)
+    return asked_for(memories[survivor], memories[id_], text or memories[survivor].content)
+
+
+def _lets_go(judged: Judged, id_: str, survivor: str) -> bool:
+    """Checks whether a verdict by itself lets one memory go behind another."""
+    match judged.verdict:
+        case Update(newer=side):
+            return survivor == (judged.a if side == "a" else judged.b)
+        case Subsumes(narrows=True):
+            return False
+        case _:
+            return judged.hides(id_, survivor)
+
+
+def _reasons(
+    findings: Findings,
+    items: Mapping[str, ReviewItem],
+    answers: Iterable[Answer],
+    survivors: AbstractSet[str],
+) -> dict[str, str]:
+    """Returns why each survivor stays."""
+    reasons = dict.fromkeys(survivors, CHOSEN)
+    for answer in answers:
+        item = items[answer.key]
+        if answer.survivor in reasons and answer.survivor == item.survivor:
+            reasons[answer.survivor] = item.why
+    for survivor in survivors & findings.reasons.keys():
+        reasons[survivor] = findings.reasons[survivor]
+    return reasons

@@ -1,0 +1,599 @@
+"""A review of one store: what is asked, the answers so far, and what becomes of them.
+
+A page, a terminal and a program go through the same session. Every answer is in the ledger before
+the call returns, so a review can be left at any moment and gone on with later. Nothing but `apply`
+and `undo_run` changes a memory.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TypeAlias
+
+from echoless.core.errors import InputError, PlanRefused, UsageError
+from echoless.core.model import Memory
+from echoless.core.profiles import ActionKind
+from echoless.core.run_notes import Progress
+from echoless.core.settings import Settings
+from echoless.core.timestamps import now
+from echoless.execution.actions import Rewrite
+from echoless.execution.executor import Run, apply
+from echoless.execution.plan import Plan
+from echoless.execution.rollback import WIDEST, Undone, undo
+from echoless.matching.runner import kept_apart
+from echoless.stores.base import Store
+from echoless.workflows.consolidation.merge_pairs import check_pair
+from echoless.workflows.consolidation.review import Regrouped, regroup
+from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
+from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.pipeline import find
+from echoless.workflows.review.answers import (
+    Answer,
+    AnsweredElsewhere,
+    Choice,
+    record_answers,
+    recording,
+    standing_answers,
+    take_back_answers,
+)
+from echoless.workflows.review.decisions import Decisions, Withdrawn, decisions, withdraw_pair
+from echoless.workflows.review.items import (
+    CLASSES,
+    ItemKind,
+    ReviewItem,
+    review_items,
+)
+from echoless.workflows.review.plan import PERSON, last_survivor, lines_of, plan_answers
+from echoless.workflows.review.selection import STATES, ClassState, Filter, State
+from echoless.workflows.review.standing import items_accepted, overruled
+
+__all__ = [
+    "STATES",
+    "ClassState",
+    "Filter",
+    "Found",
+    "ReviewSession",
+    "Source",
+    "State",
+    "everything",
+    "open_review",
+]
+
+Found: TypeAlias = tuple[Findings, tuple[ReviewItem, ...]]
+Source: TypeAlias = Callable[[Store, Settings, Progress | None], Found]
+
+
+def everything(store: Store, settings: Settings, progress: Progress | None) -> Found:
+    """Returns all groups, newer values and unsure pairs of a store."""
+    findings = find(store, settings, progress=progress)
+    return findings, review_items(findings)
+
+
+@dataclass(slots=True)
+class ReviewSession:
+    """Items of one store with the answers to them; make it with `open_review`.
+
+    Its methods must be called one at a time, in the thread that opened the store.
+
+    Attributes:
+        store: Open.
+        settings: What the items are found with.
+        action: What happens to memories that go; the profile's by default.
+        encoder: `name:argument` for vectors of new texts; see `rewrite.NewVectors`.
+        source: Finds what there is to decide; everything that `find` finds by default.
+        findings: What was found last.
+        items: By key, in the order they are shown.
+        answers: Those that stand, by key, oldest first.
+    """
+
+    store: Store
+    settings: Settings
+    action: ActionKind | None = None
+    encoder: str | None = None
+    source: Source | None = None
+    findings: Findings = field(init=False)
+    items: Mapping[str, ReviewItem] = field(init=False, default_factory=dict)
+    answers: dict[str, Answer] = field(init=False, default_factory=dict)
+    _last: int = field(init=False, default=0)
+    _elsewhere: frozenset[tuple[str, str]] = field(init=False, default=frozenset())
+    _overruled: set[str] = field(init=False, default_factory=set)
+    _prior: AbstractSet[str] = field(init=False, default_factory=set)
+    _searched: dict[str, str] = field(init=False, default_factory=dict)
+    _regrouped: dict[tuple[str, str], Regrouped] = field(init=False, default_factory=dict)
+
+    # ------------------------------------------------------------------ what there is
+
+    def look(self, progress: Progress | None = None) -> None:
+        """Reads the store and finds what there is to decide; answers to what stayed are known."""
+        self.findings, items = (self.source or everything)(self.store, self.settings, progress)
+        ledger = self.store.ledger
+        self._last = ledger.last_review()
+        self.answers = standing_answers(ledger)
+        self.items = {item.key: item for item in items}
+        if self.source is None:  # a review of some pairs applies no answers of other reviews
+            accepted = items_accepted(self.answers.values(), self.items, self.findings)
+            self.items = {**self.items, **{item.key: item for item in accepted}}
+        self._elsewhere = frozenset(self.findings.apart) - self._by_answers()
+        self._overrule()
+        self._prior = {mark.survivor for mark in ledger.marks().values()} | ledger.sticky()
+        self._searched.clear()
+        self._regrouped.clear()
+
+    def refresh(self) -> None:
+        """Reads the answers again if any was given or taken back elsewhere meanwhile."""
+        last = self.store.ledger.last_review()
+        if last != self._last:
+            self.answers = standing_answers(self.store.ledger)
+            self._last = last
+            self._overrule()
+
+    def _overrule(self) -> None:
+        """Notes which answers do not count, as something that came later stands against them."""
+        self._overruled = {
+            key
+            for key, answer in self.answers.items()
+            if overruled(answer, self.findings, self._elsewhere)
+        }
+
+    def _by_answers(self) -> set[tuple[str, str]]:
+        """Returns the pairs that answers record as different."""
+        return {pair for answer in self.answers.values() for pair in answer.apart}
+
+    def selection(self, wanted: Filter) -> list[ReviewItem]:
+        """Returns the items that a filter lets through, in the order they are shown."""
+        words = wanted.words.casefold().split()
+        return [
+            item
+            for item in self.items.values()
+            if item.kind == wanted.kind
+            and wanted.namespace in {None, item.namespace}
+            and wanted.group_class in {None, item.group_class}
+            and wanted.state in {None, self.state(item.key)}
+            and (not words or self._has(item, words))
+        ]
+
+    def item(self, key: str) -> ReviewItem:
+        """Returns an item.
+
+        Raises:
+            InputError: There is none, such as after its texts changed.
+        """
+        item = self.items.get(key)
+        if item is None:
+            raise InputError(
+                "This is not asked any more: a memory of it changed, or it was applied. Load the "
+                "page again for what there is now."
+            )
+        return item
+
+    def state(self, key: str) -> State:
+        """Returns the answer to an item, or `open`."""
+        answer = self.answers.get(key)
+        return answer.choice if answer is not None and key not in self._overruled else "open"
+
+    def memory(self, id_: str) -> Memory:
+        """Returns a memory as it was found."""
+        return self.findings.memories[id_]
+
+    @property
+    def namespaces(self) -> list[str]:
+        """Returns the namespaces of all items, sorted."""
+        return sorted({item.namespace for item in self.items.values()})
+
+    def class_states(self) -> list[ClassState]:
+        """Returns how far a person is with each class of groups, surest class first."""
+        states = []
+        for name in CLASSES:
+            own = [self.state(i.key) for i in self.items.values() if i.group_class == name]
+            if own:
+                counts = (own.count("open"), own.count("accept"), own.count("different"))
+                states.append(ClassState(name, len(own), *counts))
+        return states
+
+    def counts(self, kind: ItemKind) -> dict[State, int]:
+        """Returns how many items of a kind have which answer."""
+        counts: dict[State, int] = dict.fromkeys(STATES, 0)
+        for item in self.items.values():
+            if item.kind == kind:
+                counts[self.state(item.key)] += 1
+        return counts
+
+    def _has(self, item: ReviewItem, words: Iterable[str]) -> bool:
+        """Returns whether all words are in the texts or ids of an item."""
+        text = self._searched.get(item.key)
+        if text is None:
+            parts = (part for id_ in item.ids for part in (id_, self.memory(id_).content))
+            text = self._searched[item.key] = "\n".join(parts).casefold()
+        return all(word in text for word in words)
+
+    # ------------------------------------------------------------------ answers
+
+    def accept(
+        self,
+        key: str,
+        *,
+        survivor: str | None = None,
+        without: Iterable[str] = (),
+        text: str | None = None,
+        seen: int | None = None,
+    ) -> Answer:
+        """Records that memories go behind one of them.
+
+        Args:
+            key: Of the item.
+            survivor: The one that stays; the proposed one by default. An unsure pair has none.
+            without: Memories that are different; each is recorded as such with the survivor.
+            text: New text of the survivor. It has to keep the facts of all.
+            seen: Number of the answer that the person saw, 0 for none; any if None.
+
+        Raises:
+            InputError: There is no such item.
+            UsageError: A memory may not go, answers contradict each other, nothing would go, or the
+                text loses a fact.
+            AnsweredElsewhere: There is another answer than the person saw.
+        """
+        item, left = self._seen(key, seen), set(without)
+        keep = survivor or item.survivor
+        if keep not in item.ids or keep in left:
+            raise UsageError(f"Choose which memory stays: {', '.join(item.ids)}.")
+        hidden = [id_ for id_ in self._going(item, keep) if id_ not in left]
+        if not hidden:
+            raise UsageError(f"Nothing would go behind {keep}. Call the memories different.")
+        answer = self._new(item, "accept", survivor=keep, hidden=tuple(hidden), text=text)
+        apart = self._own_pairs((keep, id_) for id_ in left & set(item.ids))
+        answer = replace(answer, apart=apart)
+        self._check(answer)
+        return self._store([answer])[0]
+
+    def differ(self, key: str, *, seen: int | None = None) -> Answer:
+        """Records that the memories of an item are different; they are not proposed again.
+
+        Every two of them are recorded; of more than `rollback.WIDEST` each with the first one.
+        Arguments and errors as for `accept`.
+        """
+        item = self._seen(key, seen)
+        wide = len(item.ids) > WIDEST
+        pairs = ((item.ids[0], id_) for id_ in item.ids[1:]) if wide else combinations(item.ids, 2)
+        answer = self._new(item, "different", apart=self._own_pairs(pairs))
+        self._check(answer)
+        return self._store([answer])[0]
+
+    def skip(self, key: str, *, seen: int | None = None) -> Answer:
+        """Records that an item is left for later; arguments and errors as for `accept`."""
+        return self._store([self._new(self._seen(key, seen), "skip")])[0]
+
+    def accept_rest(self, wanted: Filter) -> list[Answer]:
+        """Accepts all open groups of one class as they are proposed.
+
+        Groups that an earlier answer stands against stay open.
+
+        Args:
+            wanted: Names the class; its other parts narrow it, its state does not count.
+
+        Returns:
+            The answers; `take_back` takes them back together.
+
+        Raises:
+            UsageError: No class is named, or fewer than `SAMPLE` of it were decided one by one.
+        """
+        self.refresh()
+        state = next((s for s in self.class_states() if s.group_class == wanted.group_class), None)
+        if state is None:
+            raise UsageError("Name one class of groups to accept the rest of it.")
+        if state.sample_left:
+            raise UsageError(
+                f"Decide {state.sample_left} more of this class one by one first: a sample shows "
+                "whether the rest can be trusted."
+            )
+        batch = f"batch-{uuid.uuid4()}"
+        lines = dict(lines_of(self._standing()))
+        accepted = []
+        for item in self.selection(replace(wanted, state="open")):
+            answer = self._new(item, "accept", survivor=item.survivor, hidden=item.others)
+            if any(id_ in lines for id_ in (item.survivor, *item.others)):
+                continue
+            accepted.append(replace(answer, batch=batch))
+        return self._store(accepted)
+
+    def take_back(self, key: str | None = None, *, seen: int | None = None) -> list[str]:
+        """Takes back one answer, or the latest one with all that were given at once with it.
+
+        Args:
+            key: Of the item; the item of the latest answer by default.
+            seen: As for `accept`.
+
+        Returns:
+            Keys of the items that are open again.
+
+        Raises:
+            UsageError: There is no answer to take back.
+            AnsweredElsewhere: As for `accept`.
+        """
+        self.refresh()
+        if key is not None:
+            if key not in self.answers or key in self.items:
+                self._seen(key, seen)
+            keys = [key] if key in self.answers else []
+        else:
+            standing = self._standing()
+            latest = max(standing, key=lambda answer: answer.number, default=None)
+            keys = [] if latest is None else [latest.key]
+            if latest is not None and latest.batch:
+                keys = [answer.key for answer in standing if answer.batch == latest.batch]
+        if not keys:
+            raise UsageError("There is no answer to take back.")
+        with self._recording():
+            take_back_answers(self.store, self.answers, keys)
+        for each in keys:
+            del self.answers[each]
+        return keys
+
+    def going(self, key: str, survivor: str) -> Regrouped | None:
+        """Returns who would go behind another survivor of a group, and who would be left out.
+
+        Returns:
+            None for chains and pairs, where a person decides for all.
+
+        Raises:
+            InputError: There is no such item.
+            UsageError: That memory may not be the survivor.
+        """
+        item = self.item(key)
+        if item.group is None or survivor == item.survivor:
+            return None
+        known = self._regrouped.get((key, survivor))
+        if known is None:
+            known = regroup(
+                self.findings,
+                item.group,
+                survivor,
+                prior=self._prior,
+                apart=frozenset(self.findings.apart),
+            )
+            self._regrouped[key, survivor] = known
+        return known
+
+    def check_text(self, key: str, text: str, *, survivor: str | None = None) -> None:
+        """Checks that a new text keeps the facts of all memories of an item.
+
+        Raises:
+            InputError: There is no such item.
+            UsageError: It loses a fact, or cannot be stored; the message says what.
+        """
+        item = self.item(key)
+        keep = survivor or item.survivor or item.ids[0]
+        hidden = tuple(id_ for id_ in item.ids if id_ != keep)
+        self._rewrite(self._new(item, "accept", survivor=keep, hidden=hidden, text=text))
+
+    def _going(self, item: ReviewItem, keep: str) -> Sequence[str]:
+        """Returns the memories that may go behind a survivor."""
+        regrouped = self.going(item.key, keep)
+        if regrouped is not None:
+            return [member.id for member in regrouped.group.members]
+        others = [id_ for id_ in item.ids if id_ != keep]
+        if item.group is None:
+            for id_ in others:
+                check_pair(
+                    self.store,
+                    self.memory(keep),
+                    self.memory(id_),
+                    self._prior,
+                    self.settings.profile,
+                )
+        return others
+
+    def _check(self, answer: Answer) -> None:
+        """Checks that an answer goes together with those before it, and its text.
+
+        Raises:
+            UsageError: It does not.
+        """
+        others = [each for each in self.answers.values() if each.key != answer.key]
+        apart = {*self._elsewhere, *answer.apart, *(p for each in others for p in each.apart)}
+        lines_of([*(a for a in self._standing() if a.key != answer.key), answer], apart)
+        if answer.text is not None:
+            self._rewrite(answer)
+
+    def _rewrite(self, answer: Answer) -> Rewrite:
+        """Returns the new text of a survivor; errors as for `rewrite_of`."""
+        keep = self.memory(answer.survivor)
+        if keep.pinned:
+            raise UsageError(f"{keep.id} is pinned: its text is not changed.")
+        marks = self.store.ledger.marks()
+        behind = [id_ for id_, mark in marks.items() if mark.survivor == keep.id]
+        sources = [keep, *(self.memory(id_) for id_ in answer.hidden)]
+        sources += self.store.get(behind).values() if behind else ()
+        vectors = NewVectors(None, self.encoder)
+        return rewrite_of(keep, sources, answer.text or "", vectors=vectors, by=PERSON)
+
+    def _seen(self, key: str, seen: int | None) -> ReviewItem:
+        """Returns an item if its answer is the one a person saw."""
+        self.refresh()
+        item, answer = self.item(key), self.answers.get(key)
+        if seen is not None and seen != (answer.number if answer else 0):
+            raise AnsweredElsewhere(
+                "This was answered meanwhile, such as in another window. Look at the answer it has "
+                "now, then decide."
+            )
+        return item
+
+    def _new(
+        self,
+        item: ReviewItem,
+        choice: Choice,
+        *,
+        survivor: str = "",
+        hidden: tuple[str, ...] = (),
+        apart: tuple[tuple[str, str], ...] = (),
+        text: str | None = None,
+    ) -> Answer:
+        """Returns an answer of now."""
+        return Answer(
+            key=item.key,
+            kind=item.kind,
+            choice=choice,
+            ids=item.ids,
+            survivor=survivor,
+            hidden=hidden,
+            apart=apart,
+            text=text,
+            at=now(),
+        )
+
+    def _own_pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Returns the pairs that answers have to keep apart, smaller id first.
+
+        Those are left out that something else keeps apart, with the texts they have now: to take an
+        answer back must not take that back.
+        """
+        ordered = {(min(pair), max(pair)) for pair in pairs}
+        if not ordered:
+            return ()
+        elsewhere = kept_apart(self.store.ledger, self.findings.memories) - self._by_answers()
+        return tuple(sorted(ordered - elsewhere))
+
+    def _standing(self) -> list[Answer]:
+        """Returns the answers to what is still asked, oldest first."""
+        standing = (
+            answer
+            for key, answer in self.answers.items()
+            if key in self.items and key not in self._overruled
+        )
+        return sorted(standing, key=lambda answer: answer.number)
+
+    def _store(self, answers: list[Answer]) -> list[Answer]:
+        """Writes answers, with the pairs they record as different, before anything else happens."""
+        if not answers:
+            return []
+        with self._recording():
+            numbered = record_answers(self.store, self.answers, answers)
+        self._overruled -= {answer.key for answer in answers}
+        for answer in numbered:
+            self.answers.pop(answer.key, None)
+            self.answers[answer.key] = answer
+        return numbered
+
+    def decisions(self) -> Decisions:
+        """Returns what people decided about the store, by a review or otherwise."""
+        return decisions(self.store)
+
+    def withdraw_pair(self, a: str, b: str) -> Withdrawn:
+        """Takes back that two memories are different; errors as for `decisions.withdraw_pair`.
+
+        A pair that no item of this review is about is asked about after the next `look`.
+        """
+        withdrawn = withdraw_pair(self.store, a, b)
+        self._elsewhere -= {pair for pair in withdrawn.pairs if pair not in withdrawn.remaining}
+        self.refresh()
+        self._overrule()
+        return withdrawn
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        """Opens a transaction for answers that were checked against those known here.
+
+        Raises:
+            AnsweredElsewhere: Another answer came between.
+        """
+        with recording(self.store):
+            if self.store.ledger.last_review() != self._last:
+                self.refresh()  # also where the other review made the first ledger of the store
+                raise AnsweredElsewhere(
+                    "Another review stored an answer meanwhile, so this one was not stored. Look "
+                    "at the answers it has now, then decide."
+                )
+            yield
+            self._last = self.store.ledger.last_review()
+
+    # ------------------------------------------------------------------ what becomes of them
+
+    def plan(self) -> Plan:
+        """Returns the plan of all that was accepted; writes nothing.
+
+        Raises:
+            UsageError: A new text cannot be used any more.
+        """
+        self.refresh()
+        standing = self._standing()
+        lines = lines_of(standing, self._elsewhere | self._by_answers())
+        texts = [a for a in standing if a.choice == "accept" and a.text is not None]
+        rewrites = {a.survivor: self._rewrite(a) for a in texts if a.survivor not in lines}
+        return plan_answers(self.findings, self.items, standing, rewrites, action=self.action)
+
+    def apply(
+        self,
+        plan: Plan,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        looking: Progress | None = None,
+        look_again: bool = True,
+    ) -> Run:
+        """Carries out a plan that a person saw, then looks at the store again.
+
+        Args:
+            plan: From `plan`, and not older than the latest answer.
+            progress: Told how many actions of how many are done.
+            looking: Told how far each stage of looking again is.
+            look_again: False ends the review: the items stay as they were.
+
+        Raises:
+            PlanRefused: The answers changed since the plan was made; nothing was written.
+            PlanError: As for `apply`.
+            StoreError: Locked, read-only or full.
+        """
+        if self.plan().digest != plan.digest:
+            raise PlanRefused(
+                "Answers changed since this plan was shown, so nothing was written. Look at the "
+                "new plan."
+            )
+        run = apply(self.store, plan, progress=progress)
+        if look_again:
+            self.look(looking)
+        return run
+
+    def undo_run(self, run: str, *, looking: Progress | None = None) -> Undone:
+        """Undoes a run, then looks at the store again; errors as for `rollback.undo`."""
+        undone = undo(self.store, run)
+        self.look(looking)
+        return undone
+
+    def survivors(self) -> dict[str, str]:
+        """Returns the memory each hidden one would stand behind, by its id."""
+        lines = lines_of(self._standing())
+        return {id_: last_survivor(id_, lines) for id_ in lines}
+
+    def accepted(self) -> Iterator[ReviewItem]:
+        """Yields the items that were accepted, in the order they are shown."""
+        return (item for item in self.items.values() if self.state(item.key) == "accept")
+
+
+def open_review(
+    store: Store,
+    settings: Settings,
+    *,
+    action: ActionKind | None = None,
+    encoder: str | None = None,
+    source: Source | None = None,
+    progress: Progress | None = None,
+) -> ReviewSession:
+    """Returns a review of a store with the answers of earlier ones.
+
+    Args:
+        store: Open; it stays open as long as the review.
+        settings: What duplicates are found with.
+        action: What happens to memories that go; the profile's by default.
+        encoder: `name:argument` for vectors of new texts.
+        source: Finds what there is to decide; everything that `find` finds by default.
+        progress: Told how far each stage is.
+
+    Raises:
+        EcholessError: As for `find`.
+    """
+    session = ReviewSession(store, settings, action, encoder, source)
+    session.look(progress)
+    return session

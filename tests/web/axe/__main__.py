@@ -1,0 +1,5 @@
+"""Installs axe-core."""
+
+from tests.web.axe import install
+
+print(install())

@@ -1,0 +1,40 @@
+"""What the browser tests of the review share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, Cookie
+
+from tests.web.review_page import ReviewPage, enter
+from tests.web.review_process import ReviewProcess
+from tests.web.watched_page import watched
+
+
+@contextmanager
+def reviewing(
+    browser: Browser, store: str, *, action: str = "mark", **options: Any
+) -> Iterator[ReviewPage]:
+    """Yields the page of a review of its own.
+
+    Args:
+        browser: Running.
+        store: URL.
+        action: What applying does to memories that go.
+        options: Of the browser's context.
+    """
+    process = ReviewProcess(store, "--no-semantic", "--action", action)
+    try:
+        with watched(browser, **options) as context:
+            enter(context, process.link)
+            yield ReviewPage(context.new_page(), process.address)
+    finally:
+        process.stop()
+
+
+def cookies_of(browser: Browser, process: ReviewProcess) -> list[Cookie]:
+    """Returns the cookies that the first link of a review gives."""
+    with watched(browser) as context:
+        return enter(context, process.link)

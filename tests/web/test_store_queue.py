@@ -1,0 +1,150 @@
+"""The queue of the thread that uses the store: order, one thread, long work, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from echoless.core.errors import UsageError
+from echoless.web.store_queue import Busy, Ended, Job, StoreQueue, store_thread
+
+
+def test_all_work_runs_in_one_thread_that_is_not_the_caller_s() -> None:
+    async def asked(calls: StoreQueue) -> set[int]:
+        return set(await asyncio.gather(*(calls.call(threading.get_ident) for _ in range(20))))
+
+    with store_thread() as calls:
+        threads = asyncio.run(asked(calls)) | {calls.ask(threading.get_ident)}
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+
+
+def test_an_error_of_the_work_is_the_caller_s_and_the_next_call_is_served() -> None:
+    def fails() -> None:
+        raise UsageError("no")
+
+    with store_thread() as calls:
+        with pytest.raises(UsageError, match="no"):
+            calls.ask(fails)
+        assert calls.ask(lambda: 7) == 7
+
+
+def test_the_event_loop_is_free_while_work_runs() -> None:
+    opened = threading.Event()
+
+    async def both(calls: StoreQueue) -> bool:
+        waiting = asyncio.ensure_future(calls.call(lambda: opened.wait(20)))
+        await asyncio.sleep(0)
+        opened.set()  # reached only because the loop does not wait
+        return await waiting
+
+    with store_thread() as calls:
+        assert asyncio.run(both(calls))
+
+
+def test_long_work_shows_how_far_it_is_and_refuses_other_work_meanwhile() -> None:
+    at, on = threading.Event(), threading.Event()
+
+    def work(job: Job) -> str:
+        job.actions(3, 12)
+        at.set()
+        on.wait(20)
+        return "applied"
+
+    with store_thread() as calls:
+        job = calls.begin("Applying the plan", work)
+        assert at.wait(20)
+        assert (job.state, job.stage, job.done, job.whole) == ("running", "writing", 3, 12)
+        assert calls.running is job
+        with pytest.raises(Busy, match="Applying the plan is under way") as problem:
+            calls.ask(lambda: 1)
+        assert problem.value.job is job
+        with pytest.raises(Busy):
+            calls.begin("Another", work)
+        on.set()
+        while calls.running:
+            pass
+        assert (job.state, job.result, job.problem) == ("done", "applied", None)
+        assert calls.ask(lambda: 1) == 1
+
+
+def test_long_work_that_fails_says_why() -> None:
+    def work(_job: Job) -> None:
+        raise UsageError("answers changed")
+
+    with store_thread() as calls:
+        job = calls.begin("Applying", work)
+        while calls.running:
+            pass
+    assert job.state == "failed"
+    assert str(job.problem) == "answers changed"
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_the_end_waits_for_what_writes_and_stops_what_only_reads(writes: bool) -> None:
+    at, on = threading.Event(), threading.Event()
+
+    def work(job: Job) -> str:
+        at.set()
+        on.wait(20)
+        job.progress("encoding", 1, 2)
+        return "whole"
+
+    with store_thread() as calls:
+        job = calls.begin("Looking again", work, writes=writes)
+        assert at.wait(20)
+        calls.close()
+        on.set()
+    assert job.state == ("done" if writes else "failed")
+    assert isinstance(job.problem, type(None) if writes else Ended)
+
+
+def test_calls_that_wait_at_the_end_are_refused_and_later_ones_too() -> None:
+    at, on, calls = threading.Event(), threading.Event(), StoreQueue()
+    thread = threading.Thread(target=calls.serve)
+    thread.start()
+
+    def first() -> None:
+        at.set()
+        on.wait(20)
+
+    async def story() -> None:
+        begun = asyncio.ensure_future(calls.call(first))
+        await asyncio.to_thread(at.wait, 20)
+        late = asyncio.ensure_future(calls.call(lambda: 2))
+        await asyncio.sleep(0)
+        calls.close()
+        on.set()
+        await begun
+        with pytest.raises(Ended, match="Nothing was done"):
+            await late
+
+    asyncio.run(story())
+    thread.join(20)
+    with pytest.raises(Ended):
+        calls.ask(lambda: 3)
+
+
+def test_an_interruption_fails_the_call_it_hit_and_reaches_the_thread() -> None:
+    calls = StoreQueue()
+    stopped: list[str] = []
+
+    def served() -> None:
+        try:
+            calls.serve()
+        except KeyboardInterrupt:
+            stopped.append("yes")
+
+    def interrupted(_job: Job) -> None:
+        raise KeyboardInterrupt
+
+    thread = threading.Thread(target=served)
+    job = calls.begin("Applying", interrupted)
+    thread.start()
+    thread.join(20)
+    assert stopped == ["yes"]
+    assert job.state == "failed"
+    with pytest.raises(Ended):
+        calls.ask(lambda: 1)

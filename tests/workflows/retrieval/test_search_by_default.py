@@ -1,0 +1,69 @@
+"""Search by words first, and what counts as similar at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from echoless import open_store, search, similar
+from echoless.core.errors import UsageError
+from echoless.workflows.retrieval.search import NO_WORDS, NOISE
+
+TEXTS = {
+    "cat": "The cat sleeps on the sofa all afternoon.",
+    "dog": "The dog waits at the garden gate.",
+    "tax": "Quarterly tax returns are due in April.",
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("store") / "notes.jsonl"
+    lines = (json.dumps({"id": id_, "content": text}) for id_, text in TEXTS.items())
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_words_that_are_there_are_searched_without_an_encoder(store: str) -> None:
+    with open_store(store) as opened:
+        answer = search(opened, "garden gate", mode="auto")
+    assert (answer.mode, [hit.memory.id for hit in answer.hits]) == ("text", ["dog"])
+
+
+def test_words_that_are_nowhere_are_searched_by_meaning_and_it_says_so(store: str) -> None:
+    with open_store(store) as opened:
+        answer = search(opened, "sleepy kittens resting", mode="auto")
+    assert (answer.mode, answer.hits[0].memory.id) == ("vector", "cat")
+    assert NO_WORDS in answer.tally.notes
+
+
+def test_without_an_encoder_there_is_nothing_more_to_find(store: str) -> None:
+    with open_store(store) as opened:
+        answer = search(opened, "zeppelin", mode="auto", encoder="none")
+    assert (answer.mode, answer.hits) == ("text", ())
+
+
+def test_what_is_as_far_as_unrelated_texts_is_not_similar_and_is_counted(store: str) -> None:
+    with open_store(store) as opened:
+        answer = similar(opened, "A cat is asleep on the sofa.")
+        everything = similar(opened, "A cat is asleep on the sofa.", least=-1)
+    least = NOISE["use-multilingual-v3"]
+    near = [hit.memory.id for hit in everything.hits if hit.score >= least]
+    assert [hit.memory.id for hit in answer.hits] == near
+    assert near[0] == "cat"
+    assert len(everything.hits) == 3
+    left_out = f"Left out: {3 - len(near)} of 3 memories, whose similarity is below {least:g}."
+    assert answer.tally.notes == (left_out,)
+
+
+def test_words_that_are_nowhere_and_mean_nothing_here_find_nothing(store: str) -> None:
+    with open_store(store) as opened:
+        answer = search(opened, "zeppelin", mode="auto")
+    assert (answer.hits, NO_WORDS in answer.tally.notes) == ((), False)
+
+
+def test_an_unknown_mode_is_named(store: str) -> None:
+    with open_store(store) as opened, pytest.raises(UsageError, match="Known: text, vector"):
+        search(opened, "cat", mode="best")  # type: ignore[arg-type]

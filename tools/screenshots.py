@@ -1,0 +1,112 @@
+"""Make the pictures of the review page and of the report again, from the bundled sample.
+
+`python -m tools.screenshots [NAME …]` writes `docs/pictures/NAME.png`. It needs a Chromium
+(`tests/web/browser.py` says how it is looked for) and the encoder of `echoless[use]`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Browser, BrowserContext, ViewportSize
+from tests.web import browser as machine
+from tests.web.review_page import ReviewPage, enter
+from tests.web.review_process import ReviewProcess
+
+PICTURES: Final = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+_HEIGHT: Final = {1280: 900, 360: 740}
+_PLACE: Final = "namespace=code/larkspur"
+"""What the pictures show: English texts, for machines without the letters of other scripts."""
+
+_ANSWERS: Final = "aaada"
+"""Keys pressed there first, so that the pictures show a review that is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One picture.
+
+    Attributes:
+        name: Of the file, without its ending.
+        path: Of the page, or empty for the report.
+        width: Of the window in CSS pixels.
+    """
+
+    name: str
+    path: str
+    width: int
+
+
+SHOTS: Final = (
+    Shot("review-same-1280", f"/same?{_PLACE}&state=open", 1280),
+    Shot("review-same-360", f"/same?{_PLACE}&state=open", 360),
+    Shot("review-newer-1280", f"/newer?{_PLACE}", 1280),
+    Shot("review-plan-1280", "/plan", 1280),
+    Shot("report-1280", "", 1280),
+    Shot("report-360", "", 360),
+)
+
+
+def main(names: list[str]) -> None:
+    """Writes the pictures named, all by default."""
+    unknown = set(names) - {shot.name for shot in SHOTS}
+    if unknown:
+        sys.exit(f"No picture is called {', '.join(sorted(unknown))}.")
+    shots = [shot for shot in SHOTS if not names or shot.name in names]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),  # so that the pages name the file without its folder
+        machine.running() as browser,
+    ):
+        store = Path("memories.jsonl")
+        store.write_bytes((files("echoless") / "data" / "sample.jsonl").read_bytes())
+        reports = [shot for shot in shots if not shot.path]
+        if reports:
+            report = Path("report.html")
+            command = [sys.executable, "-m", "echoless", "audit", str(store), "--html", str(report)]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            with browser.new_context() as context:
+                for shot in reports:
+                    _taken(context, shot, report.resolve().as_uri())
+        if len(shots) > len(reports):
+            _reviewed(browser, str(store), [shot for shot in shots if shot.path])
+
+
+def _reviewed(browser: Browser, store: str, shots: list[Shot]) -> None:
+    """Takes the pictures of the review, with some answers given already."""
+    process = ReviewProcess(store)
+    try:
+        with browser.new_context() as context:
+            enter(context, process.link)
+            page = ReviewPage(context.new_page(), process.address)
+            page.page.goto(f"{process.address}/same?{_PLACE}")
+            for pressed in _ANSWERS:
+                page.answer(pressed)
+            for shot in shots:
+                _taken(context, shot, f"{process.address}{shot.path}")
+    finally:
+        process.stop()
+
+
+def _taken(context: BrowserContext, shot: Shot, address: str) -> None:
+    """Writes one picture of what a window of this width shows."""
+    page = context.new_page()
+    page.set_viewport_size(ViewportSize(width=shot.width, height=_HEIGHT[shot.width]))
+    page.goto(address)
+    if shot.width < 600 and page.locator("[data-current]").count():
+        page.locator("[data-current]").evaluate(
+            "card => card.scrollIntoView({behavior: 'instant'})"
+        )
+    page.screenshot(path=PICTURES / f"{shot.name}.png")
+    print(PICTURES / f"{shot.name}.png")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
