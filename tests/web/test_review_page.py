@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
-import httpx
+import httpx2
 import pytest
 from starlette.testclient import TestClient
 
@@ -19,8 +20,10 @@ from echoless.web.app import review_app
 from echoless.web.store_queue import StoreQueue, store_thread
 from echoless.workflows.review.session import ReviewSession, open_review
 
-ROOMS = ("kitchen", "cellar", "attic", "garage", "porch", "library", "chapel", "gym", "barn")
-ROOMS += ("tower", "lounge", "studio", "office")
+ROOMS = (
+    *("kitchen", "cellar", "attic", "garage", "porch", "library", "chapel", "gym", "barn"),
+    *("tower", "lounge", "studio", "office"),
+)
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 ODD = "odd\nid <b>\u202e"
 
@@ -69,13 +72,13 @@ class Review:
         (key,) = keys_in(self.get(f"/{kind}", words=words))
         return key
 
-    def post(self, path: str, **fields: str | list[str]) -> httpx.Response:
+    def post(self, path: str, **fields: str | list[str]) -> httpx2.Response:
         return self.client.post(path, data=fields)
 
-    def fragment(self, path: str, **fields: str | list[str]) -> httpx.Response:
+    def fragment(self, path: str, **fields: str | list[str]) -> httpx2.Response:
         return self.client.post(path, data=fields, headers={"X-Fragment": "1"})
 
-    def answer(self, key: str, choice: str, **fields: str | list[str]) -> httpx.Response:
+    def answer(self, key: str, choice: str, **fields: str | list[str]) -> httpx2.Response:
         return self.fragment("/answer", key=key, seen="0", choice=choice, back="/same", **fields)
 
 
@@ -115,9 +118,7 @@ def opened(url: str) -> Iterator[Review]:
 def review(opened: Review) -> Iterator[Review]:
     """The review without answers and without pairs kept apart."""
     yield opened
-    opened.calls.ask(
-        lambda: [opened.session.take_back(key) for key in list(opened.session.answers)]
-    )
+    opened.calls.ask(lambda: [*map(opened.session.take_back, [*opened.session.answers])])
 
 
 # ------------------------------------------------------------------ what is shown
@@ -387,8 +388,6 @@ def test_an_item_that_is_gone_is_answered_with_a_sentence(review: Review) -> Non
 
 
 def test_while_the_store_is_busy_pages_wait_and_answers_are_refused(review: Review) -> None:
-    import threading
-
     gate = threading.Event()
     key = review.key("lamp studio")
 
@@ -405,7 +404,7 @@ def test_while_the_store_is_busy_pages_wait_and_answers_are_refused(review: Revi
         assert "under way" in response.text
     finally:
         gate.set()
-    review.calls.ask(lambda: None) if review.calls.running is None else None
+        _finished(review, review.client.get("/working"))
 
 
 # ------------------------------------------------------------------ plan, apply, undo
@@ -426,7 +425,7 @@ def own(tmp_path: Path) -> Iterator[Review]:
         calls.ask(store.close)
 
 
-def _finished(review: Review, response: httpx.Response) -> str:
+def _finished(review: Review, response: httpx2.Response) -> str:
     """The page of the result of long work."""
     while "http-equiv" in response.text:
         response = review.client.get("/working")

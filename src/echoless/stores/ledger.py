@@ -265,6 +265,11 @@ class Ledger:
         rows = self._rows("kept", "SELECT a, b, print_a, print_b FROM kept ORDER BY a, b")
         return [kept_of(row, self.database.path) for row in rows]
 
+    def kept_count(self) -> int:
+        """Returns how many pairs are kept apart."""
+        rows = self._rows("kept", "SELECT count(*) FROM kept")
+        return int(rows[0][0]) if rows else 0
+
     def keep_no_more(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Takes back that pairs are different.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from dataclasses import field as value
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
@@ -77,8 +76,6 @@ class _Application:
     session: ReviewSession
     calls: StoreQueue
     pages: ReviewPages
-    shown: Job | None = value(default=None, init=False)
-    """Job whose result was shown last."""
 
     def made(self) -> Starlette:
         """Returns the application."""

@@ -452,6 +452,8 @@ def next_cards(session: ReviewSession, query: ListQuery, last: str) -> ListView:
 
 def state_counts(session: ReviewSession, query: ListQuery) -> Mapping[State, int]:
     """Returns how many items of a list have which answer, without regard to its own state."""
+    if not query.with_state(None).narrowed:
+        return session.counts(query.kind)
     selected = session.selection(query.with_state(None).filter(session.namespaces))
     counts: dict[State, int] = dict.fromkeys(STATES, 0)
     for item in selected:
@@ -493,5 +495,5 @@ def overview(session: ReviewSession) -> Overview:
     kinds: tuple[ItemKind, ...] = ("same", "newer", "unsure")
     return Overview(
         counts={kind: session.counts(kind) for kind in kinds},
-        apart=len(session.store.ledger.kept()),
+        apart=session.store.ledger.kept_count(),
     )

@@ -14,6 +14,8 @@ from echoless.core.model import Memory
 from echoless.stores import open_store
 from echoless.workflows.review.answers import standing_answers
 from echoless.workflows.review.decisions import decisions
+from echoless.workflows.review.items import KINDS
+from echoless.workflows.review.selection import answer_counts
 from echoless.workflows.review.session import ReviewSession, open_review
 from tests.workflows.review.notes import LEXICAL, NOTES, write_notes
 
@@ -91,6 +93,7 @@ def check_plan(session: ReviewSession) -> None:
 def test_after_any_steps_ledger_review_and_plan_agree(steps: Sequence[Step]) -> None:
     with review() as session:
         assert len(session.items) == ITEMS
+        assert sum(session.counts("same").values())  # counted once before the answers
         for step in steps:
             before = dict(session.answers), kept(session)
             try:
@@ -101,6 +104,9 @@ def test_after_any_steps_ledger_review_and_plan_agree(steps: Sequence[Step]) -> 
         assert kept(session) == {p for a in session.answers.values() for p in a.apart}
         assert {g.answer.key for g in decisions(session.store).answers} == set(session.answers)
         check_plan(session)
+        counted = answer_counts(session.items.values(), session.state)
+        assert all(session.counts(kind) == counted.of_kind[kind] for kind in KINDS)
+        assert session.class_states() == counted.class_states()
         again = open_review(session.store, LEXICAL)
         assert again.answers == session.answers
         assert goes(again) == goes(session)

@@ -1,20 +1,25 @@
 """What a person is asked in a review: groups, chains of newer values, and unsure pairs.
 
-Pure. Items that are most surely right come first, so that a person is soon through with them.
+Pure but for `everything`, which reads the store. Items that are most surely right come first, so
+that a person is soon through with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.groups import Group
 from echoless.core.model import Judged, Memory, Subsumes, Update, digest
+from echoless.core.run_notes import Progress
+from echoless.core.settings import Settings
 from echoless.core.text import content_key, token_estimate
 from echoless.core.timestamps import instant
+from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.dedupe.series import outside, series_of
 
 ItemKind: TypeAlias = Literal["same", "newer", "unsure"]
@@ -86,6 +91,16 @@ class ReviewItem:
     def others(self) -> tuple[str, ...]:
         """Returns the memories that go if the item is accepted as it is."""
         return tuple(id_ for id_ in self.ids if id_ != self.survivor)
+
+
+Found: TypeAlias = tuple[Findings, tuple[ReviewItem, ...]]
+Source: TypeAlias = Callable[[Store, Settings, Progress | None], Found]
+
+
+def everything(store: Store, settings: Settings, progress: Progress | None) -> Found:
+    """Returns all groups, newer values and unsure pairs of a store."""
+    findings = find(store, settings, progress=progress)
+    return findings, review_items(findings)
 
 
 def review_items(findings: Findings) -> tuple[ReviewItem, ...]:

@@ -13,7 +13,6 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TypeAlias
 
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.core.model import Memory
@@ -31,7 +30,6 @@ from echoless.workflows.consolidation.merge_pairs import check_pair
 from echoless.workflows.consolidation.review import Regrouped, regroup
 from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.review.answers import (
     Answer,
     AnsweredElsewhere,
@@ -43,13 +41,21 @@ from echoless.workflows.review.answers import (
 )
 from echoless.workflows.review.decisions import Decisions, Withdrawn, decisions, withdraw_pair
 from echoless.workflows.review.items import (
-    CLASSES,
+    Found,
     ItemKind,
     ReviewItem,
-    review_items,
+    Source,
+    everything,
 )
 from echoless.workflows.review.plan import PERSON, last_survivor, lines_of, plan_answers
-from echoless.workflows.review.selection import STATES, ClassState, Filter, State
+from echoless.workflows.review.selection import (
+    STATES,
+    AnswerCounts,
+    ClassState,
+    Filter,
+    State,
+    answer_counts,
+)
 from echoless.workflows.review.standing import items_accepted, overruled
 
 __all__ = [
@@ -63,15 +69,6 @@ __all__ = [
     "everything",
     "open_review",
 ]
-
-Found: TypeAlias = tuple[Findings, tuple[ReviewItem, ...]]
-Source: TypeAlias = Callable[[Store, Settings, Progress | None], Found]
-
-
-def everything(store: Store, settings: Settings, progress: Progress | None) -> Found:
-    """Returns all groups, newer values and unsure pairs of a store."""
-    findings = find(store, settings, progress=progress)
-    return findings, review_items(findings)
 
 
 @dataclass(slots=True)
@@ -89,6 +86,7 @@ class ReviewSession:
         findings: What was found last.
         items: By key, in the order they are shown.
         answers: Those that stand, by key, oldest first.
+        namespaces: Those of all items, sorted.
     """
 
     store: Store
@@ -99,9 +97,11 @@ class ReviewSession:
     findings: Findings = field(init=False)
     items: Mapping[str, ReviewItem] = field(init=False, default_factory=dict)
     answers: dict[str, Answer] = field(init=False, default_factory=dict)
+    namespaces: Sequence[str] = field(init=False, default=())
     _last: int = field(init=False, default=0)
     _elsewhere: frozenset[tuple[str, str]] = field(init=False, default=frozenset())
     _overruled: set[str] = field(init=False, default_factory=set)
+    _counts: AnswerCounts | None = field(init=False, default=None)
     _prior: AbstractSet[str] = field(init=False, default_factory=set)
     _searched: dict[str, str] = field(init=False, default_factory=dict)
     _regrouped: dict[tuple[str, str], Regrouped] = field(init=False, default_factory=dict)
@@ -118,6 +118,7 @@ class ReviewSession:
         if self.source is None:  # a review of some pairs applies no answers of other reviews
             accepted = items_accepted(self.answers.values(), self.items, self.findings)
             self.items = {**self.items, **{item.key: item for item in accepted}}
+        self.namespaces = sorted({item.namespace for item in self.items.values()})
         self._elsewhere = frozenset(self.findings.apart) - self._by_answers()
         self._overrule()
         self._prior = {mark.survivor for mark in ledger.marks().values()} | ledger.sticky()
@@ -134,6 +135,7 @@ class ReviewSession:
 
     def _overrule(self) -> None:
         """Notes which answers do not count, as something that came later stands against them."""
+        self._counts = None
         self._overruled = {
             key
             for key, answer in self.answers.items()
@@ -180,28 +182,19 @@ class ReviewSession:
         """Returns a memory as it was found."""
         return self.findings.memories[id_]
 
-    @property
-    def namespaces(self) -> list[str]:
-        """Returns the namespaces of all items, sorted."""
-        return sorted({item.namespace for item in self.items.values()})
-
     def class_states(self) -> list[ClassState]:
         """Returns how far a person is with each class of groups, surest class first."""
-        states = []
-        for name in CLASSES:
-            own = [self.state(i.key) for i in self.items.values() if i.group_class == name]
-            if own:
-                counts = (own.count("open"), own.count("accept"), own.count("different"))
-                states.append(ClassState(name, len(own), *counts))
-        return states
+        return self._all_counts().class_states()
 
     def counts(self, kind: ItemKind) -> dict[State, int]:
         """Returns how many items of a kind have which answer."""
-        counts: dict[State, int] = dict.fromkeys(STATES, 0)
-        for item in self.items.values():
-            if item.kind == kind:
-                counts[self.state(item.key)] += 1
-        return counts
+        return dict(self._all_counts().of_kind[kind])
+
+    def _all_counts(self) -> AnswerCounts:
+        """Returns the counts of all items, which answers keep up."""
+        if self._counts is None:
+            self._counts = answer_counts(self.items.values(), self.state)
+        return self._counts
 
     def _has(self, item: ReviewItem, words: Iterable[str]) -> bool:
         """Returns whether all words are in the texts or ids of an item."""
@@ -330,7 +323,9 @@ class ReviewSession:
         with self._recording():
             take_back_answers(self.store, self.answers, keys)
         for each in keys:
+            state = self.state(each)
             del self.answers[each]
+            self._recount(each, state)
         return keys
 
     def going(self, key: str, survivor: str) -> Regrouped | None:
@@ -472,11 +467,18 @@ class ReviewSession:
             return []
         with self._recording():
             numbered = record_answers(self.store, self.answers, answers)
-        self._overruled -= {answer.key for answer in answers}
         for answer in numbered:
+            state = self.state(answer.key)
+            self._overruled.discard(answer.key)
             self.answers.pop(answer.key, None)
             self.answers[answer.key] = answer
+            self._recount(answer.key, state)
         return numbered
+
+    def _recount(self, key: str, state: State) -> None:
+        """Counts an item anew that had another state."""
+        if self._counts is not None and key in self.items:
+            self._counts.change(self.items[key], state, self.state(key))
 
     def decisions(self) -> Decisions:
         """Returns what people decided about the store, by a review or otherwise."""
@@ -566,10 +568,6 @@ class ReviewSession:
         """Returns the memory each hidden one would stand behind, by its id."""
         lines = lines_of(self._standing())
         return {id_: last_survivor(id_, lines) for id_ in lines}
-
-    def accepted(self) -> Iterator[ReviewItem]:
-        """Yields the items that were accepted, in the order they are shown."""
-        return (item for item in self.items.values() if self.state(item.key) == "accept")
 
 
 def open_review(
