@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = {
     "numpy",
     "rapidfuzz",
@@ -41,6 +43,21 @@ def test_the_help_of_the_command_line_brings_in_neither_numpy_nor_rich() -> None
         "try:\n    run()\nexcept SystemExit as end:\n    assert not end.code"
     )
     assert loaded_by(program) & (HEAVY - {"click"}) <= {"importlib.metadata"}
+
+
+@pytest.mark.parametrize(
+    ("command", "unneeded"),
+    [
+        ("ingest", {"echoless.matching.rule_judge", "rapidfuzz"}),
+        ("dedupe", {"echoless.cli.terminal_review", "echoless.matching.rule_judge"}),
+        ("audit", {"echoless.web.report", "jinja2"}),
+        ("catalogue", {"echoless.core.text_difference"}),
+    ],
+)
+def test_a_command_begins_without_what_only_some_calls_need(
+    command: str, unneeded: set[str]
+) -> None:
+    assert loaded_by(f"import echoless.cli.{command}") & unneeded == set()
 
 
 def test_every_public_name_is_there() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
@@ -34,13 +34,12 @@ from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import WITHOUT_SECOND_LOOK
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
 from echoless.stores.base import Sectioned
-from echoless.web.report import Additions, check_report_file, report_page, write_report
-from echoless.web.report_view import Extent as PageExtent
 from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.audit_comparison import AuditComparison
 from echoless.workflows.audit.between import Between, between_namespaces
@@ -50,6 +49,13 @@ from echoless.workflows.audit.report import Report, audit, report_json
 from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
+
+if TYPE_CHECKING:
+    from echoless.web import report as html_report
+    from echoless.web import report_view
+else:  # needed only for a page
+    html_report = lazy_module("echoless.web.report")
+    report_view = lazy_module("echoless.web.report_view")
 
 _COUNTS: Final = ("top", "members", "pairs")
 """Options that say how much of a report is shown."""
@@ -90,7 +96,7 @@ class _Form:
         if self.github and len(chosen) > 1:
             raise UsageError(f"{' and '.join(chosen)} do not go together. Choose one.")
         if self.html_file is not None:
-            check_report_file(self.html_file)
+            html_report.check_report_file(self.html_file)
 
     @property
     def page_alone(self) -> bool:
@@ -98,7 +104,7 @@ class _Form:
         return self.html_file is not None and not (self.as_json or self.markdown or self.github)
 
     @property
-    def page_extent(self) -> PageExtent:
+    def page_extent(self) -> report_view.Extent:
         """Returns how much a page shows: more than a terminal does, unless options say how much."""
         source = click.get_current_context().get_parameter_source
         given = {
@@ -106,7 +112,7 @@ class _Form:
             for name in _COUNTS
             if source(name) is not ParameterSource.DEFAULT
         }
-        return replace(PageExtent(), **given)
+        return replace(report_view.Extent(), **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +291,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: Limits, form: _Form) ->
             continue
         answers.append(audited.data)
         if form.html_file is not None:
-            write_report(form.html_file, audited.page)
+            html_report.write_report(form.html_file, audited.page)
         _print(audited, form)
         if reasons := limits.exceeded(audited.report, audited.compared):
             over = TOO_MUCH_REPETITION
@@ -314,42 +320,52 @@ def _audited(
         if wider is not None:
             OUTPUT.learn(wider.texts)
         compared = compared_with(earlier, report, alone=len(scope.stores) == 1)
-        more = Additions(between=wider, second=second, name=store)
-        page = "" if form.html_file is None else report_page(opened, report, form.page_extent, more)
+        page = ""
+        if form.html_file is not None:
+            more = html_report.Additions(between=wider, second=second, name=store)
+            page = html_report.report_page(opened, report, form.page_extent, more)
         data: dict[str, Json] = {}
         blocks: Sequence[Block] = ()
         if form.as_json:
-            data = _answer(opened, report, more)
+            data = _answer(opened, report, wider, second)
             if earlier is not None:
                 data["compared"] = compared.to_json() if compared else None
             if form.texts:
                 data["texts"] = answer_texts(data, opened.get)
         else:
-            blocks = _blocks(opened, report, more, form)
+            blocks = _blocks(opened, report, wider, second, form)
             if earlier is not None and compared is not None:
                 blocks = [*compared_blocks(compared, str(earlier.path)), *blocks]
         warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
     return _Audited(report, compared, data, blocks, warnings, page)
 
 
-def _answer(store: Store, report: Report, more: Additions) -> dict[str, Json]:
+def _answer(
+    store: Store, report: Report, wider: Between | None, second: ThresholdComparison | None
+) -> dict[str, Json]:
     """Returns the report as JSON."""
     data = report_json(report)
-    data |= {"across": more.between.to_json()} if more.between else {}
-    data["second_look"] = more.second.to_json() if more.second else None
+    data |= {"across": wider.to_json()} if wider else {}
+    data["second_look"] = second.to_json() if second else None
     learn_answer(store, data)
     return data
 
 
-def _blocks(store: Store, report: Report, more: Additions, form: _Form) -> Sequence[Block]:
+def _blocks(
+    store: Store,
+    report: Report,
+    wider: Between | None,
+    second: ThresholdComparison | None,
+    form: _Form,
+) -> Sequence[Block]:
     """Returns the report for a person: a sentence where a file has all of it."""
     if form.page_alone:
         return [answer_block(report), say(f"The report is in {form.html_file}.")]
     extent = _WHOLE if form.github else form.extent
     return [
         *audit_blocks(store, report, extent),
-        *(between_blocks(more.between, extent, what="namespaces") if more.between else ()),
-        *comparison_blocks(more.second),
+        *(between_blocks(wider, extent, what="namespaces") if wider else ()),
+        *comparison_blocks(second),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,11 +27,11 @@ from echoless.cli.options import (
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
 from echoless.cli.progress import Bar
 from echoless.cli.suggestions import consolidation_blocks
-from echoless.cli.terminal_review import review_in_terminal
 from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
 from echoless.core.errors import UsageError
 from echoless.core.model import Json
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import ACTIONS, ActionKind
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
@@ -45,6 +46,11 @@ from echoless.workflows.consolidation.suggestions import ADVICE, Advice
 from echoless.workflows.review.offered_pairs import OfferedPairs
 from echoless.workflows.review.plan import PERSON
 from echoless.workflows.review.session_lock import review_lock
+
+if TYPE_CHECKING:
+    from echoless.cli import terminal_review
+else:
+    terminal_review = lazy_module("echoless.cli.terminal_review")  # needed only to ask a person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +255,7 @@ def _review(opened: Store, request: _Request, settings: Settings) -> int:
     )
     with review_lock(opened) as lock:
         lock.announce("in a terminal")
-        return review_in_terminal(
+        return terminal_review.review_in_terminal(
             opened,
             request.store,
             settings,

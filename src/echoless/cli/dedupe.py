@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -36,12 +37,12 @@ from echoless.cli.outcome import (
     undo_line,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.terminal_review import review_in_terminal
 from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
 from echoless.core.errors import PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
+from echoless.core.optional import lazy_module
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
@@ -55,6 +56,11 @@ from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
 from echoless.workflows.review.session_lock import review_lock
+
+if TYPE_CHECKING:
+    from echoless.cli import terminal_review
+else:
+    terminal_review = lazy_module("echoless.cli.terminal_review")  # needed only to ask a person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +267,7 @@ def _review(request: _Request, store: Store, settings: Settings) -> int:
     with review_lock(store) as lock:
         lock.announce("in a terminal")
         resumed = command_line("dedup", request.store, "--interactive")
-        return review_in_terminal(
+        return terminal_review.review_in_terminal(
             store, request.store, settings, again=resumed, plan_file=request.plan_file
         )
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from echoless.core import wording
 from echoless.core.masking import OUTPUT, excerpt
 from echoless.core.model import Json
-from echoless.core.text_difference import word_difference
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    from echoless.core import text_difference
+else:
+    text_difference = lazy_module("echoless.core.text_difference")  # its pattern is slow to compile
 
 Style: TypeAlias = Literal["", "strong", "dim", "old", "new", "good", "bad"]
 
@@ -129,7 +134,7 @@ def names(ids: Iterable[str], limit: int = 5) -> str:
 
 def difference(old: str, new: str) -> Line:
     """Returns the word-by-word difference of two texts as spans."""
-    return tuple(Span(part.text, part.change) for part in word_difference(old, new))
+    return tuple(Span(part.text, part.change) for part in text_difference.word_difference(old, new))
 
 
 def texts_in(value: Json) -> list[str]:
