@@ -14,7 +14,6 @@ from echoless.core.passages import is_long
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
-from echoless.core.text import content_key
 from echoless.matching.base import Judge, Repeatable
 from echoless.stores.ledger import Ledger
 
@@ -250,6 +249,5 @@ def kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str,
         for kept in ledger.kept()
         if kept.a in memories
         and kept.b in memories
-        and content_key(memories[kept.a].content) == kept.print_a
-        and content_key(memories[kept.b].content) == kept.print_b
+        and kept.holds(memories[kept.a], memories[kept.b])
     }

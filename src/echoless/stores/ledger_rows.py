@@ -17,6 +17,7 @@ from echoless.core.failures import is_damage, of_sqlite, said
 from echoless.core.json_codec import memory_from_json
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.profiles import ACTIONS
+from echoless.core.text import content_key
 
 Moment = Literal["before", "after"]
 Row: TypeAlias = Sequence[object]
@@ -76,6 +77,15 @@ class Kept:
     b: str
     print_a: str
     print_b: str
+
+    def holds(self, a: Memory, b: Memory) -> bool:
+        """Returns whether the decision still counts: neither text changed since.
+
+        Args:
+            a: The memory a as it is now.
+            b: The memory b as it is now.
+        """
+        return (content_key(a.content), content_key(b.content)) == (self.print_a, self.print_b)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import BadRecord, InputError, UsageError
 from echoless.core.model import Json, Memory
-from echoless.core.text import content_key
 from echoless.execution.rollback import keep_both_no_more
 from echoless.stores.base import Store
 from echoless.stores.ledger import Kept, Ledger
@@ -195,11 +194,11 @@ def _pairs(
     for answer in answers.values():
         for pair in answer.apart:
             reviewed.setdefault(pair, []).append(answer)
-    told = _origins(ledger, own)
+    origins = _origins(ledger, own)
     pairs = []
     for each in kept:
         ids = each.a, each.b
-        by, at, run = told.get(ids, ("" if ids in own else STORE, "", ""))
+        by, at, run = origins.get(ids, ("" if ids in own else STORE, "", ""))
         recorded = reviewed.get(ids, [])
         if recorded and by in {"", REVIEW}:  # lineage of another file may lack the event
             by, at = REVIEW, max(answer.at for answer in recorded)
@@ -224,11 +223,10 @@ def _pairs(
 
 
 def _state(kept: Kept, one: Memory | None, other: Memory | None) -> PairState:
-    """Returns whether a pair counts, as `matching.runner.kept_apart` has it."""
+    """Returns whether a pair counts."""
     if one is None or other is None:
         return "gone"
-    prints = content_key(one.content), content_key(other.content)
-    return "holds" if prints == (kept.print_a, kept.print_b) else "changed"
+    return "holds" if kept.holds(one, other) else "changed"
 
 
 def _origins(ledger: Ledger, wanted: Collection[Ids]) -> dict[Ids, tuple[str, str, str]]:
