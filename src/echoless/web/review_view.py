@@ -145,11 +145,6 @@ class CardView:
         return [member for member in self.members if member.role == "goes"]
 
     @property
-    def staying_apart(self) -> Sequence[MemberView]:
-        """Returns the memories that do not go behind this survivor."""
-        return [member for member in self.members if member.role == "stays-apart"]
-
-    @property
     def others(self) -> Sequence[MemberView]:
         """Returns the memories that do not have the survivor's text, letter for letter."""
         return [m for m in self.members if m is not self.survivor and not m.same]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Judged, Memory, Subsumes, Update, merges
+from echoless.core.model import Judged, Memory, Update, merges
 from echoless.core.profiles import ActionKind
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan
@@ -30,23 +30,10 @@ CHOSEN: Final = "chosen by a person"
 PERSON: Final = "a person"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Where a memory goes.
-
-    Attributes:
-        survivor: The memory it goes behind.
-        answer: The answer that says so.
-    """
-
-    survivor: str
-    answer: Answer
-
-
-def lines_of(
+def survivors_of(
     answers: Iterable[Answer], apart: AbstractSet[tuple[str, str]] = frozenset()
-) -> dict[str, Line]:
-    """Returns where each memory goes, by its id.
+) -> dict[str, str]:
+    """Returns the memory that each one that goes ends behind, by its id.
 
     Args:
         answers: Those that are not `accept` are passed over.
@@ -56,37 +43,36 @@ def lines_of(
         UsageError: A memory would go behind two others, round in a circle, or behind one that it
             was called different from.
     """
-    lines: dict[str, Line] = {}
+    next_ones: dict[str, str] = {}
     for answer in answers:
         if answer.choice != "accept":
             continue
         for id_ in answer.hidden:
-            known = lines.get(id_)
-            if known is not None and known.survivor != answer.survivor:
+            known = next_ones.setdefault(id_, answer.survivor)
+            if known != answer.survivor:
                 raise UsageError(
-                    f"{id_} goes behind {known.survivor} by an earlier answer and cannot go behind "
+                    f"{id_} goes behind {known} by an earlier answer and cannot go behind "
                     f"{answer.survivor} too. Take the earlier answer back first."
                 )
-            lines[id_] = Line(answer.survivor, answer)
-    for id_ in lines:
-        last = last_survivor(id_, lines)
+    survivors = {id_: _last(id_, next_ones) for id_ in next_ones}
+    for id_, last in survivors.items():
         if (min(id_, last), max(id_, last)) in apart:
             raise UsageError(
                 f"{id_} would go behind {last}, and both are recorded as different. Take one "
                 "answer back first."
             )
-    return lines
+    return survivors
 
 
-def last_survivor(id_: str, lines: Mapping[str, Line]) -> str:
-    """Returns the memory that stays visible at the end of a line.
+def _last(id_: str, next_ones: Mapping[str, str]) -> str:
+    """Returns the memory at the end of a line.
 
     Raises:
         UsageError: The line is a circle.
     """
     seen = {id_}
-    while id_ in lines:
-        id_ = lines[id_].survivor
+    while id_ in next_ones:
+        id_ = next_ones[id_]
         if id_ in seen:
             raise UsageError(
                 f"By two answers {id_} would stay and go. Take the earlier answer back first."
@@ -117,11 +103,10 @@ def plan_answers(
         UsageError: Answers contradict each other.
     """
     answers = [answer for answer in answers if answer.key in items]
-    lines = lines_of(answers)
+    survivors = survivors_of(answers)
     known = _verdicts(findings, [items[answer.key] for answer in answers])
     behind: dict[str, list[Membership]] = {}
-    for id_ in sorted(lines):
-        survivor = last_survivor(id_, lines)
+    for id_, survivor in sorted(survivors.items()):
         text = rewrites[survivor].content if survivor in rewrites else None
         membership = _membership(findings.memories, survivor, id_, known, text)
         behind.setdefault(survivor, []).append(membership)
@@ -134,21 +119,15 @@ def plan_answers(
     made = plan_groups(reviewed, plain, action=action)
     if len(plain) == len(groups):
         return made
-    merging: ActionKind = "delete" if (action or _action(findings)) == "delete" else "merge"
+    chosen = action or findings.settings.profile.action
+    rewritten = [group for group in groups if group.survivor in rewrites]
     merged = plan_groups(
         reviewed,
-        [group for group in groups if group.survivor in rewrites],
-        action=merging,
-        rewrites={
-            each.survivor: rewrites[each.survivor] for each in groups if each.survivor in rewrites
-        },
+        rewritten,
+        action="delete" if chosen == "delete" else "merge",
+        rewrites={group.survivor: rewrites[group.survivor] for group in rewritten},
     )
     return replace(made, actions=(*made.actions, *merged.actions))
-
-
-def _action(findings: Findings) -> ActionKind:
-    """Returns the action of the profile."""
-    return findings.settings.profile.action
 
 
 def _verdicts(findings: Findings, items: Iterable[ReviewItem]) -> dict[frozenset[str], Judged]:
@@ -184,8 +163,6 @@ def _lets_go(judged: Judged, id_: str, survivor: str) -> bool:
     match judged.verdict:
         case Update(newer=side):
             return survivor == (judged.a if side == "a" else judged.b)
-        case Subsumes(narrows=True):
-            return False
         case _:
             return judged.hides(id_, survivor)
 

@@ -47,7 +47,7 @@ from echoless.workflows.review.items import (
     Source,
     everything,
 )
-from echoless.workflows.review.plan import PERSON, last_survivor, lines_of, plan_answers
+from echoless.workflows.review.plan import PERSON, plan_answers, survivors_of
 from echoless.workflows.review.selection import (
     STATES,
     AnswerCounts,
@@ -284,11 +284,11 @@ class ReviewSession:
                 "whether the rest can be trusted."
             )
         batch = f"batch-{uuid.uuid4()}"
-        lines = dict(lines_of(self._standing()))
+        going = survivors_of(self._standing())
         accepted = []
         for item in self.selection(replace(wanted, state="open")):
             answer = self._new(item, "accept", survivor=item.survivor, hidden=item.others)
-            if any(id_ in lines for id_ in (item.survivor, *item.others)):
+            if any(id_ in going for id_ in item.ids):
                 continue
             accepted.append(replace(answer, batch=batch))
         return self._store(accepted)
@@ -390,7 +390,7 @@ class ReviewSession:
         """
         others = [each for each in self.answers.values() if each.key != answer.key]
         apart = {*self._elsewhere, *answer.apart, *(p for each in others for p in each.apart)}
-        lines_of([*(a for a in self._standing() if a.key != answer.key), answer], apart)
+        survivors_of([*(a for a in self._standing() if a.key != answer.key), answer], apart)
         if answer.text is not None:
             self._rewrite(answer)
 
@@ -522,9 +522,9 @@ class ReviewSession:
         """
         self.refresh()
         standing = self._standing()
-        lines = lines_of(standing, self._elsewhere | self._by_answers())
+        going = survivors_of(standing, self._elsewhere | self._by_answers())
         texts = [a for a in standing if a.choice == "accept" and a.text is not None]
-        rewrites = {a.survivor: self._rewrite(a) for a in texts if a.survivor not in lines}
+        rewrites = {a.survivor: self._rewrite(a) for a in texts if a.survivor not in going}
         return plan_answers(self.findings, self.items, standing, rewrites, action=self.action)
 
     def apply(
@@ -566,8 +566,7 @@ class ReviewSession:
 
     def survivors(self) -> dict[str, str]:
         """Returns the memory each hidden one would stand behind, by its id."""
-        lines = lines_of(self._standing())
-        return {id_: last_survivor(id_, lines) for id_ in lines}
+        return survivors_of(self._standing())
 
 
 def open_review(
