@@ -121,7 +121,7 @@ def report_page(
         most_skipped=_MOST_SKIPPED,
         commands={
             "preview": command_line("dedup", name),
-            "review": command_line("dedup", name, "--interactive"),
+            "review": command_line("review", name),
             "apply": command_line("dedup", name, "--apply"),
             "undo": command_line("undo", name, "last"),
             "json": command_line("audit", name, "--json"),
