@@ -30,7 +30,7 @@ from tests.web.review_process import ReviewProcess
 
 from benchmarks.data import stream
 from benchmarks.measure import keep
-from benchmarks.review_report import Measured, measure_report
+from benchmarks.review_report import Measured, measure_report, table_lines
 from benchmarks.speed.filling import fill
 from echoless import Memory
 from echoless.workflows.review.items import CLASSES, KINDS, SAMPLE
@@ -256,13 +256,7 @@ def _body(
             "",
             "The HTML report (`audit --html`), opened from the disk:",
             "",
-            "| groups | written whole | MB | made in s | loaded in s | elements |",
-            "|---|---|---|---|---|---|",
-            *(
-                f"| {each.groups:,} | {each.shown:,} | {each.megabytes:.2f} | "
-                f"{each.made_seconds:.2f} | {each.load_seconds:.2f} | {each.elements:,} |"
-                for each in reports
-            ),
+            *table_lines(reports),
         ]
     )
 

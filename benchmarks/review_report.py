@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -157,19 +157,25 @@ def _loaded(file: Path) -> tuple[float, int]:
     return statistics.median(times), elements
 
 
+def table_lines(reports: Iterable[Measured]) -> Iterator[str]:
+    """Yield a table in Markdown, line by line."""
+    yield "| groups | written whole | MB | made in s | loaded in s | elements |"
+    yield "|---|---|---|---|---|---|"
+    for each in reports:
+        yield (
+            f"| {each.groups:,} | {each.shown:,} | {each.megabytes:.2f} | "
+            f"{each.made_seconds:.2f} | {each.load_seconds:.2f} | {each.elements:,} |"
+        )
+
+
 def main(argv: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.review_report", description=__doc__)
     parser.add_argument("--groups", default="100,5000,50000")
     parser.add_argument("--whole", action="store_true", help="write every group into the file")
     chosen = parser.parse_args(argv)
-    print("| groups | written whole | MB | made in s | loaded in s | elements |")
-    print("|---:|---:|---:|---:|---:|---:|")
-    for groups in map(int, chosen.groups.split(",")):
-        row = measure_report(groups, whole=chosen.whole)
-        print(
-            f"| {row.groups:,} | {row.shown:,} | {row.megabytes:.2f} | {row.made_seconds:.2f} "
-            f"| {row.load_seconds:.2f} | {row.elements:,} |"
-        )
+    sizes = map(int, chosen.groups.split(","))
+    for line in table_lines(measure_report(groups, whole=chosen.whole) for groups in sizes):
+        print(line)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from echoless import Memory, open_store
 from echoless.cli import render
+from echoless.cli.main import main
 from echoless.testing.stores import contents, fill
+from tests.cli.lineage import hidden, kept_apart
 from tests.model_server import Act, ModelServer, fails, merged, prompt_of, running
 
 Call = Callable[..., Result]
@@ -40,16 +42,6 @@ def review(consolidate: Call, monkeypatch: pytest.MonkeyPatch) -> Call:
         return consolidate("-i", *options, stdin=text, **more)
 
     return typed
-
-
-def hidden(store: str) -> dict[str, str]:
-    with open_store(store) as opened:
-        return {d: m.survivor for d, m in opened.ledger.marks().items()}
-
-
-def kept(store: str) -> set[tuple[str, str]]:
-    with open_store(store) as opened:
-        return {(k.a, k.b) for k in opened.ledger.kept()}
 
 
 def contents_of(store: str) -> dict[str, str]:
@@ -159,6 +151,12 @@ def test_a_merge_is_a_dry_run_until_it_is_applied_and_then_undone(
     undo = json.loads(done.stdout)["undo"]
     assert echoless(*shlex.split(undo)[1:]).exit_code == 0
     assert hidden(ports) == {}
+
+
+def test_the_command_that_merges_is_named_where_a_program_calls_too(ports: str) -> None:
+    words = ["consolidate", ports, "--merge", "m-1", "m-0"]
+    dry = CliRunner().invoke(main, words, standalone_mode=False)
+    assert dry.stdout.endswith(f"   echoless consolidate {ports} --merge m-1 m-0 --apply\n")
 
 
 def test_a_merge_that_drops_a_value_says_which(consolidate: Call, ports: str) -> None:
@@ -285,7 +283,7 @@ def test_without_a_clear_yes_nothing_is_applied_and_the_answers_stay(
 
 def test_different_is_remembered_and_the_next_pairs_come_up(review: Call, notes: str) -> None:
     review("s", "d", options=("--limit", "2"))
-    assert kept(notes) == {("m-1", "m-3")}
+    assert kept_apart(notes) == {("m-1", "m-3")}
     result = review("q", options=("--limit", "2"))
     assert "To review: 3 unsure pairs. 1 answered before, 1 of them skipped" in result.stdout
 

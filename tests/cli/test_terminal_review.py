@@ -13,6 +13,7 @@ from echoless.cli import render
 from echoless.core.settings import Choices, resolve
 from echoless.stores import open_store
 from echoless.workflows.review.session import open_review
+from tests.cli.lineage import hidden, kept_apart
 from tests.cli.pseudo_terminal import PseudoTerminal
 
 Call = Callable[..., Result]
@@ -43,16 +44,6 @@ def start(place: Path, notes: str) -> Start:
         return PseudoTerminal.start(*command, folder=place, **variables)
 
     return started
-
-
-def hidden(store: str) -> dict[str, str]:
-    with open_store(store) as opened:
-        return {d: m.survivor for d, m in opened.ledger.marks().items()}
-
-
-def kept(store: str) -> set[tuple[str, str]]:
-    with open_store(store) as opened:
-        return {(k.a, k.b) for k in opened.ledger.kept()}
 
 
 def answers(store: str) -> list[str]:
@@ -229,7 +220,7 @@ def test_different_is_remembered_and_not_proposed_again(
 ) -> None:
     result = review("s", "d", "s")
     assert "Different: m-5, m-6. Not proposed again." in result.stdout
-    assert kept(notes) == {("m-5", "m-6")}
+    assert kept_apart(notes) == {("m-5", "m-6")}
     answer = json.loads(echoless("dedup", notes, "--no-semantic", "--json").stdout)
     assert [g["survivor"] for g in answer["groups"]] == ["m-1"]
 
@@ -238,7 +229,7 @@ def test_the_last_answer_is_taken_back_and_asked_again(review: Typed, notes: str
     result = review("u", "d", "u", "a", "q", "n")
     assert "There is no answer to take back. Nothing was decided." in result.stdout
     assert "Taken back: the answer to m-1, m-2, m-3." in result.stdout
-    assert kept(notes) == set()
+    assert kept_apart(notes) == set()
     assert answers(notes) == ["accept"]
 
 

@@ -99,6 +99,22 @@ def test_the_reason_says_when_a_survivor_wins_by_saying_more() -> None:
     assert reason == "says everything the others say, and more"
 
 
+def test_times_of_other_zones_are_told_whole_where_their_days_stand_in_the_other_order() -> None:
+    """The day where it was written is the later one, though the moment is the earlier one."""
+    known = {
+        "a": memory("a", created_at="2026-01-06T01:00:00+09:00"),
+        "b": memory("b", created_at="2026-01-05T20:00:00-05:00"),
+    }
+    group = Group("a", (Membership("b", None),))
+    assert why(group, known.__getitem__, "oldest", set()) == (
+        "older: 2026-01-06T01:00:00+09:00, the next 2026-01-05T20:00:00-05:00"
+    )
+    group = Group("b", (Membership("a", None),))
+    assert why(group, known.__getitem__, "newest", set()) == (
+        "newer: 2026-01-05T20:00:00-05:00, the next 2026-01-06T01:00:00+09:00"
+    )
+
+
 def test_an_unknown_order_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match=r"'loudest'.*safe, composite"):
         rank([OLD], "loudest", set())

@@ -33,6 +33,7 @@ from echoless import (
 )
 from echoless.core.errors import DuplicateId, InputError, StoreLocked, UsageError
 from echoless.stores.base import Store
+from echoless.testing.encoders import WordBag
 
 WORDS = resolve(Choices(encoder="none"))
 STAGING = "The staging server has 16 GB of memory."
@@ -510,3 +511,16 @@ def test_elsewhere_names_other_namespaces_that_say_a_text_and_reads_only(store: 
         assert [each.id for each in guard.elsewhere(STAGING.lower())] == [there.id]
         assert guard.elsewhere(STAGING, namespace="ops") == ()
     assert list(store.scan()) == before
+
+
+def test_elsewhere_encodes_nothing_where_there_is_no_other_namespace(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = WordBag()
+    monkeypatch.setattr("echoless.models.encoders.registry.open_encoder", lambda _spec: encoder)
+    with Guard(store, resolve(Choices(cache=False))) as guard:
+        guard.remember(STAGING)
+        before = len(encoder.asked)
+        assert guard.elsewhere(STAGING) == ()
+    assert before
+    assert len(encoder.asked) == before

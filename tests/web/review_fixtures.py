@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Cookie
@@ -32,6 +35,14 @@ def reviewing(
             yield ReviewPage(context.new_page(), process.address)
     finally:
         process.stop()
+
+
+def written_report(store: str, folder: Path) -> Path:
+    """Returns the HTML report that the command writes about a store into a folder."""
+    file = folder / "report.html"
+    command = ["audit", store, "--no-semantic", "--html", str(file)]
+    subprocess.run([sys.executable, "-m", "echoless", *command], check=True, capture_output=True)
+    return file
 
 
 def cookies_of(browser: Browser, process: ReviewProcess) -> list[Cookie]:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from echoless import Choices, audit, find, open_store, resolve
 from echoless.core.masking import OUTPUT
@@ -241,15 +240,14 @@ def test_the_same_report_gives_the_same_page(hostile: Path, hostile_report: Host
 
 
 def test_a_browser_applies_the_style_loads_nothing_and_scrolls_only_down(
-    hostile_report: Hostile, sample: Hostile, tmp_path: Path
+    browser: Browser, hostile_report: Hostile, sample: Hostile, tmp_path: Path
 ) -> None:
-    chromium = shutil.which("chromium")
-    assert chromium, "these tests drive the Chromium of the machine"
     complaints: list[str] = []
     requests: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 360, "height": 780}, color_scheme="dark")
+    with browser.new_context(
+        viewport={"width": 360, "height": 780}, color_scheme="dark"
+    ) as context:
+        tab = context.new_page()
         tab.on("console", lambda message: complaints.append(message.text))
         tab.on("request", lambda request: requests.append(request.url))
         for number, (_, page) in enumerate((hostile_report, sample)):
@@ -260,7 +258,6 @@ def test_a_browser_applies_the_style_loads_nothing_and_scrolls_only_down(
                 "rgb(18, 22, 29)"
             )
             assert tab.evaluate("document.documentElement.scrollWidth") == 360
-        browser.close()
     assert complaints == []
     assert len(requests) == 2
 

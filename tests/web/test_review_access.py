@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -12,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.web import axe
-from tests.web.review_fixtures import reviewing
+from tests.web.review_fixtures import reviewing, written_report
 from tests.web.review_page import TABS, ReviewPage
 from tests.web.review_stores import household, write_sqlite
 from tests.web.watched_page import NARROW, WIDE, watched
@@ -37,10 +35,7 @@ def page(browser: Browser, store: str) -> Iterator[ReviewPage]:
 
 @pytest.fixture(scope="module")
 def report(store: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("report") / "report.html"
-    command = ["audit", store, "--no-semantic", "--html", str(file)]
-    subprocess.run([sys.executable, "-m", "echoless", *command], check=True, capture_output=True)
-    return file
+    return written_report(store, tmp_path_factory.mktemp("report"))
 
 
 _MOVING = """() => [...document.querySelectorAll("*")].filter(each => {
@@ -52,15 +47,15 @@ _MOVING = """() => [...document.querySelectorAll("*")].filter(each => {
 
 def check(page: Page) -> None:
     """Asserts that axe-core finds nothing and the page is not wider than its window."""
-    found = []
+    problems = []
     for width, height in (WIDE, NARROW):
         page.set_viewport_size({"width": width, "height": height})
         wide = page.evaluate("document.documentElement.scrollWidth")
-        found += [f"{width} px: {wide} px wide"] if wide > width else []
+        problems += [f"{width} px: {wide} px wide"] if wide > width else []
         for scheme in _SCHEMES:
             page.emulate_media(color_scheme=scheme)
-            found += [f"{width} px, {scheme}: {each}" for each in axe.problems(page)]
-    assert found == [], "\n".join(found)
+            problems += [f"{width} px, {scheme}: {each}" for each in axe.problems(page)]
+    assert problems == [], "\n".join(problems)
 
 
 @pytest.mark.parametrize("tab", [*TABS, "no-such-page"])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.web.review_fixtures import reviewing
+from tests.web.review_fixtures import reviewing, written_report
 from tests.web.review_page import TABS, ReviewPage
 from tests.web.review_stores import MALICE, hostile, write_sqlite
 from tests.web.watched_page import watched
@@ -89,9 +87,7 @@ def test_hostile_memories_stay_text_in_answers_on_every_tab_and_in_a_run(page: R
 def test_the_report_of_hostile_memories_is_inert_and_calls_nothing(
     browser: Browser, store: str, tmp_path: Path
 ) -> None:
-    report = tmp_path / "report.html"
-    command = ["audit", store, "--no-semantic", "--html", str(report)]
-    subprocess.run([sys.executable, "-m", "echoless", *command], check=True, capture_output=True)
+    report = written_report(store, tmp_path)
     with watched(browser) as context:
         page = ReviewPage(context.new_page(), report.as_uri())
         page.page.goto(report.as_uri())

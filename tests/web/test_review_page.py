@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,6 +20,7 @@ from echoless.core.settings import resolve
 from echoless.web.app import review_app
 from echoless.web.store_queue import StoreQueue, store_thread
 from echoless.workflows.review.session import ReviewSession, open_review
+from tests.web.review_stores import memory, write_sqlite
 
 ROOMS = (
     *("kitchen", "cellar", "attic", "garage", "porch", "library", "chapel", "gym", "barn"),
@@ -28,31 +30,26 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 ODD = "odd\nid <b>\u202e"
 
 
-def _memory(id_: str, content: str, day: int = 1, **more: object) -> Memory:
-    values = {"namespace": "home", "created_at": f"2026-03-{day:02d}T08:00:00Z", **more}
-    return Memory(id=id_, content=content, **values)  # type: ignore[arg-type]
-
-
 def _memories() -> Iterator[Memory]:
     for room in ROOMS:
         text = f"The lamp in the {room} belongs to Karla and hangs near the western window."
-        yield _memory(f"lamp-{room}-1", text, tags=("light",), provenance=Provenance.VERBATIM)
-        yield _memory(f"lamp-{room}-2", text.lower().replace(".", "!"), 2, importance=0.5)
+        yield memory(f"lamp-{room}-1", text, tags=("light",), provenance=Provenance.VERBATIM)
+        yield memory(f"lamp-{room}-2", text.lower().replace(".", "!"), day=2, importance=0.5)
     for number, end in enumerate((".", "!", "")):
         text = f"Our boiler code is 4711 and Wanda keeps it in the drawer{end}"
-        yield _memory(f"boiler-{number}", text, number + 1)
-    yield _memory("heat-1", "Heating of the hall was repaired by Olga.")
-    yield _memory("heat-2", "Heating of the hall was repaired by Olga from Graz.", 3)
+        yield memory(f"boiler-{number}", text, day=number + 1)
+    yield memory("heat-1", "Heating of the hall was repaired by Olga.")
+    yield memory("heat-2", "Heating of the hall was repaired by Olga from Graz.", day=3)
     for step, port in enumerate((5432, 6000, 7100)):
-        yield _memory(f"port-{step}", f"Postgres listens on port {port}.", step + 1)
-    yield _memory("water-1", "Always water the plants before Tom leaves town.")
-    yield _memory("water-2", "Before Tom leaves town, always water the plants.", 4)
+        yield memory(f"port-{step}", f"Postgres listens on port {port}.", day=step + 1)
+    yield memory("water-1", "Always water the plants before Tom leaves town.")
+    yield memory("water-2", "Before Tom leaves town, always water the plants.", day=4)
     text = "The gate of hall 9 belongs to Karla <script>alert(1)</script> and hangs near the door."
-    yield _memory(ODD, text, namespace="<i>other</i>")
-    yield _memory("plain", f"{text} ", 2, namespace="<i>other</i>")
+    yield memory(ODD, text, namespace="<i>other</i>")
+    yield memory("plain", f"{text} ", day=2, namespace="<i>other</i>")
     text = f"The token of the printer is {SECRET} and Karla wrote it down."
-    yield _memory("secret-1", text)
-    yield _memory("secret-2", text.replace(".", "!"), 2)
+    yield memory("secret-1", text)
+    yield memory("secret-2", text.replace(".", "!"), day=2)
 
 
 class Review:
@@ -94,24 +91,28 @@ def card_in(html: str, key: str) -> str:
     return match[0]
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    url = f"sqlite:///{tmp_path_factory.mktemp('page') / 'memories.db'}"
-    with open_store(url, create=True) as store, store.writing():
-        store.put(list(_memories()))
-    return url
-
-
-@pytest.fixture(scope="module")
-def opened(url: str) -> Iterator[Review]:
+@contextmanager
+def reviewed(url: str, *, follow_redirects: bool = True) -> Iterator[Review]:
+    """A review of a store, served without a socket within the block."""
     settings = resolve(Choices(encoder="none"))
     with store_thread() as calls:
         store = calls.ask(lambda: open_store(url))
         session = calls.ask(lambda: open_review(store, settings))
         app = review_app(session, calls)
-        client = TestClient(app, "http://127.0.0.1:1", follow_redirects=False)
+        client = TestClient(app, "http://127.0.0.1:1", follow_redirects=follow_redirects)
         yield Review(client, calls, session)
         calls.ask(store.close)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_sqlite(tmp_path_factory.mktemp("page") / "memories.db", _memories())
+
+
+@pytest.fixture(scope="module")
+def opened(url: str) -> Iterator[Review]:
+    with reviewed(url, follow_redirects=False) as review:
+        yield review
 
 
 @pytest.fixture
@@ -212,6 +213,12 @@ def test_a_chain_shows_the_oldest_value_first_and_marks_what_changed(review: Rev
     assert places == sorted(places)
     assert re.search(r"<del>.*?5432", card)
     assert re.search(r"<ins>.*?7100", card)
+
+
+def test_an_unsure_pair_says_why_nobody_knows(review: Review) -> None:
+    key = review.key("plants Tom", "unsure")
+    card = card_in(review.get("/unsure", words="plants Tom"), key)
+    assert "perhaps the same, but another order of the words" in card
 
 
 def test_an_unsure_pair_is_accepted_only_once_a_person_chose_who_stays(review: Review) -> None:
@@ -413,16 +420,9 @@ def test_while_the_store_is_busy_pages_wait_and_answers_are_refused(review: Revi
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Review]:
     """A review of its own, whose plan may be applied."""
-    url = f"sqlite:///{tmp_path / 'memories.db'}"
-    with open_store(url, create=True) as store, store.writing():
-        store.put([m for m in _memories() if m.id.startswith(("lamp-k", "port", "heat"))])
-    settings = resolve(Choices(encoder="none"))
-    with store_thread() as calls:
-        store = calls.ask(lambda: open_store(url))
-        session = calls.ask(lambda: open_review(store, settings))
-        client = TestClient(review_app(session, calls), "http://127.0.0.1:1")
-        yield Review(client, calls, session)
-        calls.ask(store.close)
+    some = (m for m in _memories() if m.id.startswith(("lamp-k", "port", "heat")))
+    with reviewed(write_sqlite(tmp_path / "memories.db", some)) as review:
+        yield review
 
 
 def _finished(review: Review, response: httpx2.Response) -> str:
@@ -454,6 +454,18 @@ def test_a_plan_is_previewed_applied_and_undone(own: Review) -> None:
     assert "undone" in own.get("/history")
 
 
+def test_a_plan_says_how_many_notes_it_does_not_show(
+    own: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = [f"only number {at} says this" for at in range(103)]
+    monkeypatch.setattr("echoless.web.review_pages.notes_on", lambda _plan: notes)
+    own.answer(own.key("lamp"), "accept")
+    page = own.get("/plan")
+    assert "only number 99 says this" in page
+    assert "only number 100 says this" not in page
+    assert "3 more are not shown" in page
+
+
 def test_a_plan_that_nobody_saw_is_not_applied(own: Review) -> None:
     own.answer(own.key("lamp"), "accept")
     digest = re.findall(r'name="digest" value="([^"]+)"', own.get("/plan"))[0]
@@ -470,8 +482,8 @@ def test_looking_again_shows_what_was_added_meanwhile_and_knows_the_answers(own:
     with open_store(own.session.store.url) as store, store.writing():
         store.put(
             [
-                _memory("new-1", "Karla feeds the grey cat at seven."),
-                _memory("new-2", "karla feeds the grey cat at seven"),
+                memory("new-1", "Karla feeds the grey cat at seven."),
+                memory("new-2", "karla feeds the grey cat at seven"),
             ]
         )
     _finished(own, own.post("/look"))

@@ -18,7 +18,8 @@ from echoless.cli.review_page import review_command
 from echoless.core import optional
 from echoless.core.errors import MissingExtra, StoreLocked, UsageError
 from echoless.web import server
-from tests.web.small_review import LINK, SmallReview, small_review
+from tests.web.review_process import LINK, ReviewProcess
+from tests.web.small_review import small_review
 
 
 @pytest.fixture
@@ -47,20 +48,19 @@ def tokens_in(output: str) -> list[str]:
 
 def test_a_review_is_opened_by_its_link_answered_and_left(notes: Path) -> None:
     before = notes.read_bytes()
-    with small_review(notes, "--no-browser") as review:
-        first = review.link()
+    with small_review(notes) as review:
+        first = review.link
         with entered(first) as person:
             assert person.get("/").text == "open"
             assert person.post("/answer").text == "stored"
             assert person.get("/mistake").status_code == 500
             assert person.get(f"/?token={'x' * 43}").status_code == 303
-        review.enter()
-        second = review.link()
+        second = review.new_link()
         assert second != first
         assert httpx.get(first, trust_env=False).status_code == 403
         with entered(second) as other:
             assert other.get("/").text == "skip"
-        assert review.end() == 0
+        assert review.stop() == 0
         said = review.output
     assert f"Review of {notes}: 1 group, 0 newer values, 0 unsure pairs.\n" in said
     assert "Error: ValueError: a broken page. This should not happen" in said
@@ -77,8 +77,8 @@ def test_a_review_is_opened_by_its_link_answered_and_left(notes: Path) -> None:
 
 
 def test_a_second_review_is_refused_with_the_address_of_the_first(notes: Path) -> None:
-    with small_review(notes, "--no-browser") as first:
-        link = first.link()
+    with small_review(notes) as first:
+        link = first.link
         with pytest.raises(StoreLocked) as refused:
             review_command([str(notes), "--no-semantic"], standalone_mode=False)
         assert str(refused.value).startswith(
@@ -93,23 +93,22 @@ def test_a_second_review_is_refused_with_the_address_of_the_first(notes: Path) -
 
 
 def test_a_killed_review_leaves_its_answers_and_no_lock(notes: Path) -> None:
-    with small_review(notes, "--no-browser") as killed:
-        with entered(killed.link()) as person:
+    with small_review(notes) as killed:
+        with entered(killed.link) as person:
             assert person.post("/answer").text == "stored"
-            killed.process.kill()
-            killed.end(None)
+            killed.kill()
             with pytest.raises(httpx.TransportError):
                 person.get("/")
-    with small_review(notes, "--no-browser") as review:
-        with entered(review.link()) as person:
+    with small_review(notes) as review:
+        with entered(review.link) as person:
             assert person.get("/").text == "skip"
         assert "1 answer stored before." in review.output
-        assert review.end() == 0
+        assert review.stop() == 0
 
 
-def long_work(review: SmallReview, gate: Path) -> None:
+def long_work(review: ReviewProcess, gate: Path) -> None:
     """Begins work that ends once a file is there, and sees that other work is refused."""
-    with entered(review.link()) as person:
+    with entered(review.link) as person:
         assert person.post(f"/long?gate={gate}").text == "begun"
         busy = person.get("/")
         assert busy.status_code == 503
@@ -118,7 +117,7 @@ def long_work(review: SmallReview, gate: Path) -> None:
 
 def test_ctrl_c_brings_what_is_being_written_to_its_end(notes: Path, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
-    with small_review(notes, "--no-browser") as review:
+    with small_review(notes) as review:
         long_work(review, gate)
         review.process.send_signal(signal.SIGINT)
         review.line("Applying the plan is brought to its end. A second Ctrl-C interrupts it.")
@@ -129,7 +128,7 @@ def test_ctrl_c_brings_what_is_being_written_to_its_end(notes: Path, tmp_path: P
 
 
 def test_a_second_ctrl_c_interrupts_and_says_how_to_mend(notes: Path, tmp_path: Path) -> None:
-    with small_review(notes, "--no-browser") as review:
+    with small_review(notes) as review:
         long_work(review, tmp_path / "gate")
         review.process.send_signal(signal.SIGINT)
         review.line("A second Ctrl-C interrupts it.")
@@ -139,8 +138,8 @@ def test_a_second_ctrl_c_interrupts_and_says_how_to_mend(notes: Path, tmp_path: 
 
 
 def test_a_host_that_others_reach_is_warned_of(notes: Path) -> None:
-    with small_review(notes, "--no-browser", "--host", "0.0.0.0") as review:
-        link = review.link()
+    with small_review(notes, "--host", "0.0.0.0") as review:
+        link = review.link
         assert "Other machines can reach this page, and what it sends is not encrypted" in (
             review.output
         )
@@ -149,7 +148,7 @@ def test_a_host_that_others_reach_is_warned_of(notes: Path) -> None:
         with entered(link.replace(socket.gethostname(), "127.0.0.1")) as person:
             assert person.get("/").text == "open"
             assert person.get("/", headers={"Host": f"evil.example:{port}"}).status_code == 421
-        assert review.end() == 0
+        assert review.stop() == 0
 
 
 def test_a_port_that_is_taken_is_said_at_once(notes: Path) -> None:

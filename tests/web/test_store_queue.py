@@ -127,6 +127,25 @@ def test_calls_that_wait_at_the_end_are_refused_and_later_ones_too() -> None:
         calls.ask(lambda: 3)
 
 
+def test_a_call_that_comes_while_the_queue_ends_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = StoreQueue()
+    thread = threading.Thread(target=calls.serve)
+    thread.start()
+    check = calls._check
+
+    def checked_too_early() -> None:
+        check()
+        calls.close()
+        thread.join(0.2)  # the queue ends between the check and the call, if nothing stops it
+
+    monkeypatch.setattr(calls, "_check", checked_too_early)
+    with pytest.raises(Ended):
+        asyncio.run(asyncio.wait_for(calls.call(lambda: 1), 5))
+    thread.join(20)
+
+
 def test_an_interruption_fails_the_call_it_hit_and_reaches_the_thread() -> None:
     calls = StoreQueue()
     stopped: list[str] = []

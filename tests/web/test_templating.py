@@ -94,11 +94,11 @@ def _luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
 def test_texts_have_the_contrast_of_wcag_aa(scheme: int) -> None:
-    found = re.findall(r":root \{(.*?)\}", stylesheet(), re.DOTALL)
-    assert len(found) == 3
+    schemes = re.findall(r":root \{(.*?)\}", stylesheet(), re.DOTALL)
+    assert len(schemes) == 3
     colours = {
         name: value
-        for part in (found[0], found[scheme])
+        for part in (schemes[0], schemes[scheme])
         for name, value in re.findall(r"--([\w-]+): (#[0-9a-f]{6})", part)
     }
     grounds = ("page", "card")

@@ -13,7 +13,6 @@ from click.core import ParameterSource
 from echoless.cli import render
 from echoless.cli.annotations import annotation_lines, summary_file
 from echoless.cli.audit_limits import Limits, compared_with
-from echoless.cli.comparison_view import compared_blocks
 from echoless.cli.discovery import audit_all_stores, between_blocks
 from echoless.cli.document import Block, say
 from echoless.cli.options import (
@@ -41,9 +40,7 @@ from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
 from echoless.stores.base import Sectioned
 from echoless.workflows.answer_texts import answer_texts
-from echoless.workflows.audit.audit_comparison import AuditComparison
 from echoless.workflows.audit.between import Between, between_namespaces
-from echoless.workflows.audit.earlier_audit import EarlierAnswer
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import Report, audit, report_json
 from echoless.workflows.dedupe.pipeline import find
@@ -51,9 +48,13 @@ from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
 
 if TYPE_CHECKING:
+    from echoless.cli import comparison_view
     from echoless.web import report as html_report
     from echoless.web import report_view
-else:  # needed only for a page
+    from echoless.workflows.audit.audit_comparison import AuditComparison
+    from echoless.workflows.audit.earlier_audit import EarlierAnswer
+else:  # only --compare and --html need them
+    comparison_view = lazy_module("echoless.cli.comparison_view")
     html_report = lazy_module("echoless.web.report")
     report_view = lazy_module("echoless.web.report_view")
 
@@ -335,7 +336,7 @@ def _audited(
         else:
             blocks = _blocks(opened, report, wider, second, form)
             if earlier is not None and compared is not None:
-                blocks = [*compared_blocks(compared, str(earlier.path)), *blocks]
+                blocks = [*comparison_view.compared_blocks(compared, str(earlier.path)), *blocks]
         warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
     return _Audited(report, compared, data, blocks, warnings, page)
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from echoless.cli import render
 from echoless.core.errors import UsageError
-from echoless.workflows.audit.audit_comparison import AuditComparison, compare_audits
-from echoless.workflows.audit.earlier_audit import EarlierAnswer, read_earlier_answer
+from echoless.core.optional import lazy_module
 from echoless.workflows.audit.report import Report, share_limit
+
+if TYPE_CHECKING:
+    from echoless.workflows.audit import audit_comparison, earlier_audit
+    from echoless.workflows.audit.audit_comparison import AuditComparison
+    from echoless.workflows.audit.earlier_audit import EarlierAnswer
+else:  # only --compare needs them
+    audit_comparison = lazy_module("echoless.workflows.audit.audit_comparison")
+    earlier_audit = lazy_module("echoless.workflows.audit.earlier_audit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +63,7 @@ class Limits:
         Raises:
             InputError: It cannot be read.
         """
-        return None if self.compare is None else read_earlier_answer(self.compare)
+        return None if self.compare is None else earlier_audit.read_earlier_answer(self.compare)
 
     def exceeded(self, report: Report, compared: AuditComparison | None) -> list[str]:
         """Returns why there is too much repetition in a store; empty where there is not."""
@@ -88,4 +96,4 @@ def compared_with(
     if audit_then is None:
         render.note(f"{earlier.path} has no audit of {report.url}, so it is not compared.")
         return None
-    return compare_audits(report, audit_then)
+    return audit_comparison.compare_audits(report, audit_then)

@@ -109,8 +109,8 @@ def _group_lines(compared: AuditComparison) -> Iterator[Block]:
         *((len(groups), _GROUPS[kind]) for kind, groups in by_change.items()),
         (compared.unchanged, "as before"),
     ]
-    told = [f"{number(amount)} {what}" for amount, what in amounts if amount]
-    yield say(f"Groups: {', '.join(told) or 'none before, none now'}.")
+    changes = [f"{number(amount)} {what}" for amount, what in amounts if amount]
+    yield say(f"Groups: {', '.join(changes) or 'none before, none now'}.")
     for kind, groups in by_change.items():
         if groups:
             yield say(f"{_GROUPS[kind]}: {_listed(list(map(_group, groups)))}", level=1)

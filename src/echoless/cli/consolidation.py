@@ -124,8 +124,7 @@ class _Request:
 
     def encoder(self, opened: Store) -> str | None:
         """Returns the encoder for new texts, or None if none was named."""
-        encoder = settings_for(opened, self.choices).encoder
-        return None if encoder in {"auto", "stored", "none"} else encoder
+        return settings_for(opened, self.choices).named_encoder
 
 
 @click.command(
@@ -340,8 +339,8 @@ def _merge(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
         return exit_code(run)
     render.show(group_blocks(plan.actions, memories))
     if request.plan_file is None and run is None:
-        line = again("--apply")
-        render.show([say("Nothing was written. To merge them:"), command(line)])
+        line = command_line("consolidate", request.store, "--merge", *pair, "--apply")
+        render.show([say("Nothing was written. To merge them:"), command(again("--apply") or line)])
     else:
         render.show(_how_it_went(request, run))
     return exit_code(run)

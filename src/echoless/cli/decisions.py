@@ -14,6 +14,7 @@ from echoless.cli.document import (
     Gap,
     Heading,
     Paragraph,
+    command,
     count,
     difference,
     dim,
@@ -152,7 +153,8 @@ def decisions_command(*, request: _Request) -> None:
             _show_withdrawn(opened, request, withdrawn)
             return
         made = _chosen(decisions(opened), request)
-        learn(opened.get(_ids_in(made)).values())
+        learn(memory for pair in made.pairs for memory in (pair.one, pair.other))
+        learn(memory for given in made.answers for memory in given.memories.values())
         if request.every:
             _withdraw_all(opened, request, made)
         elif request.as_json:
@@ -189,12 +191,6 @@ def _chosen(made: Decisions, request: _Request) -> Decisions:
             f"`{command_line('decisions', request.store)}` lists all."
         )
     return replace(made, pairs=pairs, answers=tuple(answers))
-
-
-def _ids_in(made: Decisions) -> set[str]:
-    """Returns the memories that decisions are about."""
-    ids = {id_ for pair in made.pairs for id_ in (pair.a, pair.b)}
-    return ids | {id_ for given in made.answers for id_ in given.answer.ids}
 
 
 # ------------------------------------------------------------------ the list
@@ -235,14 +231,14 @@ def _advice(made: Decisions, accepted: list[AnswerGiven], store: str) -> Iterato
     own = next((pair for pair in made.pairs if pair.own), None)
     if own is not None:
         yield say("To take a pair back, so that it is proposed again:")
-        yield say(command_line("decisions", store, "--withdraw", own.a, own.b), level=1)
+        yield command(command_line("decisions", store, "--withdraw", own.a, own.b))
     given = next((each for each in made.answers if each.state == "waits"), None)
     if given is not None:
         yield say("To take an answer back, so that it is asked again:")
-        yield say(command_line("decisions", store, "--withdraw", _short(given.answer.key)), level=1)
+        yield command(command_line("decisions", store, "--withdraw", _short(given.answer.key)))
     if any(each.state == "waits" for each in accepted):
         yield say("To apply what was accepted:")
-        yield say(command_line("review", store, "--terminal"), level=1)
+        yield command(command_line("review", store, "--terminal"))
 
 
 def _rest(whole: int, top: int) -> Iterator[Block]:
@@ -279,16 +275,11 @@ def _answer_blocks(given: AnswerGiven) -> Iterator[Block]:
     """Yields one answer: its key, the memories, what becomes of them."""
     answer = given.answer
     yield say(strong(_short(answer.key)), f"  {answer.at}")
-    survivor = answer.survivor
-    if survivor:
-        yield say(strong(f"keep {survivor}"), _text(given, survivor), level=1)
-        for id_ in answer.hidden:
-            yield _against(given, id_, survivor)
-    else:
-        first = answer.ids[0]
-        yield say(strong(first), _text(given, first), level=1)
-        for id_ in answer.ids[1:]:
-            yield _against(given, id_, first)
+    keep = answer.survivor
+    first, others = (keep, answer.hidden) if keep else (answer.ids[0], answer.ids[1:])
+    yield say(strong(f"keep {first}" if keep else first), _text(given, first), level=1)
+    for id_ in others:
+        yield _against(given, id_, first)
     if answer.text is not None:
         yield say(strong("new text"), f"  {flat(answer.text)}", level=1)
     if given.state == "changed":
@@ -331,17 +322,15 @@ def _withdraw_all(store: Store, request: _Request, made: Decisions) -> None:
     Raises:
         UsageError: There is nobody to ask, or the answer is no.
     """
-    own = [pair for pair in made.pairs if pair.own]
-    keys = {given.answer.key for given in made.answers}
-    keys.update(key for pair in own for key in pair.answers)
-    whole = f"{count(len(own), 'pair')} and {count(len(keys), 'answer')}"
-    if (own or keys) and not request.yes:
+    pairs, keys = made.own_pairs, made.keys
+    whole = f"{count(len(pairs), 'pair')} and {count(len(keys), 'answer')}"
+    if (pairs or keys) and not request.yes:
         if request.as_json or not render.is_interactive():
             raise UsageError(f"This takes back {whole}. To do it without being asked, add --yes.")
         if not render.agreed(f"Take back {whole}? [y/N] "):
             raise UsageError("Nothing was taken back.")
     with writing(request.store):
-        withdrawn = withdraw_all(store, made) if own or keys else Withdrawn((), ())
+        withdrawn = withdraw_all(store, made) if pairs or keys else Withdrawn((), ())
     _show_withdrawn(store, request, withdrawn)
 
 

@@ -14,6 +14,7 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, command, count, say
 from echoless.cli.group_view import plan_blocks
 from echoless.cli.options import (
+    check_delete,
     check_texts,
     count_option,
     examples,
@@ -155,11 +156,8 @@ class _Request:
             UsageError: Nobody asked.
         """
         writes = self.now or self.interactive or self.plan_file or self.patch_file
-        if writes and settings.profile.action == "delete" and self.action is None:
-            raise UsageError(
-                "The settings propose to delete duplicates. Say so with --action delete, or hide "
-                "them with --action mark."
-            )
+        if writes:
+            check_delete(settings, self.action)
 
 
 @click.command(

@@ -26,7 +26,7 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.group_view import evidence_line, more, skipped_blocks
+from echoless.cli.group_view import evidence_line, more, skipped_blocks, verdict_clause
 from echoless.cli.options import examples, json_option, settings_for
 from echoless.cli.progress import Bar
 from echoless.cli.report import HELD, Extent
@@ -292,8 +292,7 @@ def _group_blocks(at: int, group: SharedGroup, extent: Extent, what: str) -> Ite
     yield say(f"{at}. ", strong(_place(group.first, what)))
     yield say(flat(group.first.content), level=1)
     for member in group.members[: extent.members]:
-        sign = "=" if member.verdict == "duplicate" else "<"
-        clause = f"  {sign} {quoted(member.sentence)}"
+        clause = verdict_clause(member.verdict, member.sentence)
         yield say(strong(_place(member.memory, what)), clause, level=1)
         if extent.explain:
             yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)

@@ -158,7 +158,7 @@ def history_command(*, store: str, run: str | None, every: bool, as_json: bool) 
         render.show(_runs_blocks(runs, store, every=every))
         if decided:
             line = command_line("decisions", store)
-            render.show([say(f"What people decided beside these runs: {line}")])
+            render.show([command(line, before="What people decided beside these runs: ", level=0)])
     else:
         render.show(_run_blocks(chosen, events))
 

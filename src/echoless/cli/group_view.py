@@ -160,14 +160,24 @@ def member_blocks(
         explained: Whether the rule and the similarity of the verdict follow.
     """
     learn((memories.get(survivor), memories.get(member.id)))
-    sign, clause = _SIGNS.get(member.verdict, "~"), member.sentence or plain_verdict(member.verdict)
-    yield say(label, strong(member.id), f"  {sign} {quoted(clause)}", level=1)
+    clause = verdict_clause(member.verdict, member.sentence)
+    yield say(label, strong(member.id), clause, level=1)
     if explained:
         yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
     contents = {memories[id_].content if id_ in memories else "" for id_ in (survivor, member.id)}
     if len(contents) > 1:
         texts = (text_of(memories, survivor), text_of(memories, member.id))
         yield say(*difference(*texts), level=2)
+
+
+def verdict_clause(verdict: str | None, sentence: str) -> str:
+    """Returns what stands behind the id of a member: a sign and the verdict for a person.
+
+    Args:
+        verdict: Its name; None where there is only a chain of others between the two.
+        sentence: The verdict as a clause; empty where only its name is known.
+    """
+    return f"  {_SIGNS.get(verdict, '~')} {quoted(sentence or plain_verdict(verdict))}"
 
 
 def plain_verdict(verdict: str | None) -> str:

@@ -185,9 +185,9 @@ def _elsewhere_blocks(
         yield say(dim(flat(memory.content, _TEXT)), level=2)
     yield say("To have it there instead:")
     if answer.run:
-        yield say(quoted(command_line("undo", store, answer.run)), level=1)
+        yield command(command_line("undo", store, answer.run))
     words = ("remember", store, text, "--namespace", missed[0].namespace)
-    yield say(quoted(command_line(*words)), level=1)
+    yield command(quoted(command_line(*words)))
 
 
 def _read_text(path: Path) -> str:
@@ -245,7 +245,7 @@ def _dry(run: str) -> str:
 
 
 def _ways(answer: Remembered, store: str) -> Iterator[Block]:
-    """Yields the commands that have it otherwise."""
+    """Yields the commands that overrule an answer, or take back what was written."""
     match answer:
         case AlreadyKnown() | NeedsReview():
             yield say("To store it all the same:")
@@ -253,7 +253,8 @@ def _ways(answer: Remembered, store: str) -> Iterator[Block]:
         case Updates(run=run, hidden=hidden) if hidden:
             yield say("To see the older one again, or to take the new one out as well:")
             yield command(command_line("undo", store, hidden))
-            yield from (command(command_line("undo", store, run)) for _ in (run,) if run)
+            if run:
+                yield command(command_line("undo", store, run))
         case Updates(old=old, new=new, run=run) if run:
             hide = ("--merge", new, old, "--action", "mark", "--apply")
             yield say("To hide the older one, or to take the new one back:")

@@ -245,6 +245,23 @@ def mapping_options(command: Function) -> Function:
     return with_options(called, _MAPPING)
 
 
+def check_delete(settings: Settings, action: str | None) -> None:
+    """Checks that a person asked to delete, where a profile or a file proposes it.
+
+    Args:
+        settings: With the action that would be done.
+        action: As the person named it, or None.
+
+    Raises:
+        UsageError: Nobody asked.
+    """
+    if settings.profile.action == "delete" and action is None:
+        raise UsageError(
+            "The settings propose to delete duplicates. Say so with --action delete, or hide them "
+            "with --action mark."
+        )
+
+
 def settings_for(store: Store, choices: Choices) -> Settings:
     """Returns the settings for a store: flags over environment over settings file."""
     settings = resolve(layered(choices), proposed=store.profile)

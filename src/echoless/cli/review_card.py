@@ -17,14 +17,15 @@ from echoless.cli.document import (
     dim,
     flat,
     number,
-    quoted,
     say,
+    short_time,
     strong,
 )
+from echoless.cli.group_view import verdict_clause
 from echoless.core.errors import UsageError
-from echoless.core.model import Judged, Memory, verdict_name
+from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
-from echoless.execution.plan import BY_CHAIN
+from echoless.core.verdict_sentences import sentence
 from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
 from echoless.workflows.review.session import Filter, ReviewSession
 
@@ -124,21 +125,12 @@ def _member_blocks(
     """Yields a memory beside the one that is shown whole."""
     memory = session.memory(id_)
     judged = item.verdicts.get(id_)
-    yield say(label, strong(id_), f"  {_verdict(judged)}", level=1)
-    if memory.content == shown.content:
-        yield say(dim("the same text"), level=2)
-    else:
+    verdict = None if judged is None else verdict_name(judged.verdict)
+    clause = "" if judged is None else sentence(judged.verdict, judged.a, judged.b)
+    yield say(label, strong(id_), verdict_clause(verdict, clause), level=1)
+    if memory.content != shown.content:
         yield say(*difference(_line(shown.content), _line(memory.content)), level=2)
     yield _facts(memory, level=2)
-
-
-def _verdict(judged: Judged | None) -> str:
-    """Returns the verdict on a memory with its evidence."""
-    if judged is None:
-        return f"by a chain  {BY_CHAIN}"
-    evidence = judged.verdict.evidence
-    similarity = f"{evidence.similarity:.3f}"
-    return f"{verdict_name(judged.verdict)}  {similarity}  {quoted(evidence.line())}"
 
 
 def _line(text: str) -> str:
@@ -149,7 +141,7 @@ def _line(text: str) -> str:
 def _facts(memory: Memory, *, level: int = 1) -> Paragraph:
     """Returns when a memory was made, where it came from, its tags, and how often it was used."""
     recalled = count(memory.access_count, "recall") if memory.access_count else ""
-    parts = [memory.created_at or "", memory.provenance.value, *memory.tags, recalled]
+    parts = [short_time(memory.created_at or ""), memory.provenance.value, *memory.tags, recalled]
     return say(dim(" · ".join(part for part in parts if part)), level=level)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,7 @@ from echoless.cli import render
 from echoless.cli.document import count
 from echoless.cli.options import (
     State,
+    check_delete,
     examples,
     finding_options,
     gathered,
@@ -26,11 +27,11 @@ from echoless.cli.terminal_review import review_in_terminal
 from echoless.core.address import LOOPBACK, Address
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
-from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
+from echoless.workflows.review.items import ItemKind
 from echoless.workflows.review.session import ReviewSession, open_review
 from echoless.workflows.review.session_lock import review_lock
 
@@ -41,7 +42,11 @@ else:
     server = lazy_module("echoless.web.server")  # needs the extra "review"
     store_queue = lazy_module("echoless.web.store_queue")
 
-_KINDS: Final = (("same", "group"), ("newer", "newer value"), ("unsure", "unsure pair"))
+_NOUNS: Final[Mapping[ItemKind, str]] = {
+    "same": "group",
+    "newer": "newer value",
+    "unsure": "unsure pair",
+}
 
 _WARNING: Final = (
     "Other machines can reach this page, and what it sends is not encrypted: whoever reads along "
@@ -83,11 +88,7 @@ class _Request:
             UsageError: The settings propose to delete, and nobody asked for it.
         """
         settings = settings_for(store, self.choices.over(Choices(action=self.action)))
-        if settings.profile.action == "delete" and self.action is None:
-            raise UsageError(
-                "The settings propose to delete duplicates. Say so with --action delete, or hide "
-                "them with --action mark."
-            )
+        check_delete(settings, self.action)
         return settings
 
 
@@ -149,7 +150,7 @@ def review_command(*, request: _Request) -> int:
         lock.announce(f"at {place.url}", "Press Enter in its terminal for a new link.")
         settings = request.settings(opened)
         with Bar() as bar:
-            session = open_review(opened, settings, encoder=settings.named_encoder, progress=bar)
+            session = open_review(opened, settings, progress=bar)
         if not place.address.loopback:
             render.note(_WARNING)
         _serve(session, request, place)
@@ -183,11 +184,8 @@ def _serve(session: ReviewSession, request: _Request, place: server.Place) -> No
 
 def _link_printer(session: ReviewSession, request: _Request) -> Callable[[str], None]:
     """Returns what prints links: whole, in a line of their own, unmasked, and nowhere else."""
-    counts = [
-        count(sum(session.counts(kind).values()), noun)  # type: ignore[arg-type]
-        for kind, noun in _KINDS
-    ]
-    answered = _answered(session)
+    counts = [count(sum(session.counts(kind).values()), noun) for kind, noun in _NOUNS.items()]
+    answered = session.answered()
     before = f" {count(answered, 'answer')} stored before." if answered else ""
     store = without_password(request.store)
     greeting = [
@@ -225,15 +223,10 @@ def _error_printer(*, debug: bool) -> Callable[[Exception], None]:
 
 def _end(session: ReviewSession, request: _Request) -> str:
     """Returns what an ended review leaves behind, and how to go on."""
-    waiting = _answered(session)
+    waiting = session.answered()
     if not waiting:
         return f"The review has ended. No answer waits to be applied. Once more: {request.again}"
     return (
         f"The review has ended. {count(waiting, 'answer')} stored; without Apply they change no "
         f"memory. Go on with the same options: {request.again}"
     )
-
-
-def _answered(session: ReviewSession) -> int:
-    """Returns how many of the items that are asked have an answer."""
-    return sum(session.state(key) != "open" for key in session.items)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, count, number, say, strong
+from echoless.cli.document import Block, Gap, Heading, command, count, number, say, strong
 from echoless.cli.group_view import group_blocks, more, promise, skipped_blocks
 from echoless.cli.keys import read_key
 from echoless.cli.options import State as CommandState
@@ -33,8 +34,8 @@ from echoless.execution.plan import Plan, write_plan
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere
-from echoless.workflows.review.items import KINDS, ItemKind, ReviewItem
-from echoless.workflows.review.session import Filter, ReviewSession, Source, State, open_review
+from echoless.workflows.review.items import KINDS, ItemKind, ReviewItem, Source
+from echoless.workflows.review.session import Filter, ReviewSession, State, open_review
 
 After: TypeAlias = Literal["ask", "show", "leave"]
 """What follows a key: the question again, the next item, or the end."""
@@ -205,9 +206,7 @@ class TerminalReview:
 
     def ask_skipped(self, _item: ReviewItem) -> After:
         """Opens all skipped items again."""
-        skipped = [key for key in self.session.items if self.session.state(key) == "skip"]
-        for key in skipped:
-            self.session.take_back(key)
+        skipped = self.session.take_back_skipped()
         render.show([say(f"{count(len(skipped), 'skipped item')} open again.")])
         return "show" if skipped else "ask"
 
@@ -373,14 +372,7 @@ def review_in_terminal(
     """
     again = again or command_line("review", typed, "--terminal")
     with Bar() as bar:
-        session = open_review(
-            store,
-            settings,
-            action=action,
-            encoder=settings.named_encoder,
-            source=source,
-            progress=bar,
-        )
+        session = open_review(store, settings, action=action, source=source, progress=bar)
     click.get_current_context().ensure_object(CommandState).review = again
     if not session.items:
         render.show([say("Nothing is said twice; there is nothing to review.")])
@@ -394,14 +386,9 @@ def review_in_terminal(
 
 def _greeting(session: ReviewSession) -> Iterator[Block]:
     """Yields what there is to decide, and how much of it was answered before."""
-    counts = {kind: session.counts(kind) for kind in KINDS}
-    whole = ", ".join(
-        count(sum(counts[kind].values()), *_PLURALS[kind])
-        for kind in KINDS
-        if any(counts[kind].values())
-    )
-    answers = sum(sum(each.values()) - each["open"] for each in counts.values())
-    skipped = sum(each["skip"] for each in counts.values())
+    items = Counter(item.kind for item in session.items.values())
+    whole = ", ".join(count(items[kind], *_PLURALS[kind]) for kind in KINDS if items[kind])
+    answers, skipped = session.answered(), session.counts()["skip"]
     before = f" {number(answers)} answered before" if answers else ""
     before += f", {number(skipped)} of them skipped (S asks again)" if skipped else ""
     yield say(f"To review: {whole}.{before}{'.' if before else ''}")
@@ -453,24 +440,23 @@ def _end(session: ReviewSession, typed: str, again: str, plan_file: Path | None)
 
 def _counts(session: ReviewSession) -> str:
     """Returns how many items got which answer."""
-    states = [session.counts(kind) for kind in KINDS]
+    counts = session.counts()
     named: tuple[tuple[State, str], ...] = (
         ("accept", "accepted"),
         ("different", "different"),
         ("skip", "skipped"),
         ("open", "open"),
     )
-    parts = [f"{number(sum(each[state] for each in states))} {word}" for state, word in named]
-    return f"{', '.join(parts)}."
+    return f"{', '.join(f'{number(counts[state])} {word}' for state, word in named)}."
 
 
 def _next_steps(session: ReviewSession, typed: str, again: str) -> Iterator[Block]:
     """Yields that the answers stay, and the commands that go on with them."""
-    answers = sum(session.state(key) != "open" for key in session.items)
+    answers = session.answered()
     if not answers:
         yield say(f"Go on, with the same options, by: {again}")
         return
     yield say(f"{count(answers, 'answer')} stored. Go on, with the same options, by:")
-    yield say(again, level=1)
+    yield command(again)
     yield say("See the answers, or take some back, by:")
-    yield say(command_line("decisions", typed), level=1)
+    yield command(command_line("decisions", typed))

@@ -15,10 +15,10 @@ _DECISIONS: Final = frozenset({"--interactive", "-i", "--apply", "--json", "--sh
 
 
 def again(*words: str) -> str:
-    """Returns the command that runs, with words at its end, as a reader may copy it.
+    """Returns the command that runs, with words after its options, as a reader may copy it.
 
     An option with a value takes the place of the same option. Flags that decide what becomes of a
-    result are left out.
+    result are left out. What was typed behind `--`, where nothing is an option, stays at the end.
 
     Args:
         words: An option, with its value if it takes one.
@@ -30,7 +30,8 @@ def again(*words: str) -> str:
     state = context.find_object(State) if context is not None else None
     if state is None or not state.typed:
         return ""
-    return command_line(*_without(state.typed, words), *words)
+    end = state.typed.index("--") if "--" in state.typed else len(state.typed)
+    return command_line(*_without(state.typed[:end], words), *words, *state.typed[end:])
 
 
 def _without(typed: Sequence[str], words: Sequence[str]) -> Iterator[str]:

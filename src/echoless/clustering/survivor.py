@@ -65,13 +65,16 @@ _COMPOSITE = Criterion(lambda m: -composite(m), lambda m: f"score {composite(m):
 
 
 def _by_time(best: Memory, behind: Sequence[Memory]) -> str:
-    """Returns the times of two memories; their days where these tell them apart."""
-    one, other = _moment(best), _moment(behind[0])
-    if _OLDEST in (one, other):
-        return f"{_when(best)} (next: {_when(behind[0])})"
-    days = _day(best), _day(behind[0])
-    a, b = days if days[0] != days[1] else (best.created_at, behind[0].created_at)
-    return f"{'older' if one < other else 'newer'}: {a}, the next {b}"
+    """Returns the times of two memories; their days where these stand in the same order."""
+    following = behind[0]
+    moments = _moment(best), _moment(following)
+    if _OLDEST in moments:
+        return f"{_when(best)} (next: {_when(following)})"
+    is_older = moments[0] < moments[1]
+    one, other = _day(best), _day(following)
+    if one == other or (one < other) != is_older:  # the days are those of two time zones
+        one, other = best.created_at or "", following.created_at or ""
+    return f"{'older' if is_older else 'newer'}: {one}, the next {other}"
 
 
 def _day(memory: Memory) -> str:
@@ -81,6 +84,7 @@ def _day(memory: Memory) -> str:
 
 
 def _when(memory: Memory) -> str:
+    """Returns the time of creation as it is written."""
     return f"created {memory.created_at or 'at an unknown time'}"
 
 

@@ -13,6 +13,9 @@ from echoless.core.errors import UsageError
 
 LOOPBACK: Final = "127.0.0.1"
 
+LOCAL_NAMES: Final = (LOOPBACK, "localhost", "[::1]")
+"""Names under which a server on this machine is reached from it, as in a URL."""
+
 _WILDCARDS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on
 
 

@@ -8,12 +8,18 @@ underlined.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 from echoless.core.masking import MARK, OUTPUT, VARIABLE, excerpt
 from echoless.core.text_difference import Change, word_difference
 from echoless.core.visible import on_one_line, visible
+from echoless.core.wording import number
+
+_Member = TypeVar("_Member")
+
+MEMBERS: Final = 5
+"""Members of a group that are shown."""
 
 LONGEST: Final = 400
 """Characters of a text that are shown."""
@@ -74,6 +80,18 @@ def listing(items: Iterable[str], *, numbered: bool = False) -> str:
     inner = "".join(f"<li>{item}</li>" for item in items)
     element = "ol" if numbered else "ul"
     return f"<{element}>{inner}</{element}>" if inner else ""
+
+
+def beginning(members: Sequence[_Member], item: Callable[[_Member], str]) -> list[str]:
+    """Returns the first `MEMBERS` of a group as items of a list, and how many follow them.
+
+    Args:
+        members: All of them.
+        item: Returns the markup of one.
+    """
+    items = [item(member) for member in members[:MEMBERS]]
+    left = len(members) - MEMBERS
+    return [*items, f"{number(left)} more"] if left > 0 else items
 
 
 def grid(headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -183,6 +183,17 @@ def uncut(text: str, length: int) -> int:
     return next((each.end for each in near if each.start < length < each.end), length)
 
 
+def shortened(text: str, limit: int) -> str:
+    """Returns a text on one line, with an ellipsis if it is cut, which is outside of secrets.
+
+    Args:
+        text: Any text.
+        limit: Characters, the ellipsis included; a secret at the end may make it longer.
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: uncut(line, limit - 1)] + "…"
+
+
 def _all(text: str) -> Iterator[Secret]:
     if len(text) < _SHORTEST:
         return

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
+from echoless.core.model import Memory, Side
+
 _FRACTION: Final = re.compile(r"[.,](\d+)")
 _EPOCH: Final = re.compile(r"-?\d{9,19}(?:\.\d+)?\Z")
 _SECOND: Final = 1_000_000_000
@@ -45,6 +47,14 @@ def instant(text: str | None) -> int | None:
         return None
     nanoseconds = int(fraction.group(1)[:9].ljust(9, "0")) if fraction else 0
     return (delta.days * 86_400 + delta.seconds) * _SECOND + nanoseconds
+
+
+def later(a: Memory, b: Memory) -> Side | None:
+    """Returns the side that was made later; None where the times do not tell."""
+    one, other = instant(a.created_at), instant(b.created_at)
+    if one is None or other is None or one == other:
+        return None
+    return "a" if one > other else "b"
 
 
 def now() -> str:

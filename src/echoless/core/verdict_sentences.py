@@ -24,7 +24,7 @@ from echoless.core.model import (
     Update,
     Verdict,
 )
-from echoless.core.secrets import uncut
+from echoless.core.secrets import shortened
 
 _MOST: Final = 3
 """Words named of each text."""
@@ -123,7 +123,7 @@ def sentence(verdict: Verdict, a: str = "the first", b: str = "the second") -> s
         case _:
             assert_never(verdict)
     if evidence.rule in _NOTED and evidence.note:
-        return f"{said}; {_cut(evidence.note, _LONGEST_NOTE)}"
+        return f"{said}; {shortened(evidence.note, _LONGEST_NOTE)}"
     return said
 
 
@@ -230,21 +230,15 @@ def _apart(words: Sequence[str], others: Sequence[str]) -> tuple[Sequence[str], 
 
 def _series(words: Sequence[str]) -> str:
     """Returns words of one side as a series: a comma would run on into the other side."""
-    named = [_cut(word, _LONGEST) for word in words[:_MOST]]
+    named = [shortened(word, _LONGEST) for word in words[:_MOST]]
     left = len(words) - len(named)
     return f"{', '.join(named)} and {left:,} more" if left else " and ".join(named)
 
 
 def _list(words: Sequence[str], *, quote: bool = False) -> str:
     """Returns the first words of a list, and how many more there are."""
-    named = [_cut(word, _LONGEST) for word in words[:_MOST]]
+    named = [shortened(word, _LONGEST) for word in words[:_MOST]]
     if quote:
         named = [f'"{word}"' for word in named]
     left = len(words) - len(named)
     return ", ".join(named) + (f" and {left:,} more" if left > 0 else "")
-
-
-def _cut(text: str, limit: int) -> str:
-    """Returns a text in one line, cut where no secret is cut in two: a part is not recognised."""
-    joined = " ".join(text.split())
-    return joined if len(joined) <= limit else joined[: uncut(joined, limit - 1)] + "…"

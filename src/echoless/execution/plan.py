@@ -23,7 +23,7 @@ from echoless.core.model import (
 )
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import ActionKind
-from echoless.core.secrets import uncut
+from echoless.core.secrets import shortened
 from echoless.core.timestamps import now
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.actions import (
@@ -39,7 +39,7 @@ from echoless.execution.actions import (
 from echoless.execution.field_merge import merged
 from echoless.stores import ledger
 from echoless.stores.base import Unites
-from echoless.stores.files import write_new
+from echoless.stores.files import check_new, write_new
 
 if TYPE_CHECKING:
     from echoless.execution import plan_html
@@ -184,7 +184,7 @@ def make_plan(
                         for m in part
                     ),
                     reasons[survivor.id],
-                    _preview(survivor.content),
+                    shortened(survivor.content, _PREVIEW),
                     gains(survivor, duplicates, kind, basis.rules, untouched),
                     rewrite,
                     tuple(untouched),
@@ -240,7 +240,7 @@ def removals(
                     for m in hidden
                 ),
                 "what stands hidden behind it is removed",
-                _preview(survivor.content),
+                shortened(survivor.content, _PREVIEW),
                 gains(survivor, [memories[m.duplicate] for m in hidden], "delete", rules),
                 marked=True,
             )
@@ -265,7 +265,7 @@ def _judged_member(
 
 
 def _member(memory: Memory, verdict: str | None, similarity: float | None, evidence: str) -> Member:
-    preview = _preview(memory.content)
+    preview = shortened(memory.content, _PREVIEW)
     return Member(memory.id, fingerprint(memory), verdict, similarity, evidence, preview)
 
 
@@ -296,11 +296,6 @@ def gains(
     }
 
 
-def _preview(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _PREVIEW else flat[: uncut(flat, _PREVIEW - 1)] + "…"
-
-
 def write_plan(plan: Plan, path: Path) -> None:
     """Writes a plan file, readable for its owner only; an existing one is not overwritten.
 
@@ -308,10 +303,7 @@ def write_plan(plan: Plan, path: Path) -> None:
         UsageError: The file exists, or its folder does not.
         StoreError: The disk is full, read-only, or failed.
     """
-    if path.exists():
-        raise UsageError(f"{path} exists. Give the plan another name, or remove that file first.")
-    if not path.parent.is_dir():
-        raise UsageError(f"The plan cannot be written to {path}: there is no folder {path.parent}.")
+    check_new(path, "plan")
     text = json.dumps(plan.to_json(), ensure_ascii=True, indent=2) + "\n"
     write_new(path, text.encode("ascii"))
 

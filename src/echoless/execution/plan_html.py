@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.core.html_fragment import (
     LEGEND,
+    beginning,
     difference,
     document,
     grid,
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 ACTIONS: Final = 10
 """Actions that are shown, in the order of the plan."""
-
-MEMBERS: Final = 5
-"""Members of an action that are shown."""
 
 _EFFECTS: Final = {
     "mark": "hidden behind a survivor",
@@ -79,9 +77,7 @@ def _effects(counts: Mapping[str, int], title: str) -> str:
 
 def _action(action: Action) -> str:
     """Returns an action: the survivor, then the members with what differs."""
-    items = [_member(action, member) for member in action.members[:MEMBERS]]
-    if len(action.members) > MEMBERS:
-        items.append(f"{number(len(action.members) - MEMBERS)} more")
+    items = beginning(action.members, lambda member: _member(action, member))
     if action.rewrite is not None:
         by = f" by {reason(action.rewrite.by)}" if action.rewrite.by else ""
         items.append(f"new text{by}: {passage(action.rewrite.content)}")

@@ -175,7 +175,7 @@ def _resolve(store: Store, run: str) -> str:
         raise InputError(f"There is no run to undo. `{listing}` lists all runs.")
     past = next(iter(history(store.ledger, run)), None)
     if past is None:
-        raise InputError(f"There is no run {run!r} in this store. `{listing}` lists them.")
+        raise _unknown_run(store, run)
     if past.status == "undone":
         raise UsageError(f"Run {run} was undone before. `{listing}` shows when.")
     if past.status == "nothing done":
@@ -183,6 +183,12 @@ def _resolve(store: Store, run: str) -> str:
     if past.status == "purged":
         raise UndoConflict(f"Run {run} was purged: its images are destroyed, it cannot be undone.")
     return run
+
+
+def _unknown_run(store: Store, run: str) -> InputError:
+    """Returns the error about a run that the ledger does not know."""
+    listing = command_line("history", store.url)
+    return InputError(f"There is no run {run!r} in this store. `{listing}` lists them.")
 
 
 def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
@@ -408,10 +414,7 @@ def purge(store: Store, runs: list[str] | None = None, *, before: str | None = N
         chosen = list(known) if runs is None else runs
         for run in chosen:
             if run not in known:
-                raise InputError(
-                    f"There is no run {run!r} in this store. "
-                    f"`{command_line('history', store.url)}` lists them."
-                )
+                raise _unknown_run(store, run)
         old = [r for r in chosen if limit is None or (instant(known[r].started_at) or 0) < limit]
         purged = []
         with store.ledger.transaction():

@@ -160,9 +160,11 @@ class Guard:
         """
         request, tally = Request(text=text, namespace=namespace), Tally()
         with self._lock:
-            memory = request.memory()
+            memory, index = request.memory(), self._current(tally)
+            if not index.beyond(memory).any():
+                return ()  # the text needs no vector, which may cost money
             matrices = vectors_of(memory, self._vectoriser, tally)
-            compared = self._comparing.elsewhere(self._current(tally), memory, matrices, tally)
+            compared = self._comparing.elsewhere(index, memory, matrices, tally)
         others = (each.memory for each in compared if says_it_all(each))
         return tuple(memory for memory in others if memory.namespace != namespace)
 

@@ -19,6 +19,7 @@ from echoless.core.optional import lazy_module
 from echoless.core.profiles import DetectorUse, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
+from echoless.core.timestamps import later
 from echoless.execution.recovery import outdated
 from echoless.ingest.index import EXACT, LOOSE, NORMALISED, MemoryIndex, forms
 from echoless.ingest.policy import Compared, says_it_all
@@ -29,12 +30,10 @@ from echoless.stores.base import Store, in_context
 
 if TYPE_CHECKING:
     from echoless.blocking.detectors import sequence
-    from echoless.matching import rule_judge
     from echoless.matching.base import Judge
     from echoless.models.encoders.base import Matrix
 else:
     sequence = lazy_module("echoless.blocking.detectors.sequence")  # rapidfuzz loads with it
-    rule_judge = lazy_module("echoless.matching.rule_judge")  # loads when a text has neighbours
 
 JUDGED: Final = 5
 """Memories judged for one text. In the replay (`benchmarks/results/replay.md`), with 40 judged,
@@ -206,7 +205,7 @@ def _as_said_later(verdict: Verdict, new: Memory, old: Memory) -> Verdict:
     The judge goes by words such as `now` first; in a memory they were true when it was written.
     """
     match verdict:
-        case Update(newer="b") if rule_judge.later(new, old) == "a":
+        case Update(newer="b") if later(new, old) == "a":
             return replace(verdict, newer="a")
         case _:
             return verdict

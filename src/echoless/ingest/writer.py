@@ -35,8 +35,8 @@ def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | No
     """
     if settings.profile.encoder != "stored":
         return open_vectors(settings, tally, lambda *_: None), None
-    named = settings.encoder not in {"stored", "none", "auto"}
-    return MemoryVectoriser(), open_encoder(settings.encoder) if named else None
+    named = settings.named_encoder
+    return MemoryVectoriser(), None if named is None else open_encoder(named)
 
 
 def as_stored(

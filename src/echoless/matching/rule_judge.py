@@ -41,7 +41,7 @@ from echoless.core.model import (
     flipped,
     merges,
 )
-from echoless.core.timestamps import instant
+from echoless.core.timestamps import later
 from echoless.core.versions import edition
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
@@ -244,11 +244,3 @@ def _newer(pair: Pair, a: Facts, b: Facts) -> Side | None:
     if a.update != b.update:
         return "a" if a.update else "b"
     return later(pair.a, pair.b)
-
-
-def later(a: Memory, b: Memory) -> Side | None:
-    """Returns the side that was made later; None where the times do not tell."""
-    one, other = instant(a.created_at), instant(b.created_at)
-    if one is None or other is None or one == other:
-        return None
-    return "a" if one > other else "b"

@@ -13,11 +13,10 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from echoless.core.address import Address
+from echoless.core.address import LOCAL_NAMES, Address
 
-_LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 _LOCAL_HOST: Final = re.compile(
-    rf"(?:{'|'.join(map(re.escape, _LOCAL))})(?::[0-9]{{1,5}})?", re.ASCII | re.IGNORECASE
+    rf"(?:{'|'.join(map(re.escape, LOCAL_NAMES))})(?::[0-9]{{1,5}})?", re.ASCII | re.IGNORECASE
 )
 _SESSION: Final = "mcp-session-id"
 
@@ -46,8 +45,8 @@ def security(address: Address, *, token: bool) -> TransportSecuritySettings:
         return TransportSecuritySettings(enable_dns_rebinding_protection=False)
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=[*_LOCAL, *(f"{host}:*" for host in _LOCAL), address.shown],
-        allowed_origins=[f"http://{host}{port}" for host in _LOCAL for port in ("", ":*")],
+        allowed_hosts=[*LOCAL_NAMES, *(f"{host}:*" for host in LOCAL_NAMES), address.shown],
+        allowed_origins=[f"http://{host}{port}" for host in LOCAL_NAMES for port in ("", ":*")],
     )
 
 

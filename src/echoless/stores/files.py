@@ -81,6 +81,24 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
 
 
+def check_new(path: Path, what: str) -> None:
+    """Checks that a file could be written with `write_new`, such as before the work it takes.
+
+    Args:
+        path: The file to be.
+        what: What it holds, as a noun for the error.
+
+    Raises:
+        UsageError: The file exists, or its folder does not.
+    """
+    if path.exists():
+        raise UsageError(f"{path} exists. Give the {what} another name, or remove that file first.")
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"The {what} cannot be written to {path}: there is no folder {path.parent}."
+        )
+
+
 def write_new(path: Path, data: bytes, *, like: Path | None = None) -> None:
     """Writes a new file: whole or not at all, and never over another one.
 

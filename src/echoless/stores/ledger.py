@@ -51,6 +51,9 @@ __all__ = ["Event", "Image", "Kept", "Ledger", "Mark", "Moment"]
 
 _MARK: Final = "duplicate, survivor, run, verdict, similarity, evidence, texts"
 
+_OF_REVIEWS: Final = ("reviewed", "review_withdrawn")
+"""Kinds of event about answers of a person."""
+
 
 class Ledger:
     """Events, images, marks and kept pairs in one database.
@@ -365,7 +368,7 @@ class Ledger:
         return max(
             (
                 int(number)
-                for kind in ("reviewed", "review_withdrawn")
+                for kind in _OF_REVIEWS
                 for (number,) in self._rows(
                     "events",
                     "SELECT seq FROM events WHERE run = '' AND kind = ? ORDER BY seq DESC LIMIT 1",
@@ -392,8 +395,7 @@ class Ledger:
     def reviews_by_events(self) -> dict[str, tuple[int, JsonObject]]:
         """Returns what `reviews` has to return, read from the events."""
         reviews: dict[str, tuple[int, JsonObject]] = {}
-        kinds = ("reviewed", "review_withdrawn")
-        events = [event for kind in kinds for event in self.events(kind=kind)]
+        events = [event for kind in _OF_REVIEWS for event in self.events(kind=kind)]
         for event in sorted(events, key=lambda event: event.seq):
             key = str(event.data["key"])
             reviews.pop(key, None)

@@ -78,6 +78,11 @@ class Kept:
     print_a: str
     print_b: str
 
+    @property
+    def ids(self) -> tuple[str, str]:
+        """Returns both ids, smaller first."""
+        return self.a, self.b
+
     def holds(self, a: Memory, b: Memory) -> bool:
         """Returns whether the decision still counts: neither text changed since.
 

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable
 from hmac import compare_digest
 from typing import Final
 
-from echoless.core.address import LOOPBACK, Address
+from echoless.core.address import LOCAL_NAMES, Address
 
 _BYTES: Final = 32
 """Random bytes of a token and of a session: 256 bits, which nobody guesses."""
 
-_LOCAL_NAMES: Final = (LOOPBACK, "localhost", "[::1]")
 _HTTP_PORT: Final = 80
 _READING: Final = frozenset({"GET", "HEAD"})
 
@@ -75,9 +74,9 @@ def host_check(bound: Address) -> Callable[[str], bool]:
         bound: Where the server listens, with its port.
     """
     own = bound.shown.rpartition(":")[0].lower()
-    names = {own, *_LOCAL_NAMES} if bound.loopback else {own, socket.gethostname().lower()}
+    names = {own, *LOCAL_NAMES} if bound.loopback else {own, socket.gethostname().lower()}
     if bound.wildcard:
-        names |= set(_LOCAL_NAMES)
+        names |= set(LOCAL_NAMES)
 
     def is_own(host: str) -> bool:
         name, port = _split(host.lower())

@@ -9,10 +9,11 @@ comes here (`access`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from echoless.core.commands import command_line
 from echoless.core.errors import EcholessError, PlanRefused
@@ -20,8 +21,8 @@ from echoless.core.optional import lazy_module
 from echoless.execution.executor import Run
 from echoless.execution.rollback import Undone
 from echoless.web import notices
-from echoless.web.review_pages import Reply, ReviewPages
-from echoless.web.review_query import Fields, draft_of, field, fields_of
+from echoless.web.review_pages import Reply, ReviewPages, fragment_of
+from echoless.web.review_query import Fields, field, fields_of
 from echoless.web.store_queue import Busy, Ended, Job, StoreQueue
 from echoless.web.templating import render
 from echoless.workflows.review.items import KINDS
@@ -38,6 +39,8 @@ else:
     responses = lazy_module("starlette.responses")
     routing = lazy_module("starlette.routing")
 
+Handler: TypeAlias = "Callable[[Request], Awaitable[Response]]"
+
 FRAGMENT: Final = "X-Fragment"
 """Header of requests of the script, and of answers that it may put in place."""
 
@@ -48,6 +51,12 @@ _STATIC: Final = {
 _FORM: Final = "application/x-www-form-urlencoded"
 _PATIENCE: Final = 0.4
 """Seconds a browser waits for a job before it is shown the page that waits."""
+
+
+class _PageOrPart(Protocol):
+    """Makes a page, or the fragment of it that changed."""
+
+    def __call__(self, fields: Fields, *, fragment: bool) -> Reply: ...
 
 
 def review_app(
@@ -79,28 +88,34 @@ class _Application:
 
     def made(self) -> Starlette:
         """Returns the application."""
-        get = [
-            *(routing.Route(f"/{kind}", self._listed, methods=["GET"]) for kind in KINDS),
-            routing.Route("/", self._start, methods=["GET"]),
-            routing.Route("/card", self._card, methods=["GET", "POST"]),
-            routing.Route("/apart", self._apart, methods=["GET"]),
-            routing.Route("/plan", self._plan, methods=["GET"]),
-            routing.Route("/history", self._history, methods=["GET"]),
-            routing.Route("/help", self._help, methods=["GET"]),
-            routing.Route("/working", self._working, methods=["GET"]),
-            routing.Route("/static/{name}", _static, methods=["GET"]),
-        ]
+        pages = self.pages
+        get = {
+            **{f"/{kind}": self._page(partial(pages.listed, kind)) for kind in KINDS},
+            "/": self._start,
+            "/card": self._page_or_part(pages.card),
+            "/apart": self._page(pages.apart),
+            "/plan": self._page(pages.plan_page),
+            "/history": self._page(pages.history),
+            "/help": self._help,
+            "/working": self._working,
+            "/static/{name}": _static,
+        }
         post = {
-            "/answer": self._answer,
-            "/undo": self._undo,
-            "/accept-rest": self._accept_rest,
-            "/apart": self._together,
+            "/card": self._page_or_part(pages.card),
+            "/answer": self._page_or_part(pages.answer),
+            "/undo": self._page_or_part(pages.undo),
+            "/accept-rest": self._page_or_part(pages.accept_rest),
+            "/apart": self._page(pages.together),
             "/apply": self._apply,
             "/undo-run": self._undo_run,
             "/look": self._look,
         }
         return applications.Starlette(
-            routes=[*get, *(routing.Route(p, h, methods=["POST"]) for p, h in post.items())],
+            routes=[
+                routing.Route(path, handler, methods=[method])
+                for method, handlers in (("GET", get), ("POST", post))
+                for path, handler in handlers.items()
+            ],
             exception_handlers={
                 404: self._missing,
                 405: self._missing,
@@ -110,54 +125,33 @@ class _Application:
             },
         )
 
-    # ------------------------------------------------------------------ what is read
+    # ------------------------------------------------------------------ what takes no fields
 
     async def _start(self, _request: Request) -> Response:
         return responses.RedirectResponse("/same", 303)
 
-    async def _listed(self, request: Request) -> Response:
-        kind = next(kind for kind in KINDS if request.url.path == f"/{kind}")
-        fields = fields_of(request.url.query)
-        return await self._reply(request, lambda: self.pages.listed(kind, fields))
-
-    async def _card(self, request: Request) -> Response:
-        fields = await _fields(request)
-        draft, part = draft_of(fields), _part(request)
-        return await self._reply(request, lambda: self.pages.card(fields, draft, fragment=part))
-
-    async def _apart(self, request: Request) -> Response:
-        fields = fields_of(request.url.query)
-        return await self._reply(request, lambda: self.pages.apart(fields))
-
-    async def _plan(self, request: Request) -> Response:
-        fields = fields_of(request.url.query)
-        return await self._reply(request, lambda: self.pages.plan_page(fields))
-
-    async def _history(self, request: Request) -> Response:
-        fields = fields_of(request.url.query)
-        return await self._reply(request, lambda: self.pages.history(fields))
-
     async def _help(self, request: Request) -> Response:
         return await self._reply(request, self.pages.help)
 
-    # ------------------------------------------------------------------ what is answered
+    # ------------------------------------------------------------------ what takes fields
 
-    async def _answer(self, request: Request) -> Response:
-        fields = await _fields(request)
-        draft, part = draft_of(fields), _part(request)
-        return await self._reply(request, lambda: self.pages.answer(fields, draft, fragment=part))
+    def _page(self, work: Callable[[Fields], Reply]) -> Handler:
+        """Returns the handler of a whole page."""
 
-    async def _undo(self, request: Request) -> Response:
-        fields, part = await _fields(request), _part(request)
-        return await self._reply(request, lambda: self.pages.undo(fields, fragment=part))
+        async def handle(request: Request) -> Response:
+            fields = await _fields(request)
+            return await self._reply(request, lambda: work(fields))
 
-    async def _accept_rest(self, request: Request) -> Response:
-        fields, part = await _fields(request), _part(request)
-        return await self._reply(request, lambda: self.pages.accept_rest(fields, fragment=part))
+        return handle
 
-    async def _together(self, request: Request) -> Response:
-        fields = await _fields(request)
-        return await self._reply(request, lambda: self.pages.together(fields))
+    def _page_or_part(self, work: _PageOrPart) -> Handler:
+        """Returns the handler of a page, or of a fragment where the script asks."""
+
+        async def handle(request: Request) -> Response:
+            fields, part = await _fields(request), _part(request)
+            return await self._reply(request, lambda: work(fields, fragment=part))
+
+        return handle
 
     # ------------------------------------------------------------------ what takes long
 
@@ -290,6 +284,4 @@ def _notice(problem: Exception, *, part: bool) -> Response:
     notice = notices.of_problem(problem)
     if not part:
         return _html(notice.body().decode("utf-8"), notice.status, part=False)
-    values = {"card": None, "list": None, "overview": None, "states": None, "said": ""}
-    html = render("review_fragment.html", problem=notice.text, problem_key="", **values)
-    return _html(html, notice.status, part=True)
+    return _html(fragment_of(problem=notice.text), notice.status, part=True)

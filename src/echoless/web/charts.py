@@ -189,11 +189,10 @@ def _rectangle(left: float, top: float, width: float, height: float, kind: str) 
 
 def _text(text: str, x: str, y: float, *, kind: str = "", anchor: str = "") -> Markup:
     """Returns a text at a place."""
-    form = '<text x="{}" y="{:g}"'
-    attributes = [(" class", kind), (" text-anchor", anchor)]
-    for name, value in attributes:
-        form += f'{name}="{value}"' if value else ""
-    return markupsafe.Markup(form + ">{}</text>").format(x, y, text)
+    given = (("class", kind), ("text-anchor", anchor))
+    attributes = "".join(f' {name}="{value}"' for name, value in given if value)
+    form = f'<text x="{{}}" y="{{:g}}"{attributes}>{{}}</text>'
+    return markupsafe.Markup(form).format(x, y, text)
 
 
 def _round_up(value: float) -> float:

@@ -161,8 +161,8 @@ def _block(text: str, shown: _Text) -> Markup:
         rest = f"{end - fold:,} characters"
         parts.append(markupsafe.Markup(details).format(rest, shown.lines(fold, end)))
     if left_out := len(text) - len(_cut(text, MOST)):
-        told = f"The text has {len(text):,} characters; the last {left_out:,} are not shown."
-        parts.append(_wrapped("p", "cut", markupsafe.escape(told)))
+        sentence = f"The text has {len(text):,} characters; the last {left_out:,} are not shown."
+        parts.append(_wrapped("p", "cut", markupsafe.escape(sentence)))
     return markupsafe.Markup("").join(parts)
 
 

@@ -155,12 +155,12 @@ def of_problem(problem: Exception) -> Notice:
     """Returns what is said about an error; `MISTAKE` for one that is a mistake of the program."""
     match problem:
         case Busy(job=job):
-            far = f"{job.stage}: {job.done:,}" + (f" of {job.whole:,}" if job.whole else "")
+            progress = f"{job.stage}: {job.done:,}" + (f" of {job.whole:,}" if job.whole else "")
             return Notice(
                 status=503,
                 title="One moment",
                 text=str(problem),
-                advice=far if job.stage else "",
+                advice=progress if job.stage else "",
                 refresh=str(_AGAIN_SECONDS),
                 headers=((b"retry-after", str(_AGAIN_SECONDS).encode()),),
             )

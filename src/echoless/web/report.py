@@ -13,14 +13,13 @@ from typing import Final
 
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
-from echoless.core.errors import UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.optional import require_module
 from echoless.core.secret_masking import learn
 from echoless.core.timestamps import moment_of_writing
 from echoless.core.versions import __version__
 from echoless.stores.base import Store
-from echoless.stores.files import write_new
+from echoless.stores.files import check_new, write_new
 from echoless.web.report_charts import report_charts
 from echoless.web.report_view import Extent, ReportView
 from echoless.web.templating import render
@@ -60,10 +59,7 @@ def check_report_file(path: Path) -> None:
         UsageError: The file exists, or its folder does not.
     """
     require_module("jinja2", "The HTML report", "review")
-    if path.exists():
-        raise UsageError(f"{path} exists. Give the report another name, or remove that file first.")
-    if not path.parent.is_dir():
-        raise UsageError(f"The report cannot be written to {path}: no folder {path.parent}.")
+    check_new(path, "report")
 
 
 def write_report(path: Path, page: str) -> None:

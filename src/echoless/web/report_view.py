@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from echoless.core.connected_pairs import connected
 from echoless.core.model import Memory
 from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.timestamps import instant
@@ -312,14 +313,13 @@ class ReportView:
         ]
         text = None if survivor is None else survivor.content
         same = [view for view in views if view.memory is not None and view.memory.content == text]
-        order = list(CLASSES)
-        classes = sorted({class_of(member) for member in group.members}, key=order.index)
+        classes = {class_of(member) for member in group.members}
         return GroupView(
             group.survivor,
             survivor,
             group.why,
             len(group.members) + 1,
-            tuple(CLASSES[name] for name in classes),
+            tuple(meaning for name, meaning in CLASSES.items() if name in classes),
             tuple(same),
             tuple(view for view in views if view not in same),
             len(group.members) - len(shown),
@@ -396,24 +396,9 @@ def chains(updates: Iterable[ReportedPair]) -> Sequence[Chain]:
     Args:
         updates: Pairs of which a is the older value.
     """
-    above: dict[str, str] = {}
-
-    def root(id_: str) -> str:
-        while (upper := above.setdefault(id_, id_)) != id_:
-            above[id_] = above[upper]
-            id_ = above[id_]
-        return id_
-
-    pairs = tuple(updates)
-    for pair in pairs:
-        one, other = sorted((root(pair.a), root(pair.b)))
-        above[other] = one
-    parts: dict[str, list[ReportedPair]] = defaultdict(list)
-    for pair in pairs:
-        parts[root(pair.a)].append(pair)
     made = [
-        Chain(tuple(sorted({id_ for pair in own for id_ in pair.ids})), tuple(own))
-        for own in parts.values()
+        Chain(tuple(sorted({id_ for pair in pairs for id_ in pair.ids})), tuple(pairs))
+        for pairs in connected(updates)
     ]
     return sorted(made, key=lambda chain: (-len(chain.ids), chain.ids))
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from echoless.core.errors import EcholessError, InputError, PlanRefused
 from echoless.core.secret_masking import learn
+from echoless.core.wording import count
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import STANDING, PastRun, Undone, history, would_undo
@@ -23,12 +24,17 @@ from echoless.web.review_query import (
     Fields,
     ListQuery,
     came_from,
+    draft_of,
     field,
     list_query,
+    page_count,
+    page_of,
     reference,
     referred,
+    whole_number,
 )
 from echoless.web.review_view import (
+    STATE_TITLES,
     Cards,
     CardView,
     ListView,
@@ -43,14 +49,7 @@ from echoless.web.templating import render
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere
 from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
-from echoless.workflows.review.session import STATES, ReviewSession
-
-STATE_TITLES: Final[Mapping[str, str]] = {
-    "open": "Open",
-    "accept": "Accepted",
-    "different": "Different",
-    "skip": "Skipped",
-}
+from echoless.workflows.review.session import ReviewSession
 
 ACTIONS: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
 
@@ -100,9 +99,13 @@ class ReviewPages:
         values = self._list(query, list_view(self._session, query))
         return Reply(self._page("review_list.html", kind, said=_said(fields), **values))
 
-    def card(self, fields: Fields, draft: Draft, *, fragment: bool) -> Reply:
-        """Returns one card as a person has set it."""
-        back = came_from(fields)
+    def card(self, fields: Fields, *, fragment: bool) -> Reply:
+        """Returns one card as a person has set it.
+
+        Raises:
+            InputError: The session has no such item.
+        """
+        back, draft = came_from(fields), draft_of(fields)
         item = self._session.item(draft.key)
         view = self._card(item, back, fields, draft=draft)
         if fragment:
@@ -134,10 +137,11 @@ class ReviewPages:
 
     # ------------------------------------------------------------------ answers
 
-    def answer(self, fields: Fields, draft: Draft, *, fragment: bool) -> Reply:
+    def answer(self, fields: Fields, *, fragment: bool) -> Reply:
         """Records an answer and returns the card with it, or why it was not recorded."""
+        draft, choice = draft_of(fields), field(fields, "choice")
         try:
-            choice = self._answer(draft, field(fields, "choice"))
+            self._answer(draft, choice)
         except EcholessError as problem:
             return self.refused(fields, draft, problem, fragment=fragment)
         back = came_from(fields)
@@ -149,21 +153,12 @@ class ReviewPages:
         said = self._sentence(choice, draft.key)
         return self._fragment(card=view, query=back, following=following, said=said)
 
-    def _answer(self, draft: Draft, choice: str) -> str:
-        """Records an answer; returns what was done."""
+    def _answer(self, draft: Draft, choice: str) -> None:
+        """Records an answer."""
         session, item = self._session, self._session.item(draft.key)
         match choice:
             case "accept":
-                survivor = referred(draft.survivor, item.ids) if draft.survivor else None
-                if draft.survivor and survivor is None:
-                    raise InputError("That memory is not on this card. Load the page again.")
-                left = [referred(each, item.ids) for each in draft.without]
-                keep = survivor or item.survivor
-                text = new_text(session.memory(keep), draft) if keep else None
-                without = [each for each in left if each is not None]
-                session.accept(
-                    item.key, survivor=survivor, without=without, text=text, seen=draft.seen
-                )
+                self._accept(item, draft)
             case "different":
                 session.differ(item.key, seen=draft.seen)
             case "skip":
@@ -172,14 +167,26 @@ class ReviewPages:
                 session.take_back(item.key, seen=draft.seen)
             case _:
                 raise InputError("An answer is accept, different, skip or take-back.")
-        return choice
+
+    def _accept(self, item: ReviewItem, draft: Draft) -> None:
+        """Records that memories go behind the one that a person chose, or the proposed one."""
+        survivor = referred(draft.survivor, item.ids) if draft.survivor else None
+        if draft.survivor and survivor is None:
+            raise InputError("That memory is not on this card. Load the page again.")
+        keep = survivor or item.survivor
+        text = new_text(self._session.memory(keep), draft) if keep else None
+        without = filter(None, (referred(each, item.ids) for each in draft.without))
+        self._session.accept(
+            item.key, survivor=survivor, without=without, text=text, seen=draft.seen
+        )
 
     def _sentence(self, choice: str, key: str) -> str:
         """Returns what was done with an item."""
         answer = self._session.answers.get(key)
         if answer is None or choice != "accept":
             return f"{DONE[choice]}."
-        return f"Accepted: {answer.survivor} stays, {_many(len(answer.hidden))}."
+        going = count(len(answer.hidden), "goes behind it", "go behind it")
+        return f"Accepted: {answer.survivor} stays, {going}."
 
     def undo(self, fields: Fields, *, fragment: bool) -> Reply:
         """Takes the latest answer back."""
@@ -293,7 +300,7 @@ class ReviewPages:
             memories=memories,
             gained=gained_fields,
             words=ACTIONS,
-            notes=notes_on(plan)[:100],
+            notes=notes_on(plan),
             elsewhere=seen_elsewhere(store, plan.counts),
             page=page,
             pages=pages,
@@ -349,7 +356,13 @@ class ReviewPages:
     ) -> CardView:
         """Returns a card at the place that its form carries."""
         cards = Cards(self._session)
-        return cards.card(item, back, place=_place(fields), draft=draft, problem=problem)
+        return cards.card(
+            item,
+            back,
+            place=whole_number(field(fields, "place"), 9) or 0,
+            draft=draft,
+            problem=problem,
+        )
 
     def _page(self, template: str, tab: str, **values: object) -> str:
         """Returns a whole page."""
@@ -378,21 +391,14 @@ class ReviewPages:
             problem: Why something could not be done.
             problem_key: Of the card that the problem is about; else it is about the page.
         """
-        values: dict[str, object] = {
-            "card": card,
-            "said": said,
-            "problem": problem,
-            "problem_key": problem_key,
-            "kinds": KINDS,
-            "tab": query.kind if query else "",
-            "overview": overview(self._session) if query else None,
-            "states": None,
-        }
-        if query is not None:
-            values |= self._list(query, following)
-        else:
-            values["list"] = None
-        return Reply(render("review_fragment.html", **values), status)
+        values = self._counted(query, following) if query else {}
+        html = fragment_of(card=card, said=said, problem=problem, problem_key=problem_key, **values)
+        return Reply(html, status)
+
+    def _counted(self, query: ListQuery, following: ListView | None) -> dict[str, object]:
+        """Returns the values of a fragment with the counts of all lists and those of one."""
+        tabs = {"kinds": KINDS, "tab": query.kind, "overview": overview(self._session)}
+        return {**tabs, **self._list(query, following)}
 
     def _list(self, query: ListQuery, shown: ListView | None) -> dict[str, object]:
         """Returns the values of a list with its counts."""
@@ -402,7 +408,6 @@ class ReviewPages:
             "query": query,
             "states": state_counts(session, query),
             "state_titles": STATE_TITLES,
-            "state_names": STATES,
             "classes": session.class_states() if query.kind == "same" else (),
             "class_titles": CLASSES,
             "namespaces": session.namespaces,
@@ -410,33 +415,33 @@ class ReviewPages:
         }
 
 
-def _place(fields: Fields) -> int:
-    """Returns the place of a card in its list, as its form carries it."""
-    place = field(fields, "place")
-    return int(place) if place.isascii() and place.isdecimal() and len(place) < 10 else 0
+def fragment_of(**values: object) -> str:
+    """Returns elements for the script to put in place.
+
+    Args:
+        values: What `review_fragment.html` shows; what is not given is left out.
+    """
+    nothing = dict.fromkeys(("card", "list", "overview", "states"))
+    texts = dict.fromkeys(("said", "problem", "problem_key"), "")
+    return render("review_fragment.html", **{**nothing, **texts, **values})
 
 
 def _paging(fields: Fields, total: int) -> tuple[int, int]:
     """Returns the page asked for, and how many there are."""
-    pages = max(1, -(-total // PAGE))
-    return min(pages, list_query("same", fields).page or 1), pages
-
-
-def _many(count: int) -> str:
-    """Returns how many go."""
-    return "1 goes behind it" if count == 1 else f"{count} go behind it"
+    pages = page_count(total)
+    return min(pages, page_of(fields) or 1), pages
 
 
 def _said(fields: Fields) -> str:
     """Returns what was just done, as an address says it: a word and a number, nothing else."""
     word, _, number = field(fields, "done").partition(":")
-    count = int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else 0
-    groups = "1 group was" if count == 1 else f"{count:,} groups were"
+    amount = whole_number(number, 9) or 0
     match word:
         case "accepted":
+            groups = count(amount, "group was", "groups were")
             return f"{groups} accepted at once. Undo takes them back together."
         case "taken-back":
-            return "1 answer is taken back." if count == 1 else f"{count:,} answers are taken back."
+            return f"{count(amount, 'answer is', 'answers are')} taken back."
         case "open":
             return "Taken back. The question is open again."
         case "later":

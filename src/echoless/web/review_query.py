@@ -49,6 +49,27 @@ def field(fields: Fields, name: str) -> str:
     return values[-1] if values else ""
 
 
+def whole_number(text: str, digits: int) -> int | None:
+    """Returns a number from 0 that a form carries, or None where it is none or too long.
+
+    Args:
+        text: Value of a field.
+        digits: How many it may have.
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
+
+
+def page_of(fields: Fields) -> int | None:
+    """Returns the page that a query asks for, from 1, or None where it does not say."""
+    page = whole_number(field(fields, "page"), 7)
+    return None if page is None else max(1, page)
+
+
+def page_count(total: int) -> int:
+    """Returns how many pages some cards, pairs or runs take, at least 1."""
+    return max(1, -(-total // PAGE))
+
+
 # ------------------------------------------------------------------ ids in forms
 
 
@@ -135,27 +156,28 @@ class ListQuery:
 
 def list_query(kind: ItemKind, fields: Fields) -> ListQuery:
     """Returns what a query asks for; values that do not exist count as none."""
-    page = field(fields, "page")
     return ListQuery(
         kind=kind,
         words=field(fields, "words").strip()[:1_000],
         namespace=field(fields, "namespace")[:1_000] or None,
         group_class=next((c for c in CLASSES if c == field(fields, "class")), None),
         state=next((s for s in STATES if s == field(fields, "state")), None),
-        page=max(1, int(page)) if page.isascii() and page.isdecimal() and len(page) < 8 else None,
+        page=page_of(fields),
     )
 
 
-def came_from(fields: Fields, kind: ItemKind = "same") -> ListQuery:
-    """Returns the list that a form was on.
+def came_from(fields: Fields) -> ListQuery:
+    """Returns the list that a form was on; that of groups where it does not say.
 
     Args:
         fields: Of the form; `back` is the address of the list.
-        kind: Of the list where the form does not say.
+
+    Raises:
+        UsageError: The address has too many fields.
     """
     address = urlsplit(field(fields, "back").replace("\\", "/"))
     known = next((each for each in KINDS if address.path == f"/{each}"), None)
-    return list_query(kind, {}) if known is None else list_query(known, fields_of(address.query))
+    return ListQuery() if known is None else list_query(known, fields_of(address.query))
 
 
 # ------------------------------------------------------------------ answers
@@ -182,17 +204,21 @@ class Draft:
     seen: int | None = None
 
 
+def with_line_feeds(text: str) -> str:
+    """Returns a text whose lines all end with a line feed; a form ends them with two characters."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def draft_of(fields: Fields) -> Draft:
     """Returns the card that a form sends; `keep` is a survivor that was just chosen."""
-    text, seen = None, field(fields, "seen")
-    keep = field(fields, "keep")
+    text, keep = None, field(fields, "keep")
     if fields.get("text") and not keep:
-        text = field(fields, "text").replace("\r\n", "\n").replace("\r", "\n")
+        text = with_line_feeds(field(fields, "text"))
     return Draft(
         key=field(fields, "key"),
         survivor=keep or field(fields, "survivor"),
         without=tuple(each for each in fields.get("without", ()) if each != keep),
         text=text,
         editing=text is not None or bool(fields.get("edit")),
-        seen=int(seen) if seen.isascii() and seen.isdecimal() and len(seen) < 16 else None,
+        seen=whole_number(field(fields, "seen"), 15),
     )

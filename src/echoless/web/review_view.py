@@ -21,13 +21,29 @@ from echoless.core.visible import escapes
 from echoless.execution.plan import gains
 from echoless.stores.base import Unites
 from echoless.web.markup import MOST
-from echoless.web.review_query import PAGE, Draft, ListQuery, reference, referred
+from echoless.web.review_query import (
+    PAGE,
+    Draft,
+    ListQuery,
+    page_count,
+    reference,
+    referred,
+    with_line_feeds,
+)
 from echoless.workflows.review.answers import Answer
-from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
+from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
 from echoless.workflows.review.session import STATES, ReviewSession, State
 
 SHOWN: Final = 20
 """Memories of one item that are written whole; the others are counted."""
+
+STATE_TITLES: Final[Mapping[State, str]] = {
+    "open": "Open",
+    "accept": "Accepted",
+    "different": "Different",
+    "skip": "Skipped",
+}
+"""Answers in words, in the order of the page."""
 
 Role: TypeAlias = Literal["stays", "goes", "stays-apart", "asked"]
 
@@ -95,7 +111,7 @@ class CardView:
         survivor: The memory that stays; None where a person has to choose.
         members: All memories that are shown, in the order of the item.
         left_out: How many are not shown.
-        why: Why that one stays, or what the pair differs in.
+        why: Why that one stays; empty where a person has to choose it.
         tokens: What recall saves.
         gains: Fields that the survivor takes over, in words, with the new values where short.
         rewritten: Whether the survivor gets a new text.
@@ -140,6 +156,11 @@ class CardView:
         return "Newer value" if self.item.kind == "newer" else "For you to decide"
 
     @property
+    def answered(self) -> str:
+        """Returns the answer in words; empty without one."""
+        return "" if self.state == "open" else STATE_TITLES[self.state]
+
+    @property
     def going(self) -> Sequence[MemberView]:
         """Returns the memories that go."""
         return [member for member in self.members if member.role == "goes"]
@@ -160,9 +181,17 @@ class CardView:
         return [member for member in self.members if member.same]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Choice:
-    """Who stays and who goes on a card."""
+    """Who stays and who goes on a card.
+
+    Attributes:
+        survivor: The memory that stays; empty where a person has to choose.
+        going: Those that go behind it.
+        judged: Verdicts, by the id they are about.
+        left_out: Why others may not go behind it, by id.
+        problem: Why the survivor that was wanted may not be it; empty if it may.
+    """
 
     survivor: str
     going: Sequence[str] = ()
@@ -201,7 +230,7 @@ class Cards:
         choice = self._choice(item, answer, draft)
         members = self._members(item, choice, draft)
         survivor = next((m for m in members if m.role == "stays"), None)
-        shown = self._shown(members, survivor)
+        shown = _shown(members, survivor)
         going = [session.memory(m.id) for m in members if m.role == "goes"]
         text, note, refusal = _editable(survivor, draft)
         rewritten = bool(answer and answer.text is not None)
@@ -213,7 +242,7 @@ class Cards:
             survivor=survivor,
             members=shown,
             left_out=len(members) - len(shown),
-            why=self._why(item, survivor, answer),
+            why=_why(item, survivor, answer),
             tokens=sum(token_estimate(memory.content) for memory in going) or item.tokens,
             gains=self.gains(survivor.memory, going) if survivor and going else (),
             rewritten=rewritten,
@@ -241,29 +270,19 @@ class Cards:
         """Returns who stays and who goes: by the draft, by the answer, or as proposed."""
         chosen = referred(draft.survivor, item.ids) if draft and draft.survivor else None
         if chosen is None and answer is not None and answer.choice == "accept":
-            left = {id_: "" for id_ in item.ids if id_ not in {answer.survivor, *answer.hidden}}
-            return self._with(item, answer.survivor, list(answer.hidden), left)
+            return _Choice(answer.survivor, answer.hidden, item.verdicts)
         keep = chosen or item.survivor
         if not keep:
-            return _Choice("")
+            return _Choice("", judged=item.verdicts)
         try:
             regrouped = self._session.going(item.key, keep)
         except EcholessError as problem:
-            proposed = [id_ for id_ in item.ids if id_ != item.survivor]
-            made = self._with(item, item.survivor, proposed, {})
-            made.problem = str(problem)
-            return made
+            return _Choice(item.survivor, item.others, item.verdicts, problem=str(problem))
         if regrouped is None:
-            return self._with(item, keep, [id_ for id_ in item.ids if id_ != keep], {})
-        going = [member.id for member in regrouped.group.members]
-        made = self._with(item, keep, going, regrouped.left_out)
-        made.judged = _judged_of(regrouped.group.members)
-        return made
-
-    def _with(
-        self, item: ReviewItem, keep: str, going: Sequence[str], left_out: Mapping[str, str]
-    ) -> _Choice:
-        return _Choice(keep, going, item.verdicts, left_out)
+            return _Choice(keep, [id_ for id_ in item.ids if id_ != keep], item.verdicts)
+        members = regrouped.group.members
+        going = [member.id for member in members]
+        return _Choice(keep, going, _judged_of(members), regrouped.left_out)
 
     def _members(
         self, item: ReviewItem, choice: _Choice, draft: Draft | None
@@ -271,9 +290,8 @@ class Cards:
         """Returns all memories of an item."""
         named = {id_: f"memory {position}" for position, id_ in enumerate(item.ids, 1)}
         going = frozenset(choice.going)
-        carried = set(draft.without) if draft else set()
-        excluded = {referred(each, item.ids) for each in carried}
-        kept = choice.survivor and self._session.memory(choice.survivor).content
+        excluded = {referred(each, item.ids) for each in draft.without} if draft else set()
+        stays = self._session.memory(choice.survivor) if choice.survivor else None
         return [
             MemberView(
                 position=position,
@@ -283,28 +301,26 @@ class Cards:
                 facts=facts_of(memory),
                 role=_role(id_, choice, going),
                 why=choice.left_out.get(id_) or _clause(choice.judged.get(id_), named),
-                same=bool(choice.survivor) and id_ != choice.survivor and memory.content == kept,
+                same=stays is not None and id_ != stays.id and memory.content == stays.content,
                 excluded=id_ in excluded,
             )
             for position, id_ in enumerate(item.ids, 1)
         ]
 
-    def _shown(
-        self, members: Sequence[MemberView], survivor: MemberView | None
-    ) -> Sequence[MemberView]:
-        """Returns the first members, the survivor among them."""
-        shown = list(members[:SHOWN])
-        if survivor is not None and survivor not in shown:
-            shown.append(survivor)
-        return shown
 
-    def _why(self, item: ReviewItem, survivor: MemberView | None, answer: Answer | None) -> str:
-        """Returns why the survivor stays; of an unsure pair how its memories differ."""
-        if item.kind == "unsure" and not (answer and answer.survivor):
-            return ""
-        if survivor is None:
-            return ""
-        return item.why if survivor.id == item.survivor else "you chose it"
+def _shown(members: Sequence[MemberView], survivor: MemberView | None) -> Sequence[MemberView]:
+    """Returns the first members, the survivor among them."""
+    shown = list(members[:SHOWN])
+    if survivor is not None and survivor not in shown:
+        shown.append(survivor)
+    return shown
+
+
+def _why(item: ReviewItem, survivor: MemberView | None, answer: Answer | None) -> str:
+    """Returns why the survivor stays; empty where a person has to choose it."""
+    if survivor is None or (item.kind == "unsure" and not (answer and answer.survivor)):
+        return ""
+    return item.why if survivor.id == item.survivor else "you chose it"
 
 
 def _judged_of(members: Iterable[Membership]) -> Mapping[str, Judged]:
@@ -392,8 +408,7 @@ def new_text(survivor: Memory, draft: Draft) -> str | None:
     """Returns the new text of a draft; None where it is the survivor's own."""
     if draft.text is None:
         return None
-    own = survivor.content.replace("\r\n", "\n").replace("\r", "\n")
-    return None if draft.text == own else draft.text
+    return None if draft.text == with_line_feeds(survivor.content) else draft.text
 
 
 # ------------------------------------------------------------------ lists
@@ -421,7 +436,7 @@ class ListView:
 def list_view(session: ReviewSession, query: ListQuery) -> ListView:
     """Returns one page of a list."""
     items = session.selection(query.filter(session.namespaces))
-    pages = max(1, -(-len(items) // PAGE))
+    pages = page_count(len(items))
     page = min(pages, _first_open(session, items) if query.page is None else query.page)
     start = (page - 1) * PAGE
     makes = Cards(session)
@@ -479,16 +494,10 @@ class Overview:
         """Returns how many items are accepted."""
         return sum(counts["accept"] for counts in self.counts.values())
 
-    @property
-    def open(self) -> int:
-        """Returns how many items are open."""
-        return sum(counts["open"] for counts in self.counts.values())
-
 
 def overview(session: ReviewSession) -> Overview:
     """Returns how far a review is."""
-    kinds: tuple[ItemKind, ...] = ("same", "newer", "unsure")
     return Overview(
-        counts={kind: session.counts(kind) for kind in kinds},
+        counts={kind: session.counts(kind) for kind in KINDS},
         apart=session.store.ledger.kept_count(),
     )

@@ -245,14 +245,12 @@ class StoreQueue:
         self._calls.put(_STOP)
 
     def _refuse_waiting(self) -> None:
-        """Fails all calls that wait."""
-        while True:
-            try:
+        """Fails all calls that wait, also one that was checked before the end and comes now."""
+        with self._starting:
+            while not self._calls.empty():
                 call = self._calls.get_nowait()
-            except queue.Empty:
-                return
-            if call is not _STOP:
-                call.refuse()
+                if call is not _STOP:
+                    call.refuse()
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
+from echoless.core import wording
 from echoless.core.masking import OUTPUT
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import instant
@@ -104,23 +105,23 @@ def _printed(value: object) -> object:
 
 def number(value: int) -> Markup:
     """Returns a number with thousands separators: `1,234`."""
-    return markupsafe.Markup(f"{value:,}")
+    return markupsafe.Markup(wording.number(value))
 
 
-def count(value: int, one: str, many: str = "") -> str:
-    """Returns a number with its noun: `1 group`, `1,234 groups`.
+def count(value: int, one: str, many: str | None = None) -> str:
+    """Returns a number with its noun, which stay on one line: `1 group`, `1,234 groups`.
 
     Args:
         value: How many.
         one: The noun for one.
         many: The noun for others; with an `s` by default.
     """
-    return f"{value:,}\u00a0{one if value == 1 else many or one + 's'}"
+    return wording.count(value, one, many).replace(" ", "\u00a0", 1)
 
 
 def share(value: float) -> Markup:
     """Returns a share from 0 to 1 as a percentage: `12.3%`."""
-    return markupsafe.Markup(f"{value * 100:.1f}%")
+    return markupsafe.Markup(wording.percent(value))
 
 
 def similarity(value: float) -> Markup:

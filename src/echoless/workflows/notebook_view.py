@@ -12,6 +12,8 @@ from typing import Final
 from echoless.core.groups import Group, Membership
 from echoless.core.html_fragment import (
     LEGEND,
+    MEMBERS,
+    beginning,
     difference,
     document,
     grid,
@@ -31,9 +33,6 @@ from echoless.workflows.dedupe.findings import Findings
 
 GROUPS: Final = 10
 """Groups that are shown, the largest first."""
-
-MEMBERS: Final = 5
-"""Members of a group that are shown."""
 
 PARTS: Final = 10
 """Namespaces that are shown, those with most redundant copies first."""
@@ -89,9 +88,7 @@ def _shown_memories(memories: Mapping[str, Memory], groups: Iterable[Group]) -> 
 def _group(findings: Findings, group: Group) -> str:
     """Returns a group: the survivor with its text, then the members with what differs."""
     survivor = findings.memories[group.survivor]
-    items = [_member(findings, survivor, member) for member in group.members[:MEMBERS]]
-    if len(group.members) > MEMBERS:
-        items.append(f"{number(len(group.members) - MEMBERS)} more")
+    items = beginning(group.members, lambda member: _member(findings, survivor, member))
     return (
         f"<strong>keep {word(survivor.id)}</strong> ({reason(findings.reasons[survivor.id])})<br>"
         f"{passage(survivor.content)}{listing(items)}"
@@ -134,12 +131,13 @@ def _held(counts: Mapping[str, int]) -> str:
     """Returns how many pairs look alike and stay apart, by verdict."""
     if not counts["held"]:
         return ""
-    kinds = {kind: counts["unsure" if kind == "unsure" else f"{kind}s"] for kind in HELD_KINDS}
-    plural = {"unsure": "unsure"}
-    told = ", ".join(count(n, kind, plural.get(kind)) for kind, n in kinds.items() if n)
+    plurals = {kind: "unsure" if kind == "unsure" else f"{kind}s" for kind in HELD_KINDS}
+    kinds = ", ".join(
+        count(counts[plural], kind, plural) for kind, plural in plurals.items() if counts[plural]
+    )
     return paragraph(
         f"{count(counts['held'], 'pair')} look alike and stay apart"
-        f"{f' ({told})' if told else ''}. <code>to_pandas(&quot;held&quot;)</code> has them."
+        f"{f' ({kinds})' if kinds else ''}. <code>to_pandas(&quot;held&quot;)</code> has them."
     )
 
 

@@ -175,15 +175,19 @@ def report_table(report: Report, name: str, store: Store | None) -> Table:
     Raises:
         UsageError: There is no such table.
     """
-    homes = {
+    namespaces = {
         id_: page.namespace
         for page in report.pages
         for id_ in (*(g.survivor for g in page.groups), *(pair.a for pair in page.held))
     }
-    texts = _texts(report, name, store)
     makers: dict[str, Callable[[], Iterable[Row]]] = {
-        "members": lambda: _members(report.groups, report.action, homes.__getitem__, texts.get),
-        "held": lambda: _held(report.held, homes.__getitem__, texts.get),
+        "members": lambda: _members(
+            report.groups,
+            report.action,
+            namespaces.__getitem__,
+            _texts(store, report.groups),
+        ),
+        "held": lambda: _held(report.held, namespaces.__getitem__, _texts(store, report.held)),
         "namespaces": lambda: _shares(report.by_namespace),
         "months": lambda: _shares(report.by_month),
     }
@@ -201,17 +205,16 @@ def _made(name: str, makers: Mapping[str, Callable[[], Iterable[Row]]]) -> Table
     return Table(COLUMNS[name], tuple(makers[name]()))
 
 
-def _texts(report: Report, name: str, store: Store | None) -> Mapping[str, str]:
-    """Returns the texts a table of a report needs, by id, as they are in the store now."""
-    ids: set[str] = set()
-    if store is not None and name == "members":
-        for group in report.groups:
-            ids.update((group.survivor, *(member.id for member in group.members)))
-    elif store is not None and name == "held":
-        ids.update(id_ for pair in report.held for id_ in pair.ids)
-    if store is None or not ids:
-        return {}
-    return {id_: memory.content for id_, memory in store.get(ids).items()}
+def _texts(
+    store: Store | None, reported: Iterable[ReportedGroup | ReportedPair]
+) -> Callable[[str], str | None]:
+    """Returns what gives the text of a reported memory, as it is in the store now, by its id.
+
+    It gives None without a store, and for a memory that is gone.
+    """
+    ids = set() if store is None else {id_ for each in reported for id_ in each.ids}
+    memories = store.get(ids) if store is not None and ids else {}
+    return {id_: memory.content for id_, memory in memories.items()}.get
 
 
 # ------------------------------------------------------------------ rows
@@ -225,7 +228,7 @@ def _members(
 ) -> Iterator[Row]:
     """Yields a row for each memory that stands behind a survivor; groups are numbered from 1."""
     for number, group in enumerate(groups, 1):
-        home, survivor_text = namespace(group.survivor), text(group.survivor)
+        survivor_text = text(group.survivor)
         for member in group.members:
             yield (
                 number,
@@ -234,7 +237,7 @@ def _members(
                 member.verdict,
                 member.similarity,
                 member.chance,
-                home,
+                namespace(group.survivor),
                 action,
                 member.evidence,
                 group.why,

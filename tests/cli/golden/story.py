@@ -109,12 +109,12 @@ def shown() -> dict[Look, str]:
 def _environment(folder: Path) -> dict[str, str]:
     """Returns variables without any setting from outside."""
     names = ("PATH", "HOME", "LANG", "LC_ALL", "VIRTUAL_ENV")
-    kept = {name: os.environ[name] for name in names if name in os.environ}
+    inherited = {name: os.environ[name] for name in names if name in os.environ}
     own = {
         f"ECHOLESS_{kind.upper()}_DIR": str(folder / kind) for kind in ("cache", "data", "config")
     }
     python = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
-    return {**kept, **own, "PYTHONPATH": python, "PYTHONUTF8": "1", "TERM": "xterm-256color"}
+    return {**inherited, **own, "PYTHONPATH": python, "PYTHONUTF8": "1", "TERM": "xterm-256color"}
 
 
 def _everything(terminal: int) -> str:

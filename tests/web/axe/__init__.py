@@ -19,8 +19,8 @@ LOCKED: Final = Path(__file__).parent
 FOLDER: Final = Path(sys.prefix) / "axe-core"
 
 _RUN: Final = """async () => {
-    const found = await axe.run(document, {resultTypes: ["violations"]});
-    return found.violations.flatMap(rule => rule.nodes.map(node =>
+    const result = await axe.run(document, {resultTypes: ["violations"]});
+    return result.violations.flatMap(rule => rule.nodes.map(node =>
         `${rule.id} (${rule.impact}): ${node.target.join(" ")}: ${node.failureSummary}`));
 }"""
 

@@ -1,5 +1,6 @@
 """What people decided: listed with its origin and worth, taken back so that every view agrees."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,6 +144,20 @@ def test_what_is_not_there_is_not_taken_back(session: ReviewSession, wrong: str)
         withdraw_pair(session.store, "p-1", "p-2")
 
 
+def test_the_command_of_a_refusal_can_be_copied_whatever_the_path(tmp_path: Path) -> None:
+    path = tmp_path / "my notes.jsonl"
+    write_notes(path)
+    with open_store(path) as store:
+        for refused in (
+            lambda: withdraw_answer(store, "zz"),
+            lambda: withdraw_pair(store, "p-1", "p-2"),
+        ):
+            with pytest.raises(InputError) as problem:
+                refused()
+            _, command, _ = str(problem.value).split("`")
+            assert shlex.split(command) == ["echoless", "decisions", store.url]
+
+
 def test_a_beginning_that_several_keys_share_is_refused(session: ReviewSession) -> None:
     for item in session.items:
         session.skip(item)
@@ -170,6 +185,7 @@ def test_what_the_program_of_the_store_remembers_is_listed_and_stays(tmp_path: P
         recall.run("UPDATE dedup_lineage SET status = 'reverted'")
         (pair,) = decisions(store).pairs
         assert (pair.by, pair.own, pair.state) == ("store", False, "holds")
+        assert store.ledger.kept_count() == 1
         with pytest.raises(UsageError, match="Only that program can take it back"):
             withdraw_pair(store, pair.a, pair.b)
         assert withdraw_all(store, decisions(store)).pairs == ()

@@ -9,8 +9,10 @@ import pytest
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.execution.rollback import keep_both
 from echoless.stores import open_store
+from echoless.workflows.consolidation.suggestions import ADVICE
 from echoless.workflows.review.answers import AnsweredElsewhere, standing_answers
 from echoless.workflows.review.items import SAMPLE
+from echoless.workflows.review.offered_pairs import OfferedPairs
 from echoless.workflows.review.plan import CHOSEN
 from echoless.workflows.review.session import Filter, ReviewSession, open_review
 from tests.workflows.review.notes import (
@@ -26,6 +28,10 @@ from tests.workflows.review.notes import (
 )
 
 Open = Callable[[], ReviewSession]
+
+ANIMALS = ("cat", "dog", "fox", "hen", "owl", "rat", "bee", "cow")
+BARN = {f"{a}-{n}": f"The {a} sleeps in the barn{'.' * n}" for a in ANIMALS for n in (1, 2)}
+"""Two memories about each animal: groups of one class."""
 
 
 def key(session: ReviewSession, ids: tuple[str, ...]) -> str:
@@ -316,23 +322,41 @@ def test_a_pinned_memory_never_goes(path: Path) -> None:
 def test_the_rest_of_a_class_is_accepted_at_once_after_a_sample_and_taken_back_at_once(
     path: Path,
 ) -> None:
-    animals = ["cat", "dog", "fox", "hen", "owl", "rat", "bee", "cow"]
-    texts = {f"{a}-{n}": f"The {a} sleeps in the barn{'.' * n}" for a in animals for n in (1, 2)}
-    write_notes(path, texts)
+    write_notes(path, BARN)
     with open_store(path) as store:
         session = open_review(store, LEXICAL)
         (state,) = session.class_states()
-        assert (state.total, state.sample_left) == (len(animals), SAMPLE)
+        assert (state.total, state.sample_left) == (len(ANIMALS), SAMPLE)
         wanted = Filter(group_class=state.group_class)
         with pytest.raises(UsageError, match=f"Decide {SAMPLE} more"):
             session.accept_rest(wanted)
         for item in session.selection(replace(wanted, state="open"))[:SAMPLE]:
             session.skip(item.key)
-        assert len(session.accept_rest(wanted)) == len(animals) - SAMPLE
-        assert len(session.take_back()) == len(animals) - SAMPLE
-        assert session.counts("same")["open"] == len(animals) - SAMPLE
+        assert len(session.accept_rest(wanted)) == len(ANIMALS) - SAMPLE
+        assert len(session.take_back()) == len(ANIMALS) - SAMPLE
+        assert session.counts("same")["open"] == len(ANIMALS) - SAMPLE
         with pytest.raises(UsageError, match="Name one class"):
             session.accept_rest(Filter())
+
+
+def test_the_rest_of_a_class_leaves_open_what_another_review_called_different_meanwhile(
+    path: Path,
+) -> None:
+    write_notes(path, BARN)
+    with open_store(path) as store:
+        session = open_review(store, LEXICAL)
+        (state,) = session.class_states()
+        wanted = Filter(group_class=state.group_class)
+        for item in session.selection(wanted)[:SAMPLE]:
+            session.accept(item.key)
+        group = session.selection(replace(wanted, state="open"))[0]
+        pairs = OfferedPairs(window=None, limit=len(ANIMALS), advice=ADVICE)
+        with open_store(path) as other:
+            of_pairs = open_review(other, LEXICAL, source=pairs)
+            of_pairs.differ(key(of_pairs, group.ids))
+        assert len(session.accept_rest(wanted)) == len(ANIMALS) - SAMPLE - 1
+        assert session.state(group.key) == "open"
+        assert len(planned(session)) == len(ANIMALS) - 1
 
 
 def test_a_filter_finds_words_ids_and_states(session: ReviewSession) -> None:

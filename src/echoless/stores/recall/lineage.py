@@ -197,3 +197,7 @@ class RecallLedger(JoinedLedger):
         """Returns the pairs kept apart, those that were shown again among them."""
         pairs = {(k.a, k.b): k for k in (*self._reverted(), *super().kept())}
         return [pairs[pair] for pair in sorted(pairs)]
+
+    def kept_count(self) -> int:
+        """Returns how many pairs are kept apart, those that were shown again among them."""
+        return len(self.kept())

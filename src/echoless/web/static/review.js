@@ -34,8 +34,8 @@
 
   // Puts each element of a fragment in place of the one with its id.
   function place(html) {
-    const parts = new DOMParser().parseFromString(html, "text/html").body;
-    for (const part of [...parts.children]) {
+    const body = new DOMParser().parseFromString(html, "text/html").body;
+    for (const part of [...body.children]) {
       if (part.id === "said") {
         said.textContent = part.textContent;
         continue;
@@ -50,11 +50,14 @@
         cards()?.prepend(document.adoptNode(part));
       }
     }
-    return parts;
   }
 
+  // Where a problem is said: on the card it is about, or at the head of the page.
+  const alertOf = (card) =>
+    card?.querySelector("[role=alert]") ?? document.getElementById("problem");
+
   function complain(card, sentence) {
-    const line = card?.querySelector("[role=alert]") ?? document.getElementById("problem");
+    const line = alertOf(card);
     line.textContent = sentence;
     line.scrollIntoView({ block: "nearest" });
   }
@@ -83,15 +86,14 @@
     }
     document.getElementById("problem")?.replaceChildren();
     place(html);
-    after(action, key, response.ok, html);
+    after(action, key, response.ok);
   }
 
   // Moves on once an answer is in place.
   function after(action, key, ok) {
     const card = key ? document.getElementById(`card-${key}`) : null;
     if (!ok) {
-      const line = card?.querySelector("[role=alert]") ?? document.getElementById("problem");
-      line.scrollIntoView({ block: "nearest" });
+      alertOf(card).scrollIntoView({ block: "nearest" });
       if (card && !card.contains(document.activeElement)) select(card);
     } else if (action === "/card") {
       select(card);

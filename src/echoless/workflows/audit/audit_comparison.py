@@ -8,7 +8,7 @@ same one: of groups that became one, all but one are gone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -23,8 +23,8 @@ GroupChange: TypeAlias = Literal["new", "larger", "smaller", "changed", "gone"]
 
 GROUP_CHANGES: Final[tuple[GroupChange, ...]] = ("new", "larger", "smaller", "changed", "gone")
 
-TOLD: Final = ("contradiction", "update")
-"""Verdicts of held pairs that are compared one by one, worst first."""
+COMPARED: Final = frozenset({"contradiction", "update"})
+"""Verdicts of held pairs that are compared one by one."""
 
 DECIMALS: Final = 6
 """Of a share in `--json`; what differs beyond them is the same."""
@@ -83,7 +83,7 @@ class ComparedPair:
     """A pair that only one of the audits holds.
 
     Attributes:
-        verdict: One of `TOLD`.
+        verdict: One of `COMPARED`.
         a: One memory; of an update the older one.
         b: The other.
     """
@@ -194,16 +194,8 @@ def compare_audits(report: Report, earlier: EarlierAudit) -> AuditComparison:
         earlier: As `audit --json` wrote it.
     """
     groups, unchanged = _groups(report, earlier)
-    now = {
-        _unordered(pair.a, pair.b, pair.verdict): ComparedPair(pair.verdict, pair.a, pair.b)
-        for pair in report.held
-        if pair.verdict in TOLD
-    }
-    before = {
-        _unordered(a, b, verdict): ComparedPair(verdict, a, b)
-        for a, b, verdict in earlier.held
-        if verdict in TOLD
-    }
+    now = _pairs((pair.a, pair.b, pair.verdict) for pair in report.held)
+    before = _pairs(earlier.held)
     return AuditComparison(
         earlier=earlier,
         figures=tuple(_figures(report, earlier)),
@@ -227,9 +219,17 @@ def _figures(report: Report, earlier: EarlierAudit) -> Iterator[Figure]:
     yield Figure("tokens", earlier.tokens, report.tokens)
 
 
-def _unordered(a: str, b: str, verdict: str) -> tuple[str, str, str]:
-    """Returns a pair without its direction."""
-    return (min(a, b), max(a, b), verdict)
+def _pairs(held: Iterable[tuple[str, str, str]]) -> dict[tuple[str, frozenset[str]], ComparedPair]:
+    """Returns the pairs of a verdict in `COMPARED`, by the verdict and the ids in any order.
+
+    Args:
+        held: Of each pair a, b and the verdict.
+    """
+    return {
+        (verdict, frozenset((a, b))): ComparedPair(verdict, a, b)
+        for a, b, verdict in held
+        if verdict in COMPARED
+    }
 
 
 def _groups(report: Report, earlier: EarlierAudit) -> tuple[tuple[ChangedGroup, ...], int]:
@@ -263,12 +263,12 @@ def _groups(report: Report, earlier: EarlierAudit) -> tuple[tuple[ChangedGroup, 
 
 def _matched(now: Mapping[str, EarlierGroup], before: Mapping[str, EarlierGroup]) -> dict[str, str]:
     """Returns the earlier group of each group, by survivor: the same survivor, else most shared."""
-    homes = {id_: survivor for survivor, group in before.items() for id_ in group.ids}
+    survivors = {id_: survivor for survivor, group in before.items() for id_ in group.ids}
     shared = Counter(
-        (survivor, homes[id_])
+        (survivor, survivors[id_])
         for survivor, group in now.items()
         for id_ in group.ids
-        if id_ in homes
+        if id_ in survivors
     )
     matched: dict[str, str] = {}
     taken: set[str] = set()

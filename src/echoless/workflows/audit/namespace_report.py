@@ -80,6 +80,11 @@ class ReportedGroup:
     why: str
     members: tuple[ReportedMember, ...]
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Returns the ids of all its memories, the survivor first."""
+        return (self.survivor, *(member.id for member in self.members))
+
 
 @dataclass(frozen=True, slots=True)
 class ReportedPair:

@@ -32,7 +32,7 @@ from echoless.core.model import (
     verdict_name,
 )
 from echoless.core.secrets import uncut
-from echoless.matching.rule_judge import later
+from echoless.core.timestamps import later
 from echoless.workflows.consolidation.recency import Window, recent_first
 from echoless.workflows.dedupe.findings import Findings
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -117,7 +117,7 @@ class Findings:
     judged: tuple[Judged, ...] = ()
     retained: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    apart: Collection[tuple[str, str]] = frozenset()
+    apart: frozenset[tuple[str, str]] = frozenset()
     protected: Mapping[str, str] = field(default_factory=dict)
     remembered: int = 0
     taken_over: int = 0

@@ -316,6 +316,9 @@ def similar(
         cache: Whether to use the vector cache.
         least: Smallest cosine of a hit, inclusive; by default that of `NOISE` for the encoder.
         progress: Told how far encoding is.
+
+    Raises:
+        UsageError: Empty text, unknown namespace, or limit below 1.
     """
     try:
         return search(

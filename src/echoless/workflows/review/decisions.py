@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from echoless.core.commands import command_line
 from echoless.core.errors import BadRecord, InputError, UsageError
 from echoless.core.model import Json, Memory
 from echoless.execution.rollback import keep_both_no_more
@@ -105,19 +106,25 @@ class AnswerGiven:
 
     Attributes:
         answer: The answer.
+        memories: Those it is about, as they are now, by id; one that is gone is missing.
         state: `waits` for a review to apply it; `done` if nothing is left to do, as all that go
             are hidden or gone, or the pairs are kept apart; `changed` if a text changed since, or a
             memory is gone or hidden: it does not count.
-        texts: What the memories say now, by id; None for one that is gone.
     """
 
     answer: Answer
+    memories: Mapping[str, Memory]
     state: AnswerState
-    texts: Mapping[str, str | None]
+
+    @property
+    def texts(self) -> dict[str, str | None]:
+        """Returns what the memories say now, by id; None for one that is gone."""
+        present = self.memories
+        return {id_: present[id_].content if id_ in present else None for id_ in self.answer.ids}
 
     def to_json(self) -> dict[str, Json]:
         """Returns the answer as in `echoless decisions --json`."""
-        return {**self.answer.to_json(), "state": self.state, "texts": dict(self.texts)}
+        return {**self.answer.to_json(), "state": self.state, "texts": {**self.texts}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +138,17 @@ class Decisions:
 
     pairs: tuple[PairApart, ...]
     answers: tuple[AnswerGiven, ...]
+
+    @property
+    def own_pairs(self) -> list[Ids]:
+        """Returns the pairs that can be taken back."""
+        return [(pair.a, pair.b) for pair in self.pairs if pair.own]
+
+    @property
+    def keys(self) -> set[str]:
+        """Returns the keys of the answers that are taken back with all that can be."""
+        own = {key for pair in self.pairs if pair.own for key in pair.answers}
+        return own | {given.answer.key for given in self.answers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +178,7 @@ def decisions(store: Store) -> Decisions:
     """
     ledger = store.ledger
     answers, kept = standing_answers(ledger), ledger.kept()
-    ids = {id_ for pair in kept for id_ in (pair.a, pair.b)}
+    ids = {id_ for pair in kept for id_ in pair.ids}
     ids.update(id_ for answer in answers.values() for id_ in answer.ids)
     memories = store.get(ids)
     hidden = ledger.marks().keys()
@@ -173,13 +191,14 @@ def decisions(store: Store) -> Decisions:
 
 def _given(answer: Answer, memories: Mapping[str, Memory], hidden: Collection[str]) -> AnswerGiven:
     """Returns an answer with what it is worth now."""
-    texts = {id_: memories[id_].content if id_ in memories else None for id_ in answer.ids}
-    present = [memories[id_] for id_ in answer.ids if id_ in memories and id_ not in hidden]
-    if answer.hidden and not {each.id for each in present}.intersection(answer.hidden):
-        return AnswerGiven(answer, "done", texts)
-    if item_key(answer.kind, present) != answer.key:
-        return AnswerGiven(answer, "changed", texts)
-    return AnswerGiven(answer, "done" if answer.choice == "different" else "waits", texts)
+    present = {id_: memories[id_] for id_ in answer.ids if id_ in memories}
+    shown = [memory for id_, memory in present.items() if id_ not in hidden]
+    state: AnswerState = "done" if answer.choice == "different" else "waits"
+    if answer.hidden and not {each.id for each in shown}.intersection(answer.hidden):
+        state = "done"
+    elif item_key(answer.kind, shown) != answer.key:
+        state = "changed"
+    return AnswerGiven(answer, present, state)
 
 
 def _pairs(
@@ -189,7 +208,7 @@ def _pairs(
     memories: Mapping[str, Memory],
 ) -> list[PairApart]:
     """Returns the pairs kept apart, latest first."""
-    own = {(each.a, each.b) for each in ledger.own_kept()}
+    own = {each.ids for each in ledger.own_kept()}
     reviewed: dict[Ids, list[Answer]] = {}
     for answer in answers.values():
         for pair in answer.apart:
@@ -197,9 +216,8 @@ def _pairs(
     origins = _origins(ledger, own)
     pairs = []
     for each in kept:
-        ids = each.a, each.b
-        by, at, run = origins.get(ids, ("" if ids in own else STORE, "", ""))
-        recorded = reviewed.get(ids, [])
+        by, at, run = origins.get(each.ids, ("" if each.ids in own else STORE, "", ""))
+        recorded = reviewed.get(each.ids, [])
         if recorded and by in {"", REVIEW}:  # lineage of another file may lack the event
             by, at = REVIEW, max(answer.at for answer in recorded)
         one, other = memories.get(each.a), memories.get(each.b)
@@ -214,7 +232,7 @@ def _pairs(
                 run=run,
                 answers=tuple(answer.key for answer in recorded),
                 state=_state(each, one, other),
-                own=ids in own,
+                own=each.ids in own,
             )
         )
     pairs.sort(key=lambda pair: (pair.a, pair.b))
@@ -286,11 +304,12 @@ def withdraw_pair(store: Store, a: str, b: str) -> Withdrawn:
         BadRecord: An answer cannot be read.
     """
     pair = min(a, b), max(a, b)
-    if pair not in {(each.a, each.b) for each in store.ledger.kept()}:
+    if pair not in {each.ids for each in store.ledger.kept()}:
         raise InputError(
-            f"{a} and {b} are not kept apart. `echoless decisions {store.url}` lists what is."
+            f"{a} and {b} are not kept apart. `{command_line('decisions', store.url)}` lists what "
+            "is."
         )
-    if pair not in {(each.a, each.b) for each in store.ledger.own_kept()}:
+    if pair not in {each.ids for each in store.ledger.own_kept()}:
         raise UsageError(
             f"{a} and {b} are kept apart by the program of this store, which shows both again "
             "after they were merged. Only that program can take it back."
@@ -316,8 +335,8 @@ def withdraw_answer(store: Store, key: str) -> Withdrawn:
     keys = [each for each in store.ledger.reviews() if each.startswith(key)]
     if not key or not keys:
         raise InputError(
-            f"No answer has the key {key!r}. `echoless decisions {store.url}` lists the keys; a "
-            "pair that is kept apart is named by its two ids."
+            f"No answer has the key {key!r}. `{command_line('decisions', store.url)}` lists the "
+            "keys; a pair that is kept apart is named by its two ids."
         )
     if len(keys) > 1:
         raise UsageError(
@@ -341,21 +360,19 @@ def withdraw_all(store: Store, chosen: Decisions) -> Withdrawn:
         chosen: Those to take back, from `decisions`.
     """
     standing = standing_answers(store.ledger)
-    keys = {given.answer.key for given in chosen.answers} & standing.keys()
-    own = [pair for pair in chosen.pairs if pair.own]
-    keys.update(key for pair in own for key in pair.answers if key in standing)
+    keys = chosen.keys
     ordered = [key for key in standing if key in keys]
-    return _withdraw(store, standing, ordered, [(pair.a, pair.b) for pair in own])
+    return _withdraw(store, standing, ordered, chosen.own_pairs)
 
 
 def _withdraw(
     store: Store, standing: Mapping[str, Answer], keys: list[str], pairs: list[Ids]
 ) -> Withdrawn:
     """Takes answers and pairs back in one transaction."""
-    before = {(each.a, each.b) for each in store.ledger.own_kept()}
+    before = {each.ids for each in store.ledger.own_kept()}
     with recording(store):
         freed = take_back_answers(store, standing, keys) if keys else ()
         keep_both_no_more(store, pairs)
     gone = tuple(sorted(before & {*freed, *pairs}))
-    still = {(each.a, each.b) for each in store.ledger.kept()}
+    still = {each.ids for each in store.ledger.kept()}
     return Withdrawn(gone, tuple(keys), tuple(pair for pair in gone if pair in still))

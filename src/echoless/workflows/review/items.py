@@ -1,6 +1,6 @@
 """What a person is asked in a review: groups, chains of newer values, and unsure pairs.
 
-Pure but for `everything`, which reads the store. Items that are most surely right come first, so
+Pure but for `all_items`, which reads the store. Items that are most surely right come first, so
 that a person is soon through with them.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal, TypeAlias
 
+from echoless.core.connected_pairs import connected
 from echoless.core.groups import Group
 from echoless.core.model import Judged, Memory, Subsumes, Update, digest
 from echoless.core.run_notes import Progress
@@ -41,8 +42,7 @@ CLASSES: Final[Mapping[GroupClass, str]] = {
 """Classes of groups with their titles, surest first. A group is of the class of its least sure
 member."""
 
-_NAMES: Final = tuple(CLASSES)
-_PLACES: Final[Mapping[GroupClass, int]] = {name: place for place, name in enumerate(CLASSES)}
+_SUREST_FIRST: Final = tuple(CLASSES)
 
 SAMPLE: Final = 5
 """Groups of a class that a person decides one by one before the rest can be accepted at once."""
@@ -93,11 +93,13 @@ class ReviewItem:
         return tuple(id_ for id_ in self.ids if id_ != self.survivor)
 
 
-Found: TypeAlias = tuple[Findings, tuple[ReviewItem, ...]]
-Source: TypeAlias = Callable[[Store, Settings, Progress | None], Found]
+Reviewed: TypeAlias = tuple[Findings, tuple[ReviewItem, ...]]
+"""What a review is about: the findings in a store, and the items made of them."""
+
+Source: TypeAlias = Callable[[Store, Settings, Progress | None], Reviewed]
 
 
-def everything(store: Store, settings: Settings, progress: Progress | None) -> Found:
+def all_items(store: Store, settings: Settings, progress: Progress | None) -> Reviewed:
     """Returns all groups, newer values and unsure pairs of a store."""
     findings = find(store, settings, progress=progress)
     return findings, review_items(findings)
@@ -116,14 +118,17 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     others = [pair for pair in apart if not isinstance(pair.verdict, Update)]
     groups = sorted(
         (_group_item(findings, group) for group in findings.groups),
-        key=lambda item: (_order(item), -item.certainty, -item.tokens, item.survivor),
+        key=lambda item: (-item.certainty, -item.tokens, item.survivor),
     )
     chains = sorted(
-        _chains(findings, _between(updates, behind)),
+        (_chain_item(findings, pairs) for pairs in connected(_between(updates, behind))),
         key=lambda item: (-item.certainty, -len(item.ids), item.survivor),
     )
     pairs = sorted(
-        (_pair_item(findings, pair) for pair in _between(others, behind)),
+        (
+            pair_item(findings.memories[pair.a], findings.memories[pair.b], pair)
+            for pair in _between(others, behind)
+        ),
         key=lambda item: (-item.certainty, item.ids),
     )
     return (*_sampled(groups), *chains, *pairs)
@@ -151,11 +156,6 @@ def _sampled(groups: Sequence[ReviewItem]) -> Iterator[ReviewItem]:
         yield from (item for item in own if item.key not in keys)
 
 
-def _order(item: ReviewItem) -> int:
-    """Returns the place of an item's class among the classes."""
-    return _PLACES[item.group_class] if item.group_class else 0
-
-
 def item_key(kind: str, memories: Iterable[Memory]) -> str:
     """Returns the key of an item: it changes with a text of its memories."""
     return digest([kind, sorted([memory.id, content_key(memory.content)] for memory in memories)])
@@ -168,11 +168,11 @@ def _group_item(findings: Findings, group: Group) -> ReviewItem:
     """Returns the item of a group."""
     memories = findings.memories
     members = [memories[member.id] for member in group.members]
-    places = [_PLACES[_class_of(member.judged)] for member in group.members]
+    classes = [_class_of(member.judged) for member in group.members]
     return ReviewItem(
         key=item_key("same", [memories[group.survivor], *members]),
         kind="same",
-        group_class=_NAMES[max(places)],
+        group_class=max(classes, key=_SUREST_FIRST.index),
         ids=(group.survivor, *(member.id for member in group.members)),
         survivor=group.survivor,
         why=findings.reasons[group.survivor],
@@ -226,43 +226,33 @@ def _nearness(pair: Judged, ends: Sequence[str]) -> tuple[bool, float, str, str]
     return [pair.a, pair.b] == ends, pair.verdict.evidence.similarity, pair.a, pair.b
 
 
-def _pair_item(findings: Findings, pair: Judged) -> ReviewItem:
-    """Returns the item of an unsure pair."""
-    a, b = findings.memories[pair.a], findings.memories[pair.b]
+def pair_item(
+    one: Memory, other: Memory, judged: Judged, *, survivor: str = "", why: str = ""
+) -> ReviewItem:
+    """Returns the item of an unsure pair.
+
+    Args:
+        one: Memory that is shown first.
+        other: The other one.
+        judged: The verdict on both.
+        survivor: The memory that is proposed to stay; empty where a person has to choose.
+        why: Why that one stays, as a clause.
+    """
     return ReviewItem(
-        key=item_key("unsure", [a, b]),
+        key=item_key("unsure", [one, other]),
         kind="unsure",
         group_class=None,
-        ids=(a.id, b.id),
-        survivor="",
-        why="",
-        verdicts={a.id: pair, b.id: pair},
-        certainty=certainty_of(pair),
-        tokens=min(token_estimate(a.content), token_estimate(b.content)),
-        namespace=a.namespace,
+        ids=(one.id, other.id),
+        survivor=survivor,
+        why=why,
+        verdicts={one.id: judged, other.id: judged},
+        certainty=certainty_of(judged),
+        tokens=min(token_estimate(one.content), token_estimate(other.content)),
+        namespace=one.namespace,
     )
 
 
 # ------------------------------------------------------------------ chains of values
-
-
-def _chains(findings: Findings, updates: Sequence[Judged]) -> Iterator[ReviewItem]:
-    """Yields one item for each set of memories that updates connect."""
-    parents: dict[str, str] = {}
-
-    def root(id_: str) -> str:
-        while parents.setdefault(id_, id_) != id_:
-            id_ = parents[id_]
-        return id_
-
-    for pair in updates:
-        one, other = sorted((root(pair.a), root(pair.b)))
-        parents[other] = one
-    connected: dict[str, list[Judged]] = {}
-    for pair in updates:
-        connected.setdefault(root(pair.a), []).append(pair)
-    for pairs in connected.values():
-        yield _chain_item(findings, pairs)
 
 
 def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
@@ -270,10 +260,8 @@ def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
     memories = findings.memories
     ids = _oldest_first(pairs, memories)
     newest = ids[-1]
-    verdicts: dict[str, Judged] = {}
-    for pair in sorted(pairs, key=lambda pair: newest in {pair.a, pair.b}):
-        older = _older(pair)
-        verdicts[older] = pair
+    newest_last = sorted(pairs, key=lambda pair: newest in {pair.a, pair.b})
+    verdicts = {older_and_newer(pair)[0]: pair for pair in newest_last}
     older_ids = ids[:-1]
     return ReviewItem(
         key=item_key("newer", [memories[id_] for id_ in ids]),
@@ -289,18 +277,17 @@ def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
     )
 
 
-def _older(pair: Judged) -> str:
-    """Returns the older memory of an update."""
+def older_and_newer(pair: Judged) -> tuple[str, str]:
+    """Returns the ids of the older and the newer memory of an update."""
     assert isinstance(pair.verdict, Update)
-    return pair.b if pair.verdict.newer == "a" else pair.a
+    return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)
 
 
 def _oldest_first(pairs: Sequence[Judged], memories: Mapping[str, Memory]) -> list[str]:
     """Returns the memories of a chain, oldest first, as the updates and then the times tell."""
     newer_than: dict[str, set[str]] = {}
     for pair in pairs:
-        older = _older(pair)
-        newer = pair.a if older == pair.b else pair.b
+        older, newer = older_and_newer(pair)
         newer_than.setdefault(newer, set()).add(older)
         newer_than.setdefault(older, set())
 

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from echoless.core.model import Judged, flipped
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
-from echoless.core.text import token_estimate
 from echoless.stores.base import Store
 from echoless.workflows.consolidation.pairs import Advice, Offer, consolidate
 from echoless.workflows.review.answers import standing_answers
-from echoless.workflows.review.items import ReviewItem, certainty_of, item_key
-from echoless.workflows.review.session import Found
+from echoless.workflows.review.items import Reviewed, ReviewItem, pair_item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedPairs:
-    """Source of a review that asks about the pairs of `consolidate`, closest first.
+    """Source of a review that asks about the pairs of `consolidate`, in its order.
 
     Attributes:
         window: As for `consolidate`.
@@ -30,7 +28,7 @@ class OfferedPairs:
     limit: int
     advice: Collection[Advice]
 
-    def __call__(self, store: Store, settings: Settings, progress: Progress | None) -> Found:
+    def __call__(self, store: Store, settings: Settings, progress: Progress | None) -> Reviewed:
         """Returns the findings and an item for each pair; those with an answer do not count."""
         answered = standing_answers(store.ledger).keys()
         offered = consolidate(
@@ -41,11 +39,10 @@ class OfferedPairs:
             advice=self.advice,
             progress=progress,
         )
-        items, left = [], self.limit
-        for offer in offered.pairs:
-            item = _item(offer)
-            left -= item.key not in answered
-            if left >= 0 or item.key in answered:
+        items, unanswered = [], 0
+        for item in map(_item, offered.pairs):
+            unanswered += item.key not in answered
+            if item.key in answered or unanswered <= self.limit:
                 items.append(item)
         return offered.findings, tuple(items)
 
@@ -55,15 +52,4 @@ def _item(offer: Offer) -> ReviewItem:
     pair = Judged(offer.a.id, offer.b.id, offer.verdict)
     if offer.b.id < offer.a.id:
         pair = Judged(offer.b.id, offer.a.id, flipped(offer.verdict))
-    return ReviewItem(
-        key=item_key("unsure", [offer.a, offer.b]),
-        kind="unsure",
-        group_class=None,
-        ids=(offer.a.id, offer.b.id),
-        survivor=offer.keep or "",
-        why=offer.why,
-        verdicts={offer.a.id: pair, offer.b.id: pair},
-        certainty=certainty_of(pair),
-        tokens=min(token_estimate(offer.a.content), token_estimate(offer.b.content)),
-        namespace=offer.a.namespace,
-    )
+    return pair_item(offer.a, offer.b, pair, survivor=offer.keep or "", why=offer.why)

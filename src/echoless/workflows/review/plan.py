@@ -22,7 +22,7 @@ from echoless.workflows.consolidation.merge_pairs import asked_for
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
 from echoless.workflows.review.answers import Answer
-from echoless.workflows.review.items import ReviewItem
+from echoless.workflows.review.items import ReviewItem, older_and_newer
 
 CHOSEN: Final = "chosen by a person"
 """Reason for a survivor that a person put in place of the proposed one."""
@@ -79,6 +79,30 @@ def _last(id_: str, next_ones: Mapping[str, str]) -> str:
             )
         seen.add(id_)
     return id_
+
+
+def unopposed(
+    items: Iterable[ReviewItem],
+    survivors: Mapping[str, str],
+    apart: AbstractSet[tuple[str, str]],
+) -> list[ReviewItem]:
+    """Returns the groups that can be accepted as they are, as no earlier answer is against it.
+
+    Args:
+        items: Groups that share no memory.
+        survivors: What earlier answers put behind what, as `survivors_of` returns it.
+        apart: As for `survivors_of`.
+    """
+    behind: dict[str, list[str]] = {}
+    for id_, survivor in survivors.items():
+        behind.setdefault(survivor, []).append(id_)
+    free = []
+    for item in items:
+        going = (each for id_ in item.others for each in (id_, *behind.get(id_, ())))
+        pairs = ((min(id_, item.survivor), max(id_, item.survivor)) for id_ in going)
+        if survivors.keys().isdisjoint(item.ids) and apart.isdisjoint(pairs):
+            free.append(item)
+    return free
 
 
 def plan_answers(
@@ -161,8 +185,8 @@ def _membership(
 def _lets_go(judged: Judged, id_: str, survivor: str) -> bool:
     """Checks whether a verdict by itself lets one memory go behind another."""
     match judged.verdict:
-        case Update(newer=side):
-            return survivor == (judged.a if side == "a" else judged.b)
+        case Update():
+            return older_and_newer(judged) == (id_, survivor)
         case _:
             return judged.hides(id_, survivor)
 

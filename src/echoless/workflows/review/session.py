@@ -40,14 +40,8 @@ from echoless.workflows.review.answers import (
     take_back_answers,
 )
 from echoless.workflows.review.decisions import Decisions, Withdrawn, decisions, withdraw_pair
-from echoless.workflows.review.items import (
-    Found,
-    ItemKind,
-    ReviewItem,
-    Source,
-    everything,
-)
-from echoless.workflows.review.plan import PERSON, plan_answers, survivors_of
+from echoless.workflows.review.items import ItemKind, ReviewItem, Source, all_items
+from echoless.workflows.review.plan import PERSON, plan_answers, survivors_of, unopposed
 from echoless.workflows.review.selection import (
     STATES,
     AnswerCounts,
@@ -58,17 +52,7 @@ from echoless.workflows.review.selection import (
 )
 from echoless.workflows.review.standing import items_accepted, overruled
 
-__all__ = [
-    "STATES",
-    "ClassState",
-    "Filter",
-    "Found",
-    "ReviewSession",
-    "Source",
-    "State",
-    "everything",
-    "open_review",
-]
+__all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
 
 
 @dataclass(slots=True)
@@ -81,7 +65,6 @@ class ReviewSession:
         store: Open.
         settings: What the items are found with.
         action: What happens to memories that go; the profile's by default.
-        encoder: `name:argument` for vectors of new texts; see `rewrite.NewVectors`.
         source: Finds what there is to decide; everything that `find` finds by default.
         findings: What was found last.
         items: By key, in the order they are shown.
@@ -92,7 +75,6 @@ class ReviewSession:
     store: Store
     settings: Settings
     action: ActionKind | None = None
-    encoder: str | None = None
     source: Source | None = None
     findings: Findings = field(init=False)
     items: Mapping[str, ReviewItem] = field(init=False, default_factory=dict)
@@ -105,21 +87,28 @@ class ReviewSession:
     _prior: AbstractSet[str] = field(init=False, default_factory=set)
     _searched: dict[str, str] = field(init=False, default_factory=dict)
     _regrouped: dict[tuple[str, str], Regrouped] = field(init=False, default_factory=dict)
+    _vectors: NewVectors = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Names the encoder of new texts; it is opened once, when a text needs it."""
+        self._vectors = NewVectors(None, self.settings.named_encoder)
 
     # ------------------------------------------------------------------ what there is
 
     def look(self, progress: Progress | None = None) -> None:
         """Reads the store and finds what there is to decide; answers to what stayed are known."""
-        self.findings, items = (self.source or everything)(self.store, self.settings, progress)
+        source = self.source or all_items
+        self.findings, asked = source(self.store, self.settings, progress)
         ledger = self.store.ledger
         self._last = ledger.last_review()
         self.answers = standing_answers(ledger)
-        self.items = {item.key: item for item in items}
+        items = {item.key: item for item in asked}
         if self.source is None:  # a review of some pairs applies no answers of other reviews
-            accepted = items_accepted(self.answers.values(), self.items, self.findings)
-            self.items = {**self.items, **{item.key: item for item in accepted}}
+            accepted = items_accepted(self.answers.values(), items, self.findings)
+            items.update((item.key, item) for item in accepted)
+        self.items = items
         self.namespaces = sorted({item.namespace for item in self.items.values()})
-        self._elsewhere = frozenset(self.findings.apart) - self._by_answers()
+        self._elsewhere = self.findings.apart - self._by_answers()
         self._overrule()
         self._prior = {mark.survivor for mark in ledger.marks().values()} | ledger.sticky()
         self._searched.clear()
@@ -186,9 +175,16 @@ class ReviewSession:
         """Returns how far a person is with each class of groups, surest class first."""
         return self._all_counts().class_states()
 
-    def counts(self, kind: ItemKind) -> dict[State, int]:
-        """Returns how many items of a kind have which answer."""
-        return dict(self._all_counts().of_kind[kind])
+    def counts(self, kind: ItemKind | None = None) -> dict[State, int]:
+        """Returns how many items of a kind, or of all kinds, have which answer."""
+        of_kind = self._all_counts().of_kind
+        if kind is not None:
+            return dict(of_kind[kind])
+        return {state: sum(each[state] for each in of_kind.values()) for state in STATES}
+
+    def answered(self) -> int:
+        """Returns how many of the items that are asked have an answer."""
+        return len(self.items) - self.counts()["open"]
 
     def _all_counts(self) -> AnswerCounts:
         """Returns the counts of all items, which answers keep up."""
@@ -237,9 +233,10 @@ class ReviewSession:
         hidden = [id_ for id_ in self._going(item, keep) if id_ not in left]
         if not hidden:
             raise UsageError(f"Nothing would go behind {keep}. Call the memories different.")
-        answer = self._new(item, "accept", survivor=keep, hidden=tuple(hidden), text=text)
-        apart = self._own_pairs((keep, id_) for id_ in left & set(item.ids))
-        answer = replace(answer, apart=apart)
+        apart = self._own_pairs((keep, id_) for id_ in left.intersection(item.ids))
+        answer = replace(
+            _new(item, "accept"), survivor=keep, hidden=tuple(hidden), apart=apart, text=text
+        )
         self._check(answer)
         return self._store([answer])[0]
 
@@ -252,13 +249,13 @@ class ReviewSession:
         item = self._seen(key, seen)
         wide = len(item.ids) > WIDEST
         pairs = ((item.ids[0], id_) for id_ in item.ids[1:]) if wide else combinations(item.ids, 2)
-        answer = self._new(item, "different", apart=self._own_pairs(pairs))
+        answer = replace(_new(item, "different"), apart=self._own_pairs(pairs))
         self._check(answer)
         return self._store([answer])[0]
 
     def skip(self, key: str, *, seen: int | None = None) -> Answer:
         """Records that an item is left for later; arguments and errors as for `accept`."""
-        return self._store([self._new(self._seen(key, seen), "skip")])[0]
+        return self._store([_new(self._seen(key, seen), "skip")])[0]
 
     def accept_rest(self, wanted: Filter) -> list[Answer]:
         """Accepts all open groups of one class as they are proposed.
@@ -284,13 +281,15 @@ class ReviewSession:
                 "whether the rest can be trusted."
             )
         batch = f"batch-{uuid.uuid4()}"
-        going = survivors_of(self._standing())
-        accepted = []
-        for item in self.selection(replace(wanted, state="open")):
-            answer = self._new(item, "accept", survivor=item.survivor, hidden=item.others)
-            if any(id_ in going for id_ in item.ids):
-                continue
-            accepted.append(replace(answer, batch=batch))
+        items = unopposed(
+            self.selection(replace(wanted, state="open")),
+            survivors_of(self._standing()),
+            self._elsewhere | self._by_answers(),
+        )
+        accepted = [
+            replace(_new(item, "accept"), survivor=item.survivor, hidden=item.others, batch=batch)
+            for item in items
+        ]
         return self._store(accepted)
 
     def take_back(self, key: str | None = None, *, seen: int | None = None) -> list[str]:
@@ -314,19 +313,37 @@ class ReviewSession:
             keys = [key] if key in self.answers else []
         else:
             standing = self._standing()
-            latest = max(standing, key=lambda answer: answer.number, default=None)
-            keys = [] if latest is None else [latest.key]
-            if latest is not None and latest.batch:
-                keys = [answer.key for answer in standing if answer.batch == latest.batch]
+            keys = [answer.key for answer in standing[-1:]]
+            if standing and (batch := standing[-1].batch):
+                keys = [answer.key for answer in standing if answer.batch == batch]
         if not keys:
             raise UsageError("There is no answer to take back.")
+        self._take_back(keys)
+        return keys
+
+    def take_back_skipped(self) -> list[str]:
+        """Takes back that items are left for later, of all at once.
+
+        Returns:
+            Keys of the items that are open again; none if nothing was skipped.
+
+        Raises:
+            AnsweredElsewhere: As for `accept`.
+        """
+        self.refresh()
+        keys = [key for key in self.items if self.state(key) == "skip"]
+        if keys:
+            self._take_back(keys)
+        return keys
+
+    def _take_back(self, keys: Sequence[str]) -> None:
+        """Takes answers back in one transaction."""
         with self._recording():
             take_back_answers(self.store, self.answers, keys)
-        for each in keys:
-            state = self.state(each)
-            del self.answers[each]
-            self._recount(each, state)
-        return keys
+        for key in keys:
+            state = self.state(key)
+            del self.answers[key]
+            self._recount(key, state)
 
     def going(self, key: str, survivor: str) -> Regrouped | None:
         """Returns who would go behind another survivor of a group, and who would be left out.
@@ -348,7 +365,7 @@ class ReviewSession:
                 item.group,
                 survivor,
                 prior=self._prior,
-                apart=frozenset(self.findings.apart),
+                apart=self.findings.apart,
             )
             self._regrouped[key, survivor] = known
         return known
@@ -363,7 +380,7 @@ class ReviewSession:
         item = self.item(key)
         keep = survivor or item.survivor or item.ids[0]
         hidden = tuple(id_ for id_ in item.ids if id_ != keep)
-        self._rewrite(self._new(item, "accept", survivor=keep, hidden=hidden, text=text))
+        self._rewrite(replace(_new(item, "accept"), survivor=keep, hidden=hidden, text=text))
 
     def _going(self, item: ReviewItem, keep: str) -> Sequence[str]:
         """Returns the memories that may go behind a survivor."""
@@ -403,8 +420,7 @@ class ReviewSession:
         behind = [id_ for id_, mark in marks.items() if mark.survivor == keep.id]
         sources = [keep, *(self.memory(id_) for id_ in answer.hidden)]
         sources += self.store.get(behind).values() if behind else ()
-        vectors = NewVectors(None, self.encoder)
-        return rewrite_of(keep, sources, answer.text or "", vectors=vectors, by=PERSON)
+        return rewrite_of(keep, sources, answer.text or "", vectors=self._vectors, by=PERSON)
 
     def _seen(self, key: str, seen: int | None) -> ReviewItem:
         """Returns an item if its answer is the one a person saw."""
@@ -416,29 +432,6 @@ class ReviewSession:
                 "now, then decide."
             )
         return item
-
-    def _new(
-        self,
-        item: ReviewItem,
-        choice: Choice,
-        *,
-        survivor: str = "",
-        hidden: tuple[str, ...] = (),
-        apart: tuple[tuple[str, str], ...] = (),
-        text: str | None = None,
-    ) -> Answer:
-        """Returns an answer of now."""
-        return Answer(
-            key=item.key,
-            kind=item.kind,
-            choice=choice,
-            ids=item.ids,
-            survivor=survivor,
-            hidden=hidden,
-            apart=apart,
-            text=text,
-            at=now(),
-        )
 
     def _own_pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Returns the pairs that answers have to keep apart, smaller id first.
@@ -454,12 +447,11 @@ class ReviewSession:
 
     def _standing(self) -> list[Answer]:
         """Returns the answers to what is still asked, oldest first."""
-        standing = (
+        return [
             answer
             for key, answer in self.answers.items()
             if key in self.items and key not in self._overruled
-        )
-        return sorted(standing, key=lambda answer: answer.number)
+        ]
 
     def _store(self, answers: list[Answer]) -> list[Answer]:
         """Writes answers, with the pairs they record as different, before anything else happens."""
@@ -470,7 +462,7 @@ class ReviewSession:
         for answer in numbered:
             state = self.state(answer.key)
             self._overruled.discard(answer.key)
-            self.answers.pop(answer.key, None)
+            self.answers.pop(answer.key, None)  # a new answer stands behind all older ones
             self.answers[answer.key] = answer
             self._recount(answer.key, state)
         return numbered
@@ -569,12 +561,16 @@ class ReviewSession:
         return survivors_of(self._standing())
 
 
+def _new(item: ReviewItem, choice: Choice) -> Answer:
+    """Returns an answer of now."""
+    return Answer(key=item.key, kind=item.kind, choice=choice, ids=item.ids, at=now())
+
+
 def open_review(
     store: Store,
     settings: Settings,
     *,
     action: ActionKind | None = None,
-    encoder: str | None = None,
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> ReviewSession:
@@ -582,15 +578,15 @@ def open_review(
 
     Args:
         store: Open; it stays open as long as the review.
-        settings: What duplicates are found with.
+        settings: What duplicates are found with. An encoder that they name gives new texts their
+            vectors, see `rewrite.NewVectors`.
         action: What happens to memories that go; the profile's by default.
-        encoder: `name:argument` for vectors of new texts.
         source: Finds what there is to decide; everything that `find` finds by default.
         progress: Told how far each stage is.
 
     Raises:
         EcholessError: As for `find`.
     """
-    session = ReviewSession(store, settings, action, encoder, source)
+    session = ReviewSession(store, settings, action, source)
     session.look(progress)
     return session

@@ -58,7 +58,7 @@ def _holds(answer: Answer, findings: Findings) -> bool:
         and all(id_ in memories and id_ not in findings.marked for id_ in answer.ids)
         and {answer.survivor, *answer.hidden} <= set(answer.ids)
         and item_key(answer.kind, [memories[id_] for id_ in answer.ids]) == answer.key
-        and not overruled(answer, findings, frozenset(findings.apart))
+        and not overruled(answer, findings, findings.apart)
     )
 
 
