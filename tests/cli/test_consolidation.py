@@ -82,7 +82,7 @@ def test_pairs_are_shown_those_to_merge_first_with_what_had_better_be_done(
         "   m-1  2026-01-01 10:00",
         "      The database listens on port 5432.",
         "   m-2  2026-01-02 10:00",
-        "   merge: keep m-1 (importance 0.9 (next: importance 0.5))",
+        "   merge: keep m-1 (more important: 0.9, the next 0.5)",
     ]
     assert "2. m-1 and m-3  the same in other words" in lines
     assert "{+the+} database" in result.stdout

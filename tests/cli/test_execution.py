@@ -206,7 +206,7 @@ def test_history_lists_runs_and_tells_one(echoless: Call, database: str) -> None
     ]
     assert run["run"] in echoless("history", database).stdout
     one = echoless("history", database, run["run"]).stdout
-    assert "hide behind m-1  (importance 0.9" in one
+    assert "hide behind m-1  (more important: 0.9" in one
     assert "   m-3  the same\n      duplicate " in one
     echoless("undo", database, "last")
     listed = json.loads(echoless("history", database, "--json").stdout)["runs"]

@@ -46,7 +46,7 @@ def test_audit_names_figures_groups_differences_conflicts_and_what_was_skipped(
     said = echoless("audit", notes, "--no-semantic").stdout
     assert "3 redundant copies in 2 groups among 8 memories: 37.5%" in said
     assert re.search(r"memories in these groups +5\n", said)
-    assert "keep m-1  (importance 0.9 (next: importance 0.5))" in said
+    assert "keep m-1  (more important: 0.9, the next 0.5)" in said
     assert "Anna drinks green tea in the morning[-.-]{+!+}" in said
     assert "Updates: 2" in said
     assert "port [-5432-] {+5433+}" in said

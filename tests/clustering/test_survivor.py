@@ -74,12 +74,22 @@ def test_every_tie_ends_on_the_id() -> None:
 @pytest.mark.parametrize(
     ("members", "order", "prior", "reason"),
     [
-        ([TRUSTED, OLD], "safe", set(), "provenance user_authored (next: provenance unknown)"),
-        ([IMPORTANT, OLD], "safe", set(), "importance 0.9 (next: no importance)"),
-        ([RECALLED, OLD], "most_accessed", set(), "recalled 9 times (next: recalled 0 times)"),
+        (
+            [TRUSTED, OLD],
+            "safe",
+            set(),
+            "more trusted: written by the user, the next of unknown origin",
+        ),
+        ([IMPORTANT, OLD], "safe", set(), "more important: 0.9, the next unknown"),
+        ([RECALLED, OLD], "most_accessed", set(), "recalled more often: 9 times, the next never"),
         ([OLD, RECALLED], "safe", {"o"}, "survivor of an earlier run"),
         ([memory("p", pinned=True), TRUSTED], "safe", set(), "pinned"),
-        ([memory("a"), memory("b")], "safe", set(), "equal in everything, smallest id"),
+        (
+            [memory("a"), memory("b")],
+            "safe",
+            set(),
+            "equal in all that counts, and its id comes first",
+        ),
     ],
 )
 def test_the_reason_names_what_decided(
@@ -90,6 +100,153 @@ def test_the_reason_names_what_decided(
     judged = Judged(a, b, Duplicate(Evidence("test", "exact", 1.0)))
     group = Group(first.id, (Membership(second.id, judged),))
     assert why(group, {m.id: m for m in members}.__getitem__, order, prior) == reason
+
+
+def _origin(id_: str, provenance: Provenance) -> Memory:
+    return memory(id_, provenance=provenance)
+
+
+@pytest.mark.parametrize(
+    ("order", "best", "following", "reason"),
+    [
+        (
+            "safe",
+            _origin("a", Provenance.VERBATIM),
+            _origin("b", Provenance.EXTRACTED),
+            "more trusted: copied word for word, the next extracted from a text",
+        ),
+        (
+            "provenance",
+            _origin("a", Provenance.DERIVED),
+            _origin("b", Provenance.UNKNOWN),
+            "more trusted: derived from other memories, the next of unknown origin",
+        ),
+        (
+            "safe",
+            memory("a", importance=0.67),
+            memory("b", importance=0.5),
+            "more important: 0.67, the next 0.5",
+        ),
+        (
+            "most_important",
+            memory("a", importance=0.50000002),
+            memory("b", importance=0.50000001),
+            "more important: 0.50000002, the next 0.50000001",
+        ),
+        (
+            "safe",
+            memory("a"),
+            memory("b", importance=-0.5),
+            "more important: unknown, the next -0.5",
+        ),
+        (
+            "most_accessed",
+            memory("a", access_count=1200),
+            memory("b", access_count=1),
+            "recalled more often: 1,200 times, the next once",
+        ),
+        (
+            "composite",
+            memory("a", access_count=1),
+            memory("b", importance=0.4),
+            "higher score of recalls, importance and length: 12.60, the next 2.10",
+        ),
+        (
+            "newest",
+            memory("a", created_at="2026-05-02T08:00:00Z"),
+            memory("b", created_at="2026-04-30T08:00:00Z"),
+            "newer: 2026-05-02, the next 2026-04-30",
+        ),
+        (
+            "newest",
+            memory("a", created_at="2026-05-02T08:00:00Z"),
+            memory("b", created_at="some day"),
+            "newer: 2026-05-02, the next unknown",
+        ),
+        (
+            "oldest",
+            memory("a"),
+            memory("b", created_at="2026-05-02T08:00:00Z"),
+            "older: an unknown time counts as the oldest, the next 2026-05-02",
+        ),
+        ("recall", memory("a", length=1), memory("b", length=0), "longer: 1 character, the next 0"),
+        (
+            "recall",
+            memory("a", importance=7),
+            memory("b"),
+            "more important: 7, the next 5 by default",
+        ),
+        (
+            "recall",
+            memory("a"),
+            memory("b", importance=3),
+            "more important: 5 by default, the next 3",
+        ),
+        (
+            "recall",
+            memory("m#9"),
+            memory("m#10"),
+            "lower number at the end of its id: 9, the next 10",
+        ),
+        (
+            "recall",
+            memory("m"),
+            memory("m#1"),
+            "lower number at the end of its id: none, the next 1",
+        ),
+    ],
+)
+def test_each_criterion_has_a_phrase_with_both_values(
+    order: str, best: Memory, following: Memory, reason: str
+) -> None:
+    group = Group(best.id, (Membership(following.id, None),))
+    known = {best.id: best, following.id: following}
+    assert why(group, known.__getitem__, order, set()) == reason
+
+
+_ORDERS = (
+    *("safe", "composite", "provenance", "newest", "oldest"),
+    *("most_accessed", "most_important", "recall"),
+)
+_NOTED = {
+    "content": st.sampled_from([EN, f"Note: {EN}", f"Note: {EN} #infra", EN2]),
+    "provenance": st.sampled_from(Provenance),
+    "importance": st.sampled_from([None, -1.0, 0.5, 0.5000000001, 5.0]),
+    "access_count": st.sampled_from([0, 1, 2, 1200]),
+    "created_at": st.sampled_from(
+        [None, "some day", "2026-01-05", "2026-01-05T20:00:00-05:00", "2026-01-06T01:00:00+09:00"]
+    ),
+}
+
+
+@given(
+    one=st.builds(Memory, id=st.just("m-1"), **_NOTED),
+    other=st.builds(Memory, id=st.just("m-2"), **_NOTED),
+    order=st.sampled_from(_ORDERS),
+)
+def test_no_reason_gives_two_memories_the_same_value(
+    one: Memory, other: Memory, order: str
+) -> None:
+    known = {"m-1": one, "m-2": other}
+    best, following = rank(known.values(), order, set())
+    group = Group(best, (Membership(following, None),))
+    reason = why(group, known.__getitem__, order, set())
+    assert "(next:" not in reason
+    _, _, values = reason.partition(": ")
+    value, _, after = values.rpartition(", the next ")
+    assert value != after or not value
+
+
+def test_the_reason_says_when_a_better_one_is_a_part_of_a_third() -> None:
+    """It may not hide the one that survives here, as the third memory says more than both."""
+    known = {m.id: m for m in [IMPORTANT, memory("a", importance=0.5), memory("t")]}
+    judged = [Judged("a", "i", SAME_TEXT), Judged("i", "t", more("b"))]
+    order = rank(known.values(), "safe", set())
+    assert order == ["i", "a", "t"]
+    (group,) = gather("star", Bonds(judged, {}), order, set())
+    assert (group.survivor, [m.id for m in group.members]) == ("a", ["i"])
+    reason = why(group, known.__getitem__, "safe", set())
+    assert reason == "the next one says less than another memory"
 
 
 def test_the_reason_says_when_a_survivor_wins_by_saying_more() -> None:
@@ -193,7 +350,7 @@ def test_a_person_s_words_come_before_clean_ones() -> None:
     noisy = say("b", f"{EN} (auto-saved)", provenance=Provenance.USER_AUTHORED)
     survivor, reason = chosen([say("a", EN), noisy], SAME_TEXT)
     assert survivor == "b"
-    assert reason == "provenance user_authored (next: provenance unknown)"
+    assert reason == "more trusted: written by the user, the next of unknown origin"
 
 
 def test_pinned_and_earlier_survivors_come_before_clean_ones() -> None:
@@ -207,15 +364,13 @@ def test_within_a_class_importance_decides_and_not_the_amount_of_junk() -> None:
     little = say("a", f"Note: {EN}", importance=0.2)
     much = say("b", f"Note: {EN} #infra", importance=0.8)
     survivor, reason = chosen([little, much], SAME_TEXT)
-    assert (survivor, reason) == ("b", "importance 0.8 (next: importance 0.2)")
+    assert (survivor, reason) == ("b", "more important: 0.8, the next 0.2")
 
 
 def test_with_all_else_equal_the_barer_text_comes_before_the_smaller_id() -> None:
     survivor, reason = chosen([say("a", f"Note: {EN} #infra"), say("b", f"Note: {EN}")], SAME_TEXT)
     assert survivor == "b"
-    assert reason == (
-        "48 characters with what it carries (next: 55 characters with what it carries)"
-    )
+    assert reason == "shorter, as both carry junk: 48 characters, the next 55"
 
 
 def test_of_two_clean_texts_the_longer_has_no_advantage() -> None:

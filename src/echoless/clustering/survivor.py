@@ -5,7 +5,7 @@ Length is no merit: a longer text wins only where the judge found that it says m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -13,13 +13,18 @@ from typing import Final, TypeAlias
 from echoless.clustering.noise_score import Carried, carried, cleanliness
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group
-from echoless.core.model import Memory, Subsumes
+from echoless.core.model import Memory, Provenance, Subsumes
 from echoless.core.noise_policy import Junk, JunkPolicy
 from echoless.core.text import loose, numbered, utf16_length
 from echoless.core.text_facts_cache import Readings
 from echoless.core.timestamps import instant
+from echoless.core.wording import count, number
 
 _OLDEST: Final = -(2**63)
+
+
+Phrase: TypeAlias = Callable[[Memory, Sequence[Memory]], str]
+"""Reason in words, of the best memory and those behind it; the first of these is the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +33,12 @@ class Criterion:
 
     Attributes:
         key: Smaller is better.
-        says: The value in words.
-        tells: The whole reason where two values are not enough: the best, those behind it by this.
+        phrase: Names what decided, and both values, where the memories differ in the key.
         reads: Whether the key reads the text for junk.
     """
 
     key: Callable[[Memory], float]
-    says: Callable[[Memory], str]
-    tells: Callable[[Memory, Sequence[Memory]], str] | None = None
+    phrase: Phrase
     reads: bool = False
 
 
@@ -55,21 +58,68 @@ def _moment(memory: Memory) -> int:
     return _OLDEST if moment is None else moment
 
 
-_PROVENANCE = Criterion(lambda m: -m.provenance.trust, lambda m: f"provenance {m.provenance}")
-_IMPORTANCE = Criterion(
-    lambda m: -(m.importance or 0.0),
-    lambda m: "no importance" if m.importance is None else f"importance {m.importance:g}",
+def _compared(lead: str, value: Callable[[Memory], str]) -> Phrase:
+    """Returns a phrase that names the value of the best memory and that of the next."""
+    return lambda best, behind: f"{lead}: {value(best)}, the next {value(behind[0])}"
+
+
+def _measured(
+    lead: str, value: Callable[[Memory], float | None], form: str, missing: str = "unknown"
+) -> Phrase:
+    """Returns such a phrase of two numbers, in full where they look the same in the short form."""
+
+    def phrase(best: Memory, behind: Sequence[Memory]) -> str:
+        values = value(best), value(behind[0])
+        short, following = (missing if v is None else format(v, form) for v in values)
+        if short == following:
+            short, following = map(repr, values)
+        return f"{lead}: {short}, the next {following}"
+
+    return phrase
+
+
+def _lengths(lead: str, length: Callable[[Memory], int]) -> Phrase:
+    """Returns such a phrase of two lengths in characters."""
+    return lambda best, behind: (
+        f"{lead}: {count(length(best), 'character')}, the next {number(length(behind[0]))}"
+    )
+
+
+def _recalls(memory: Memory) -> str:
+    """Returns in words how often a memory was recalled."""
+    few = {0: "never", 1: "once"}
+    return few.get(memory.access_count) or count(memory.access_count, "time")
+
+
+_ORIGINS: Final[Mapping[Provenance, str]] = {
+    Provenance.USER_AUTHORED: "written by the user",
+    Provenance.VERBATIM: "copied word for word",
+    Provenance.EXTRACTED: "extracted from a text",
+    Provenance.DERIVED: "derived from other memories",
+    Provenance.UNKNOWN: "of unknown origin",
+}
+
+_PROVENANCE = Criterion(
+    lambda m: -m.provenance.trust, _compared("more trusted", lambda m: _ORIGINS[m.provenance])
 )
-_ACCESS = Criterion(lambda m: -m.access_count, lambda m: f"recalled {m.access_count} times")
-_COMPOSITE = Criterion(lambda m: -composite(m), lambda m: f"score {composite(m):.2f}")
+_IMPORTANCE = Criterion(
+    lambda m: -(m.importance or 0.0), _measured("more important", lambda m: m.importance, "g")
+)
+_ACCESS = Criterion(lambda m: -m.access_count, _compared("recalled more often", _recalls))
+_COMPOSITE = Criterion(
+    lambda m: -composite(m),
+    _measured("higher score of recalls, importance and length", composite, ".2f"),
+)
 
 
 def _by_time(best: Memory, behind: Sequence[Memory]) -> str:
     """Returns the times of two memories; their days where these stand in the same order."""
     following = behind[0]
     moments = _moment(best), _moment(following)
-    if _OLDEST in moments:
-        return f"{_when(best)} (next: {_when(following)})"
+    if moments[0] == _OLDEST:
+        return f"older: an unknown time counts as the oldest, the next {_day(following)}"
+    if moments[1] == _OLDEST:
+        return f"newer: {_day(best)}, the next unknown"
     is_older = moments[0] < moments[1]
     one, other = _day(best), _day(following)
     if one == other or (one < other) != is_older:  # the days are those of two time zones
@@ -83,26 +133,30 @@ def _day(memory: Memory) -> str:
     return written[:10] if written[4:5] == "-" else written
 
 
-def _when(memory: Memory) -> str:
-    """Returns the time of creation as it is written."""
-    return f"created {memory.created_at or 'at an unknown time'}"
-
-
-_NEWEST = Criterion(lambda m: -_moment(m), _when, _by_time)
-_FIRST = Criterion(_moment, _when, _by_time)
+_NEWEST = Criterion(lambda m: -_moment(m), _by_time)
+_FIRST = Criterion(_moment, _by_time)
 
 _USUAL_IMPORTANCE: Final = 5
 """Of a memory without one, in the order `recall`. Source: the default of its tables."""
 
+
+def _ending(memory: Memory) -> str:
+    """Returns the number at the end of an id in words."""
+    ending = numbered(memory.id)[1]
+    return "none" if ending < 0 else f"{ending}"
+
+
 _LONGER = Criterion(
     lambda m: -utf16_length(loose(m.content)),
-    lambda m: f"{utf16_length(loose(m.content))} characters",
+    _lengths("longer", lambda m: utf16_length(loose(m.content))),
 )
 _RATED = Criterion(
     lambda m: -(_USUAL_IMPORTANCE if m.importance is None else m.importance),
-    lambda m: f"importance {_USUAL_IMPORTANCE if m.importance is None else m.importance:g}",
+    _measured("more important", lambda m: m.importance, "g", f"{_USUAL_IMPORTANCE} by default"),
 )
-_LOWER = Criterion(lambda m: numbered(m.id)[1], lambda m: f"number {numbered(m.id)[1]}")
+_LOWER = Criterion(
+    lambda m: numbered(m.id)[1], _compared("lower number at the end of its id", _ending)
+)
 
 _OUTRANKING: Final = frozenset({"recall"})
 """Orders in which a survivor of an earlier run keeps its place without coming first."""
@@ -131,18 +185,17 @@ def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
 
     def cleaner(best: Memory, behind: Sequence[Memory]) -> str:
         carried = {kind for memory in behind for kind in read(memory).found}
-        named = carried - set(read(best).found) or carried
+        more = carried - set(read(best).found)
+        named = ", ".join(kind for kind in Junk if kind in (more or carried))
         who = "the other carries" if len(behind) == 1 else "the others carry"
-        return f"cleaner text: {who} {', '.join(kind for kind in Junk if kind in named)}"
+        return f"cleaner text: {who} {'' if more else 'more junk: '}{named}"
 
     # The class is coarse: below it importance and use still count. The length decides only
     # between two that carry junk and are equal in all else, before the id.
-    clean = Criterion(
-        lambda m: read(m).grade, lambda m: read(m).grade.name.lower(), cleaner, reads=True
-    )
+    clean = Criterion(lambda m: read(m).grade, cleaner, reads=True)
     short = Criterion(
         lambda m: read(m).length,
-        lambda m: f"{read(m).length} characters with what it carries",
+        _lengths("shorter, as both carry junk", lambda m: read(m).length),
         reads=True,
     )
     orders = {
@@ -293,17 +346,15 @@ def why_first(group: Group, memories: Callable[[str], Memory], standing: Standin
     if best.id in standing.prior and standing.sticky:
         return "survivor of an earlier run"
     others = sorted((memories(m.id) for m in group.members), key=standing.key)
-    outranked = standing.key(others[0]) < standing.key(best)
-    if outranked and any(
-        m.judged and isinstance(m.judged.verdict, Subsumes) for m in group.members
-    ):
-        return "says everything the others say, and more"
+    if standing.key(others[0]) < standing.key(best):
+        if any(m.judged and isinstance(m.judged.verdict, Subsumes) for m in group.members):
+            return "says everything the others say, and more"
+        # it began no group of its own, as it would hide what only the fuller memory says
+        return "the next one says less than another memory"
     level = others  # those equal with the best so far
-    for number, criterion in enumerate(standing.criteria):
-        if standing.differs(level[0], best, number):
-            if criterion.tells:
-                behind = [m for m in level if standing.differs(m, best, number)]
-                return criterion.tells(best, behind)
-            return f"{criterion.says(best)} (next: {criterion.says(level[0])})"
-        level = [m for m in level if not standing.differs(m, best, number)]
-    return "equal in everything, smallest id"
+    for place, criterion in enumerate(standing.criteria):
+        if standing.differs(level[0], best, place):
+            behind = [m for m in level if standing.differs(m, best, place)]
+            return criterion.phrase(best, behind)
+        level = [m for m in level if not standing.differs(m, best, place)]
+    return "equal in all that counts, and its id comes first"

@@ -194,7 +194,7 @@ def test_copies_are_to_be_merged_and_the_reason_of_the_survivor_is_told() -> Non
     used, other = told(PORT, PORT)
     pair = the_pair([used, replace(other, access_count=7)])
     assert (pair.advice, pair.keep, pair.remove) == ("merge", "m-1", "m-0")
-    assert pair.why == "recalled 7 times (next: recalled 0 times)"
+    assert pair.why == "recalled more often: 7 times, the next never"
 
 
 def test_the_one_that_says_more_is_to_be_kept() -> None:
