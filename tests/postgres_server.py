@@ -55,7 +55,7 @@ class Server:
 
     def control(self, *words: str) -> None:
         """Starts or stops the server by `pg_ctl`."""
-        options = f"-h '' -k {self.folder} -F -c listen_addresses="
+        options = f"-h '' -k {self.folder} -F -c listen_addresses= -c autovacuum=off"
         command = [self.programs / "pg_ctl", "-D", self.folder / "data", "-w", *words]
         if words[0] == "start":
             command += ["-l", self.folder / "log", "-o", options]

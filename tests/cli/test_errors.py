@@ -7,6 +7,7 @@ import pytest
 from click.testing import Result
 
 from echoless.cli import audit as looking
+from echoless.cli.jobs import jobs_command
 from echoless.cli.main import FAMILIES
 from echoless.core.errors import StoreReadOnly
 
@@ -176,9 +177,14 @@ def test_every_command_has_json_and_help(echoless: Call) -> None:
             said = echoless(name, "--help").stdout
             assert "--help" in said
             # commands of other programs have the flags of those programs; a server has no output,
-            # and a review asks a person
-            without = title in {"Other programs' memories", "Serve"} or name == "review"
+            # a review asks a person, and `jobs` is a group
+            without = title in {"Other programs' memories", "Serve"} or name in {"review", "jobs"}
             assert "--json" in said or without, name
+
+
+def test_every_command_of_jobs_has_json(echoless: Call) -> None:
+    for name in jobs_command.commands:
+        assert "--json" in echoless("jobs", name, "--help").stdout, name
 
 
 def test_help_names_the_families_examples_and_exit_codes(echoless: Call) -> None:

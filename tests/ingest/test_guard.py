@@ -319,11 +319,11 @@ def test_a_writer_that_does_not_end_is_told(tmp_path: Path) -> None:
     with open_store(url, create=True) as store, open_store(url) as other:
         with Guard(store, WORDS, wait=0) as guard, other.writing():
             guard.remember(TEA)
-            other.ledger.database.connection.execute("BEGIN IMMEDIATE")
+            other.ledger.database.change("BEGIN IMMEDIATE")
             store._writer.connection.execute("PRAGMA busy_timeout = 0")  # type: ignore[attr-defined]
             with pytest.raises(StoreLocked):
                 guard.remember(STAGING)
-            other.ledger.database.connection.execute("ROLLBACK")
+            other.ledger.database.change("ROLLBACK")
         assert contents(store) == [TEA]
 
 

@@ -68,7 +68,7 @@ def test_the_ledger_cannot_be_rewritten() -> None:
     with world("sqlite", [simple(1), simple(2)]) as store:
         apply(store, plan_by_hand(store, [("m-1", "m-2")], "mark"))
         with store.writing():
-            db = store.ledger.database.connection
+            database = store.ledger.database
             for statement in ("UPDATE events SET kind = 'x'", "DELETE FROM events"):
                 with pytest.raises(Exception, match="append-only"):
-                    db.execute(statement)
+                    database.change(statement)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -155,6 +157,18 @@ def test_pairs_beyond_the_budget_are_counted_and_asked_about_in_the_next_run() -
     assert left[0] > 0
     assert left[-1] == 0
     assert [verdict_name(v) for v in found] == [verdict_name(v) for v in whole]
+
+
+def test_what_a_namespace_may_ask_hangs_on_no_other_namespace() -> None:
+    pairs = [pair(a, b) for a, b in REWORDED]
+    alone = learned(most=1).judge_all(pairs)
+    others = [
+        replace(p, a=replace(p.a, namespace="other"), b=replace(p.b, namespace="other"))
+        for p in pairs
+    ]
+    beside = learned(most=1).judge_all([*others, *pairs])
+    assert beside[len(pairs) :] == alone
+    assert beside[: len(pairs)] == alone
 
 
 def test_the_order_of_pairs_does_not_matter_to_whom_is_asked_about() -> None:

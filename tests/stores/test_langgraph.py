@@ -18,7 +18,7 @@ from echoless.core.model import VOLATILE, Memory
 from echoless.core.settings import Choices, resolve
 from echoless.execution.insertions import add
 from echoless.ingest import Admitted, Guard
-from echoless.stores.base import Store
+from echoless.stores.base import Scope, Store
 from echoless.stores.live.langgraph import (
     LangGraphStore,
     id_of,
@@ -125,6 +125,18 @@ def test_an_item_is_a_memory_where_it_has_a_text(inner: BaseStore) -> None:
         assert (deep.id, deep.metadata) == ("notes/k1", {"mood": "calm", "n": 3})
         assert first.created_at is not None
         assert ": 1. They are no memories" in store.remarks()[0]
+
+
+def test_a_namespace_inside_of_another_is_read_and_counted_once(inner: BaseStore) -> None:
+    for labels in (("home",), ("home", "ann"), ("home", "ann", "work")):
+        inner.put(labels, "k", {"text": "Green tea at four."})
+        inner.put(labels, "settings", {"theme": "dark"})
+    with LangGraphStore(inner) as store:
+        some = Scope(among=frozenset({"home", "home.ann", "absent"}))
+        assert [memory.namespace for memory in store.scan(some)] == ["home.ann", "home"]
+        (remark,) = store.remarks()
+        assert "no JSON: 2." in remark
+        assert store.count(Scope("home")) == 1
 
 
 def test_a_text_may_lie_inside_or_be_read_by_a_function(inner: BaseStore) -> None:

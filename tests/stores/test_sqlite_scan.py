@@ -33,7 +33,7 @@ told = st.lists(
         Memory,
         id=st.uuids().map(str),
         content=st.sampled_from(["one", "two"]),
-        namespace=st.sampled_from(["", "a", "b"]),
+        namespace=st.sampled_from(["", "a", "b", "it's", "a\0b", "東京"]),
         created_at=st.sampled_from(TIMES),
         tags=st.sampled_from([(), ("x",), ("x", "y")]),
         links=st.sampled_from([(), (Link("m", "similar", {"n": 1}),)]),
@@ -50,6 +50,10 @@ scopes = st.builds(
     st.sampled_from([None, "", "a", "c"]),
     st.sampled_from([None, "2026-01-31T08:00:00Z", "2026-02-01", "1769846400.5"]),
     st.sampled_from([None, 1, 3, 100]),
+    st.one_of(
+        st.none(),
+        st.frozensets(st.sampled_from(["", "a", "b", "it's", "a\0b", "a\0c", "東京", "\ud800"])),
+    ),
 )
 
 
@@ -69,6 +73,31 @@ def test_a_scope_chooses_as_it_would_among_loaded_memories(
         assert every == memories
         assert list(store.scan(scope)) == list(scope.narrow(every))
         assert store.count(scope) == len(list(scope.narrow(every)))
+
+
+def test_thousands_of_namespaces_are_looked_up_by_the_index_in_few_statements(
+    tmp_path: Path,
+) -> None:
+    with SqliteStore.create(str(tmp_path / "store.db")) as store:
+        with store.writing():
+            store.put([Memory(id=f"m-{n:03}", content="x", namespace=f"n{n}") for n in range(300)])
+        two = Scope(among=frozenset({"n7", "n9"}))
+        many = Scope(among=frozenset({"n9", "n7", *(f"absent {n}" for n in range(1_200))}))
+        statements: list[str] = []
+        connection = store._database.connection
+        connection.set_trace_callback(statements.append)
+        for scope, number in ((two, 1), (many, 4)):
+            assert [memory.id for memory in store.scan(scope)] == ["m-007", "m-009"]
+            assert len(statements) == number
+            connection.set_trace_callback(None)
+            for statement in statements:
+                steps = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+                assert not [row[3] for row in steps if row[3].startswith("SCAN")], statement[:80]
+            statements.clear()
+            connection.set_trace_callback(statements.append)
+        assert store.count(many) == 2
+        assert store.prints(["n7"]).by_namespace.keys() == {"n7"}
+        assert store.prints(["\ud800", "absent"]).by_namespace == {}
 
 
 def test_only_the_chosen_records_are_read_whole(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -13,6 +14,10 @@ from echoless.models.encoders.base import Vectoriser
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from echoless.blocking.detector_options import Gate
+    from echoless.blocking.top_k import Pairs
+    from echoless.blocking.vector_join.planner import BandJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,43 @@ def no_pulse() -> None:
     """Does nothing; the default where a caller wants no sign of progress."""
 
 
+class WordingRows(Protocol):
+    """Texts as rows of a join that is not done in memory."""
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        """Returns which texts have n-grams, shape (texts,); the others are no rows."""
+        ...
+
+    def pairs(self, gate: Gate, most: int) -> Iterator[Pairs]:
+        """Yields the pairs of `approximate_tfidf_join.WordingJoin`, in blocks.
+
+        Args:
+            gate: Which similarities pass.
+            most: Partners wanted for each row among those before it.
+        """
+        ...
+
+
+class Joins(Protocol):
+    """Joins for partitions that do not fit in memory, with the pairs of those in memory."""
+
+    @property
+    def least(self) -> int:
+        """Returns the rows of a partition from which they are used."""
+        ...
+
+    def bands(self, rows: int) -> AbstractContextManager[BandJoin]:
+        """Provides the join of so many vectors by bands of sign bits."""
+        ...
+
+    def wording(
+        self, texts: Iterable[str], n: int, count: int
+    ) -> AbstractContextManager[WordingRows]:
+        """Provides the join of `count` texts by the rarest words they share."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DetectorOptions:
     """Options that a detector is made with.
@@ -51,6 +93,7 @@ class DetectorOptions:
             the work: that is how a run is given a time limit.
         memories: How many it will see in all partitions together, 0 where that is not known: what
             is not worth preparing for one small partition may be for a thousand.
+        joins: For large partitions; None does all in memory.
     """
 
     threshold: float | None = None
@@ -59,6 +102,7 @@ class DetectorOptions:
     vectoriser: Vectoriser | None = None
     pulse: Callable[[], None] = field(default=no_pulse, compare=False)
     memories: int = field(default=0, compare=False)
+    joins: Joins | None = field(default=None, compare=False)
 
 
 class Detector(Protocol):

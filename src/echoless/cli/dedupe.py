@@ -46,6 +46,8 @@ from echoless.core.model import Json
 from echoless.core.optional import lazy_module
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
+from echoless.engines.engine import Workers
+from echoless.engines.registry import ENGINES
 from echoless.execution.executor import Run, apply
 from echoless.execution.patch import Patch, check_text_files, make_patch
 from echoless.execution.plan import Plan, write_plan
@@ -59,8 +61,9 @@ from echoless.workflows.dedupe.pipeline import find, plan
 from echoless.workflows.review.session_lock import review_lock
 
 if TYPE_CHECKING:
-    from echoless.cli import terminal_review
+    from echoless.cli import jobs, terminal_review
 else:
+    jobs = lazy_module("echoless.cli.jobs")  # engines bring in what only they need
     terminal_review = lazy_module("echoless.cli.terminal_review")  # needed only to ask a person
 
 
@@ -81,6 +84,11 @@ class _Request:
         explain: Whether the rule and the similarity of each verdict are printed.
         as_json: Whether to print JSON.
         texts: Whether to add the texts of the memories that the JSON names.
+        engine: Name of the engine that runs the work in partitions, or None.
+        processes: Processes of the engine; as many as it likes if None.
+        address: Of the cluster; this machine if None.
+        results: Place of the results of an engine; the user's own folder if None.
+        rate: Memories an engine's plans change a second, at most; any number if None.
     """
 
     store: str
@@ -95,6 +103,11 @@ class _Request:
     explain: bool
     as_json: bool
     texts: bool
+    engine: str | None
+    processes: int | None
+    address: str | None
+    results: str | None
+    rate: float | None
 
     def check(self) -> None:
         """Checks that the options go together, before the long work.
@@ -118,6 +131,39 @@ class _Request:
                     f"{path} exists. Give the {what} another name, or remove it first."
                 )
         self._check_patch()
+        self._check_engine()
+
+    def _check_engine(self) -> None:
+        """Checks that the options of an engine stand with one, and no others do.
+
+        Raises:
+            UsageError: They do not.
+        """
+        own = {
+            "--processes": self.processes,
+            "--address": self.address,
+            "--results": self.results,
+            "--rate": self.rate,
+        }
+        if self.engine is None:
+            given = [option for option, value in own.items() if value is not None]
+            if given:
+                raise UsageError(f"{given[0]} is for work in partitions; add --engine.")
+            return
+        others = {
+            "--plan": self.plan_file,
+            "--patch": self.patch_file,
+            "--interactive": self.interactive,
+            "--explain": self.explain,
+            "--texts": self.texts,
+        }
+        given = [option for option, value in others.items() if value]
+        if given:
+            raise UsageError(
+                f"{given[0]} does not go with --engine, which makes a plan for each partition."
+            )
+        if self.rate is not None and not self.now:
+            raise UsageError("--rate is for writing; add --apply.")
 
     def _check_patch(self) -> None:
         """Checks that a patch is asked for by itself.
@@ -148,6 +194,22 @@ class _Request:
                 f"--most-hidden {self.most_hidden} allows. Nothing was written. Look at the groups "
                 "without --apply, --plan and --patch, or raise the limit."
             )
+
+    def for_engine(self, engine: str, choices: Choices) -> jobs.EngineRequest:
+        """Returns what is asked of an engine."""
+        hidden = self.most_hidden
+        return jobs.EngineRequest(
+            store=self.store,
+            choices=choices,
+            action=self.action,
+            engine=engine,
+            workers=Workers(self.processes, self.address),
+            results=self.results,
+            rate=self.rate,
+            now=self.now,
+            limit=None if hidden is None else share_limit(hidden, "--most-hidden"),
+            as_json=self.as_json,
+        )
 
     def check_delete(self, settings: Settings) -> None:
         """Checks that a person asked to delete, where a profile or a file proposes it.
@@ -206,6 +268,31 @@ class _Request:
     "--top", default=10, explained="Print the N largest groups. The plan always holds all."
 )
 @explain_option
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    help="Cut the work into partitions of namespaces, and run them on this engine.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Processes that work for the engine at a time; as many as it has cores by default. With "
+    "--engine postgres 0 leaves the work to other machines.",
+)
+@click.option("--address", metavar="ADDRESS", help="Address of the cluster of the engine.")
+@click.option(
+    "--results",
+    metavar="PLACE",
+    help="Folder or URL (s3://…) for the plans and reports of the partitions, which all workers "
+    "must reach. The same command goes on where it stopped.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="With --engine and --apply: change at most N memories a second.",
+)
 @json_option
 @texts_option
 @gathered("request", _Request, *(field.name for field in fields(_Request)))
@@ -219,6 +306,8 @@ def dedup_command(*, request: _Request) -> int:
     """
     request.check()
     choices = replace(request.choices, action=request.action)
+    if request.engine is not None:
+        return jobs.dedup_by_engine(request.for_engine(request.engine, choices))
     with open_store(request.store) as opened:
         settings = settings_for(opened, choices)
         request.check_delete(settings)

@@ -41,6 +41,7 @@ from echoless.core.text import TEXT_VERSION
 from echoless.core.timestamps import instant
 
 __all__ = [
+    "LENIENT",
     "NO_CONFIG",
     "Choices",
     "Settings",
@@ -53,7 +54,7 @@ __all__ = [
 NO_CONFIG: Final = "ECHOLESS_NO_CONFIG"
 """The variable with which a user has no `echoless.toml` read at all, own or of a folder."""
 
-_WHERE_IT_FITS: Final = "?"
+LENIENT: Final = "?"
 """Before a threshold from the file or the environment: it is left out where the profile that was
 chosen has no such detector. On the command line that is an error."""
 
@@ -156,8 +157,8 @@ def _known(setting: str, name: str, known: tuple[_Word, ...]) -> _Word:
 
 def _with_threshold(profile: Profile, written: str) -> Profile:
     """Returns a profile with a threshold as written: `0.9`, or `semantic=0.9` for one detector."""
-    lenient = written.startswith(_WHERE_IT_FITS)
-    name, separator, number = written.removeprefix(_WHERE_IT_FITS).rpartition("=")
+    lenient = written.startswith(LENIENT)
+    name, separator, number = written.removeprefix(LENIENT).rpartition("=")
     value = read_threshold(number)
     names = {d.name for d in profile.detectors} - _UNTHRESHOLDED
     if separator and name not in names:
@@ -273,5 +274,5 @@ def choices_of(data: Mapping[str, Json], source: str) -> Choices:
                 raise InputError(f"{source}: {key!r} holds a number that is too large, or a list.")
         chosen[key] = tuple(map(str, several)) or None if setting.several else value
     if chosen.get("threshold"):
-        chosen["threshold"] = tuple(f"{_WHERE_IT_FITS}{each}" for each in chosen["threshold"])
+        chosen["threshold"] = tuple(f"{LENIENT}{each}" for each in chosen["threshold"])
     return Choices(**chosen)

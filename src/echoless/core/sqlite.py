@@ -6,10 +6,10 @@ Used by the embedded store and by the sidecar ledger of stores that are not data
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from echoless.core import database_copies as copies
@@ -25,6 +25,7 @@ from echoless.core.errors import (
 from echoless.core.failures import (
     SQLITE_FAILURES,
     has_room,
+    is_damage,
     is_unfinished,
     is_unwritable,
     of_sqlite,
@@ -42,6 +43,7 @@ FAILURES: Final = SQLITE_FAILURES
 _MAGIC: Final = b"SQLite format 3\x00"
 
 Migration = Callable[[sqlite3.Connection], None]
+Cell: TypeAlias = "str | int | float | bytes | None"
 
 
 class Migrations:
@@ -228,6 +230,72 @@ class Database:
     def _end_reading(self) -> None:
         if self.connection.in_transaction:  # an error may have ended it already
             self.connection.execute("COMMIT")
+
+    # ------------------------------------------------------------------ statements of the ledger
+
+    @property
+    def place(self) -> Path | None:
+        """Returns the file, for messages; None for a database in memory."""
+        return self.path
+
+    @property
+    def in_transaction(self) -> bool:
+        """Returns whether a transaction is open."""
+        return self.connection.in_transaction
+
+    def table(self, name: str) -> str:
+        """Returns a table as statements name it."""
+        return name
+
+    def has_table(self, name: str) -> bool:
+        """Returns whether there is a table of that name; raises SQLite's own errors."""
+        return table_exists(self.connection, name)
+
+    def rows(self, statement: str, values: Sequence[Cell] = ()) -> list[tuple[object, ...]]:
+        """Returns the rows of a query; raises SQLite's own errors."""
+        return self.connection.execute(statement, values).fetchall()
+
+    def stream(self, statement: str) -> Iterator[tuple[object, ...]]:
+        """Yields the rows of a query one by one; raises SQLite's own errors."""
+        yield from self.connection.execute(statement)
+
+    def change(self, statement: str, values: Sequence[Cell] = ()) -> int:
+        """Runs a statement that changes rows, and returns how many; raises SQLite's own errors."""
+        return self.connection.execute(statement, values).rowcount
+
+    def change_many(self, statement: str, rows: Iterable[Sequence[Cell]]) -> None:
+        """Runs a statement once for each of many rows; raises SQLite's own errors."""
+        self.connection.executemany(statement, rows)
+
+    def append(self, statement: str, values: Sequence[Cell]) -> int:
+        """Adds a row to a numbered table and returns its number; raises SQLite's own errors.
+
+        `RETURNING` would need SQLite 3.35.
+        """
+        return self.connection.execute(statement, values).lastrowid or 0
+
+    def last_number(self, table: str) -> int | None:
+        """Returns the highest number ever given to a row of a table; raises SQLite's own errors."""
+        for query, values in (
+            ("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)),
+            (f"SELECT max(seq) FROM {table}", ()),
+        ):
+            for (number,) in self.rows(query, values):
+                if isinstance(number, int):
+                    return number
+        return None
+
+    def is_damage(self, problem: Exception) -> bool:
+        """Returns whether an error says that the file is damaged."""
+        return is_damage(problem)
+
+    def said(self, problem: Exception) -> str:
+        """Returns the message of an error."""
+        return said(problem)
+
+    def translated(self, problem: Exception) -> EcholessError:
+        """Returns the error of echoless for one of SQLite."""
+        return translated(problem, self.path)
 
     @contextmanager
     def speaking(self) -> Iterator[None]:

@@ -78,6 +78,15 @@ def unreadable(text: str) -> str | None:
     return None
 
 
+def has_utf8(text: str) -> bool:
+    """Returns whether a text has a UTF-8 form: lone surrogates have none."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def undress(text: str) -> str:
     """Removes Markdown marks: headings, quote marks, bullets, emphasis, code marks.
 

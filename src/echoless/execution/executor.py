@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.core.commands import command_line
 from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
+from echoless.core.model import JsonObject
 from echoless.core.optional import lazy_module
 from echoless.execution.actions import Action
 from echoless.execution.journal import (
@@ -31,7 +32,14 @@ from echoless.execution.plan import Plan
 from echoless.execution.preflight import prepare, release_stale
 from echoless.execution.recovery import recover, settle
 from echoless.execution.run_account import Account, Refusal
-from echoless.stores.base import Store, Transaction, together, together_with_ledger
+from echoless.stores.base import (
+    ALL,
+    Scope,
+    Store,
+    Transaction,
+    together,
+    together_with_ledger,
+)
 from echoless.stores.link_index import Backlinks
 
 if TYPE_CHECKING:
@@ -73,7 +81,13 @@ class Run:
 
 
 def apply(
-    store: Store, plan: Plan, *, progress: Progress | None = None, one_by_one: bool = False
+    store: Store,
+    plan: Plan,
+    *,
+    progress: Progress | None = None,
+    one_by_one: bool = False,
+    job: str = "",
+    counted: Scope = ALL,
 ) -> Run:
     """Carries out a plan.
 
@@ -86,6 +100,9 @@ def apply(
             stays unfinished until `check` or the next write ends it. Without it a failure ends the
             run, and a store with transactions takes the plan whole or not at all. Undoing such a
             run gives a store that keeps records by place (JSONL) its lines in another order.
+        job: Id of the job whose partition the plan is for; the lineage keeps it.
+        counted: Memories that are counted before and after, in a transaction: that no others go or
+            come is checked among these.
 
     Returns:
         What was done. `refused` lists actions whose records changed since the plan.
@@ -104,10 +121,14 @@ def apply(
         run = new_run()
         with together_with_ledger(store):
             _admit(store, plan)  # again: another process may have been quicker
-            before = _counted(store) if shares_transaction(store) else None
-            account = _carry_out(store, plan, run, progress, one_by_one=one_by_one)
+            before = _count(store, counted) if shares_transaction(store) else None
+            started = {"job": job} if job else {}
+            account = _carry_out(
+                store, plan, run, progress, started, counted, one_by_one=one_by_one
+            )
             counts = account.counts(plan.actions)
-            _verify_count(store, before, counts["delete"])  # what the ledger set off included
+            # what the ledger set off included
+            _verify_count(store, counted, before, counts["delete"])
         LOG.debug("%s carried out plan %s: %s", run, plan.id, counts)
         return Run(run, plan.id, counts, tuple(account.refused), recovered, tuple(account.failed))
 
@@ -131,7 +152,14 @@ def new_run() -> str:
 
 
 def _carry_out(
-    store: Store, plan: Plan, run: str, progress: Progress | None, *, one_by_one: bool
+    store: Store,
+    plan: Plan,
+    run: str,
+    progress: Progress | None,
+    started: JsonObject,
+    counted: Scope,
+    *,
+    one_by_one: bool,
 ) -> Account:
     ledger, actions = store.ledger, plan.actions
     with ledger.transaction():
@@ -144,6 +172,7 @@ def _carry_out(
                 "profile": plan.profile,
                 "settings": plan.settings,
                 "groups": len(actions),
+                **started,
             },
         )
     account, backlinks, settled = Account(), Backlinks(store), True
@@ -152,7 +181,7 @@ def _carry_out(
     try:
         for at, batch in batches:
             try:
-                take(store, run, batch, at, account, backlinks)
+                take(store, run, batch, at, account, backlinks, counted)
             except EcholessError as problem:
                 if not one_by_one:
                     raise
@@ -179,6 +208,7 @@ def take(
     first: int,
     account: Account,
     backlinks: Backlinks,
+    counted: Scope = ALL,
 ) -> None:
     """Carries out some actions together, as the journal demands it.
 
@@ -192,17 +222,19 @@ def take(
         first: Place of the first of them in the plan.
         account: Takes refusals, and what the run changed itself.
         backlinks: Of the store, the same for all actions of a run.
+        counted: As for `apply`.
 
     Raises:
         PlanRefused: A record did not read back as written, or the store changed others.
     """
     release_stale(store, actions)
     with together(store):
-        before = _counted(store)
+        before = _count(store, counted)
         entries = prepare(store, actions, first, account, backlinks)
         announce(store.ledger, run, entries)
         final = write(store, run, entries, ROLLED_BACK)
-        _verify_count(store, before, sum(memory is None for memory in final.values()))
+        removed = sum(memory is None for memory in final.values())
+        _verify_count(store, counted, before, removed)
     read_back(store, final, ROLLED_BACK)
     confirm(store, run, [entry.event for entry in entries])
     for entry in entries:
@@ -239,12 +271,12 @@ def set_aside(
     return outcome is not None
 
 
-def _counted(store: Store) -> int | None:
+def _count(store: Store, scope: Scope) -> int | None:
     """Returns the number of memories, where no one else can change it within the transaction."""
-    return store.count() if isinstance(store, Transaction) else None
+    return store.count(scope) if isinstance(store, Transaction) else None
 
 
-def _verify_count(store: Store, before: int | None, removed: int) -> None:
+def _verify_count(store: Store, scope: Scope, before: int | None, removed: int) -> None:
     """Checks that no memory went or came but those of the plan: a trigger of the file may do so.
 
     Raises:
@@ -252,7 +284,7 @@ def _verify_count(store: Store, before: int | None, removed: int) -> None:
     """
     if before is None:
         return
-    now, wanted = store.count(), before - removed
+    now, wanted = store.count(scope), before - removed
     if now != wanted:
         raise PlanRefused(
             f"{store.url} holds {now:,} memories where the plan leaves {wanted:,}: something in it "

@@ -55,9 +55,8 @@ class Entry:
 def announce(ledger: Ledger, run: str, entries: Sequence[Entry]) -> None:
     """Writes the events and images of some actions to the ledger, in one transaction."""
     with ledger.transaction():
-        for entry in entries:
-            ledger.record("action_started", run, entry.event)
-            ledger.save_images(run, entry.images)
+        ledger.record_all("action_started", run, (entry.event for entry in entries))
+        ledger.save_images(run, (image for entry in entries for image in entry.images))
 
 
 def write(
@@ -133,13 +132,10 @@ def confirm(
     if recovered:
         conceal(store, [mark for event in done_now for mark in marks_of(event, run)])
     with ledger.transaction():
-        for event in done_now:
-            ledger.unmark(mark.duplicate for mark in hidden_before(event))
-            done: dict[str, Json] = {"action": event["action"]}
-            if recovered:
-                done["recovered"] = True
-            ledger.mark(marks_of(event, run))
-            ledger.record("action_done", run, done)
+        ledger.unmark(mark.duplicate for event in done_now for mark in hidden_before(event))
+        ledger.mark(mark for event in done_now for mark in marks_of(event, run))
+        more: dict[str, Json] = {"recovered": True} if recovered else {}
+        ledger.record_all("action_done", run, ({"action": e["action"], **more} for e in done_now))
 
 
 def record_refusals(ledger: Ledger, run: str, refused: Iterable[Refusal]) -> None:

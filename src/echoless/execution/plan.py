@@ -90,6 +90,11 @@ class Plan:
             [self.store, self.profile, self.settings, [action_to_json(a) for a in self.actions]]
         )
 
+    @property
+    def action_digests(self) -> list[str]:
+        """Returns a digest of each action, sorted: plans of the parts of a store add up by them."""
+        return sorted(digest(action_to_json(action)) for action in self.actions)
+
     def to_json(self) -> dict[str, Json]:
         """Returns the content of a plan file."""
         return {
@@ -304,8 +309,12 @@ def write_plan(plan: Plan, path: Path) -> None:
         StoreError: The disk is full, read-only, or failed.
     """
     check_new(path, "plan")
-    text = json.dumps(plan.to_json(), ensure_ascii=True, indent=2) + "\n"
-    write_new(path, text.encode("ascii"))
+    write_new(path, plan_bytes(plan))
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """Returns the content of a plan file."""
+    return (json.dumps(plan.to_json(), ensure_ascii=True, indent=2) + "\n").encode("ascii")
 
 
 def read_plan(path: Path) -> Plan:
@@ -315,10 +324,29 @@ def read_plan(path: Path) -> Plan:
         PlanUnreadable: It is missing, no plan, of a newer format, or was edited.
     """
     try:
-        data = json.loads(path.read_text("utf-8"))
+        content = path.read_bytes()
     except FileNotFoundError:
         raise PlanUnreadable(f"There is no plan file {path}.") from None
-    except (OSError, ValueError, RecursionError) as problem:
+    except OSError as problem:
+        raise PlanUnreadable(
+            f"{path} is not a plan ({problem}). Make one with --plan."
+        ) from problem
+    return plan_of_bytes(content, str(path))
+
+
+def plan_of_bytes(content: bytes, path: str) -> Plan:
+    """Returns the plan of the content of a plan file.
+
+    Args:
+        content: Of the file.
+        path: Where it lies, for messages.
+
+    Raises:
+        PlanUnreadable: As `read_plan`.
+    """
+    try:
+        data = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as problem:
         raise PlanUnreadable(
             f"{path} is not a plan ({problem}). Make one with --plan."
         ) from problem

@@ -27,8 +27,8 @@ class _State:
 
     Attributes:
         records: By id.
-        marks: Marks that stand, by hidden id.
-        survivors: Memories others stand behind, or stood behind before they were removed.
+        marks: Marks that name one of them and stand, by hidden id.
+        survivors: Those that others stand behind, or stood behind before they were removed.
         retained: Why members of deletions may not be removed, by id.
     """
 
@@ -53,11 +53,10 @@ class _Removals:
 
 def release_stale(store: Store, actions: Sequence[Action]) -> None:
     """Shows memories again whose mark no longer holds; that is a change of its own."""
-    marks = store.ledger.marks()
-    ids = {i for action in actions for i in action.ids} & marks.keys()
-    if ids:
-        current = store.get(ids | {marks[i].survivor for i in ids})
-        stale = outdated((marks[i] for i in sorted(ids)), current)
+    marks = store.ledger.marks_of({i for action in actions for i in action.ids})
+    if marks:
+        current = store.get(marks.keys() | {mark.survivor for mark in marks.values()})
+        stale = outdated((marks[i] for i in sorted(marks)), current)
         if stale:
             release(store, stale, why="rewritten since")
 
@@ -77,10 +76,11 @@ def prepare(
     Returns:
         What to write, for each action that was not refused.
     """
-    marks = store.ledger.marks()
+    ids = {i for action in actions for i in action.ids}
+    marks = store.ledger.marks_about(ids)
     gone = [(m.id, a.survivor) for a in actions if isinstance(a, Delete) for m in a.members]
     state = _State(
-        store.get({i for action in actions for i in action.ids}),
+        store.get(ids),
         marks,
         {mark.survivor for mark in marks.values()} | store.ledger.sticky(),
         store.retained(gone) if isinstance(store, Retains) else {},

@@ -168,15 +168,15 @@ def _recover_actions(
 
 def _hidden_by(store: Store, run: str, pending: Sequence[Event]) -> list[str]:
     """Returns the memories a run may have hidden: those it announced and no other one hides."""
-    standing = store.ledger.marks()
     announced = [m.duplicate for event in pending for m in marks_of(event.data, run)]
+    standing = store.ledger.marks_of(announced)
     return [i for i in announced if i not in standing or standing[i].run == run]
 
 
 def _hidden_already(store: Store, run: str, pending: Sequence[Event]) -> bool:
     """Returns whether the store itself shows that all marks of a run arrived, and there are any."""
-    standing = store.ledger.marks()
     announced = [mark for event in pending for mark in marks_of(event.data, run)]
+    standing = store.ledger.marks_of(mark.duplicate for mark in announced)
     return bool(announced) and all(
         mark.duplicate in standing and standing[mark.duplicate].survivor == mark.survivor
         for mark in announced

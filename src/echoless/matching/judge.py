@@ -3,7 +3,7 @@
 ```
 equal texts, equal normal forms ......................... as the rules say, the model is not asked
 too unlike for any model to merge ....................... Related or Distinct, not asked
-beyond the pairs a run may ask about .................... merged if the rules do, no alarm; counted
+beyond the pairs a namespace may ask about .............. merged if the rules do, no alarm; counted
 another value, unit, date, version, identifier, path .... never merged
 same, with other status marks ........................... Update
 same at or above `merge`, or at or above `merge_clear`
@@ -16,6 +16,7 @@ anything else ........................................... Sibling, Related or Di
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -89,14 +90,15 @@ class LearnedJudge:
             scorer: Asks the pair model.
             tally: Takes what was left out or fell back.
             decision: Weights and thresholds; the shipped ones by default.
-            most: Pairs the model is asked about in all, remembered ones not counted; None for any
-                number.
+            most: Pairs of one namespace that the model is asked about, remembered ones not counted;
+                None for any number. Pairs across namespaces count together.
         """
         self.rules = rules
         self.scorer = scorer
         self._tally = tally
         self.decision = decision or shipped_decision()
-        self._left = most
+        self._most = most
+        self._asked: Counter[str | None] = Counter()
 
     def judge(self, pair: Pair) -> Verdict:
         """Returns the verdict with its evidence; see `settle`."""
@@ -170,20 +172,22 @@ class LearnedJudge:
 
     def _within_budget(self, pairs: Sequence[Pair], open_: Sequence[_Asked]) -> list[_Asked]:
         """Returns the pairs to ask about, and counts the others."""
-        if self._left is None:
+        if self._most is None:
             return list(open_)
         known = self.scorer.remembered(
             [(pairs[o.place].a.content, pairs[o.place].b.content) for o in open_], self._tally
         )
         chosen: list[_Asked] = []
         for asked, remembered in zip(open_, known, strict=True):
+            pair = pairs[asked.place]
+            # by namespace, so that a verdict never hangs on what else is in the store or the run
+            own = pair.a.namespace if pair.a.namespace == pair.b.namespace else None
             if remembered:
                 chosen.append(asked)
-            elif self._left > 0:
-                self._left -= 1
+            elif self._asked[own] < self._most:
+                self._asked[own] += 1
                 chosen.append(asked)
             else:
-                pair = pairs[asked.place]
                 self._tally.skip(LEFT_OUT, pair.a.id, pair.b.id)
         return chosen
 
@@ -262,7 +266,7 @@ def open_learned(
     Args:
         tally: Told if the model's libraries are missing.
         cache: Whether scores are remembered between runs.
-        most: Pairs the model may be asked about in all; None for any number.
+        most: Pairs of one namespace that the model may be asked about; None for any number.
         shift: Log odds added to every probability of the same, as a user's answers say.
     """
     if not available():

@@ -60,7 +60,7 @@ def open_judge(
         profile: Names the judge.
         vectors: With an encoder the pair model is asked; without one values and wording decide.
         tally: Told what the judge has to do without.
-        most: Pairs the pair model may be asked about in all; None for any number.
+        most: Pairs of one namespace that the pair model may be asked about; None for any number.
 
     Raises:
         DamagedPackage: The weights of the pair model are not as they were shipped.
@@ -242,11 +242,19 @@ def consult(
     return made, changed
 
 
-def kept_apart(ledger: Ledger, memories: Mapping[str, Memory]) -> set[tuple[str, str]]:
-    """Pairs a person wants to keep both of, as long as neither text changed."""
+def kept_apart(
+    ledger: Ledger, memories: Mapping[str, Memory], *, part: bool = False
+) -> set[tuple[str, str]]:
+    """Pairs a person wants to keep both of, as long as neither text changed.
+
+    Args:
+        ledger: Of the store.
+        memories: By id.
+        part: Whether they are few of the store: then only their pairs are read.
+    """
     return {
         (kept.a, kept.b)
-        for kept in ledger.kept()
+        for kept in (ledger.kept_of(memories.keys()) if part else ledger.kept())
         if kept.a in memories
         and kept.b in memories
         and kept.holds(memories[kept.a], memories[kept.b])

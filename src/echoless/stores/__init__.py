@@ -9,7 +9,7 @@ from echoless.stores.base import (
     TextSearch,
     Transaction,
 )
-from echoless.stores.registry import open_store
+from echoless.stores.registry import absolute_url, open_store
 
 __all__ = [
     "HidesMarked",
@@ -19,5 +19,6 @@ __all__ = [
     "Store",
     "TextSearch",
     "Transaction",
+    "absolute_url",
     "open_store",
 ]

@@ -38,6 +38,7 @@ __all__: Final = (
     "OneFile",
     "Owned",
     "OwnerView",
+    "Partitioned",
     "Printed",
     "Prints",
     "Protects",
@@ -346,13 +347,14 @@ class Printed(Protocol):
     """Store that digests what it holds in far less time than it takes to read it."""
 
     def prints(
-        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] = ()
+        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] | None = ()
     ) -> Prints:
         """Returns digests of what the store holds now.
 
         Args:
             namespaces: Only these; all by default.
-            homes_of: Ids whose namespace is wanted, as far as they are in those namespaces.
+            homes_of: Ids whose namespace is wanted, as far as they are in those namespaces; None
+                for those of all memories in them.
         """
         ...
 
@@ -364,6 +366,19 @@ class Printed(Protocol):
 
         Returns:
             False where something was, or may have been.
+        """
+        ...
+
+
+@runtime_checkable
+class Partitioned(Protocol):
+    """Store that may read the memories of some namespaces without reading those of others."""
+
+    @property
+    def partitioned(self) -> bool:
+        """Returns whether a scope of some namespaces costs what is in them, as it was opened.
+
+        That holds of `scan`, `count` and `Printed.prints`. `namespaces` then reads no whole record.
         """
         ...
 

@@ -1,7 +1,7 @@
-"""Hidden memories that were moved out of their store, kept whole in the ledger beside it.
+"""Hidden memories that were moved out of their store, kept whole in its ledger.
 
 A store whose own program reads every record can hide a memory from it in one way only: the record
-leaves. It goes into the table `hidden` of the sidecar before it leaves the store, and out of the
+leaves. It goes into the table `hidden` of the ledger before it leaves the store, and out of the
 table after it is back, so that at every moment it lies in one of the two, and the store counts
 where it lies in both.
 """
@@ -18,16 +18,17 @@ from typing import Any, ClassVar, Final
 from echoless.core.errors import EcholessError, StoreError
 from echoless.core.json_codec import memory_from_json, memory_to_json
 from echoless.core.model import Memory, canonical
-from echoless.core.sqlite import Database, table_exists
-from echoless.stores.base import ALL, OwnerView, Scope, Unrestored
+from echoless.stores.base import ALL, OwnerView, Scope, Transaction, Unrestored
 from echoless.stores.field_map import Hiding
 from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.ledger_rows import damaged, object_of, text_of, unreadable
 from echoless.stores.sidecar import BesideSidecar
 
 _FACT: Final = "hide"
 _NAMED: Final = 5
-_COLUMNS: Final = "id, place, after, body"
+COLUMNS: Final = "id, place, after, body"
+"""Columns of the table, besides the number of the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class HiddenRecords:
         Args:
             ledger: In a sidecar; one of an older version lacks the table, and nothing was moved.
         """
-        self._database: Database = ledger.database
+        self._database: LedgerDatabase = ledger.database
+        self._table = self._database.table("hidden")
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Reads rows; none where the table is missing.
@@ -63,15 +65,13 @@ class HiddenRecords:
             LedgerDamaged: They cannot be read.
         """
         try:
-            if not table_exists(self._database.connection, "hidden"):
-                return []
-            return self._database.connection.execute(statement).fetchall()
+            return self._database.rows(statement) if self._database.has_table("hidden") else []
         except self._database.errors as problem:
-            raise unreadable(problem, self._database.path, "hidden") from problem
+            raise unreadable(problem, self._database, "hidden") from problem
 
     def state(self) -> str:
         """Returns a text that changes with every change of the table; empty while it is empty."""
-        rows = self._rows("SELECT count(*), max(seq) FROM hidden")
+        rows = self._rows(f"SELECT count(*), max(seq) FROM {self._table}")
         count, last = rows[0] if rows else (0, None)
         return f"{count}/{last}" if count else ""
 
@@ -81,45 +81,52 @@ class HiddenRecords:
         Raises:
             LedgerDamaged: A row cannot be read; the message names it.
         """
-        rows = self._rows(f"SELECT {_COLUMNS} FROM hidden ORDER BY place, seq")
+        rows = self._rows(f"SELECT {COLUMNS} FROM {self._table} ORDER BY place, seq")
         return {str(row[0]): self._record(*row) for row in rows}
 
     def _record(self, id_: object, place: object, after: object, body: object) -> HiddenRecord:
         """Reads one row."""
-        path, what = self._database.path, f"the moved memory {id_!r}"
+        where, what = self._database.place, f"the moved memory {id_!r}"
         if not isinstance(place, int):
-            raise damaged(path, what, "stands at no place")
+            raise damaged(where, what, "stands at no place")
         try:
-            memory = memory_from_json(object_of(body, path, what))
+            memory = memory_from_json(object_of(body, where, what))
         except EcholessError as problem:
-            raise damaged(path, what, f"is no memory ({problem})") from problem
+            raise damaged(where, what, f"is no memory ({problem})") from problem
         if memory.id != id_:
-            raise damaged(path, what, f"shows another memory, {memory.id!r}")
-        return HiddenRecord(memory, place, text_of(after, path, what))
+            raise damaged(where, what, f"shows another memory, {memory.id!r}")
+        return HiddenRecord(memory, place, text_of(after, where, what))
 
     def save(self, records: Iterable[HiddenRecord]) -> None:
-        """Writes rows, in place of older ones of the same memories, and commits them."""
-        with self._database.transaction(), self._database.speaking():
-            self._database.connection.executemany(
-                f"INSERT OR REPLACE INTO hidden ({_COLUMNS}) VALUES (?, ?, ?, ?)",
-                (
-                    (
-                        each.memory.id,
-                        each.place,
-                        each.after,
-                        canonical(memory_to_json(each.memory, with_native=True)),
-                    )
-                    for each in records
-                ),
+        """Writes rows, in place of older ones of the same memories, and commits them.
+
+        A row that takes the place of another gets a new number, so that `state` changes.
+        """
+        rows = [
+            (
+                each.memory.id,
+                each.place,
+                each.after,
+                canonical(memory_to_json(each.memory, with_native=True)),
             )
+            for each in records
+        ]
+        with self._database.transaction(), self._database.speaking():
+            self._delete(id_ for id_, *_ in rows)
+            statement = f"INSERT INTO {self._table} ({COLUMNS}) VALUES (?, ?, ?, ?)"
+            self._database.change_many(statement, rows)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Removes the rows of some memories; unknown ids are ignored."""
-        gone = [(id_,) for id_ in ids]
+        gone = list(ids)
         if not gone:
             return
         with self._database.transaction(), self._database.speaking():
-            self._database.connection.executemany("DELETE FROM hidden WHERE id = ?", gone)
+            self._delete(gone)
+
+    def _delete(self, ids: Iterable[str]) -> None:
+        statement = f"DELETE FROM {self._table} WHERE id = ?"
+        self._database.change_many(statement, [(id_,) for id_ in ids])
 
     def insist_on_commit(self) -> None:
         """Refuses to go on where a row that is saved now would be committed later than the store.
@@ -127,8 +134,8 @@ class HiddenRecords:
         Raises:
             StoreError: A transaction of the ledger is open.
         """
-        if self._database.connection.in_transaction:
-            where = self._database.path or "memory"
+        if self._database.in_transaction:
+            where = self._database.place or "memory"
             raise StoreError(
                 f"Memories cannot be moved while a transaction of the ledger in {where} is open: "
                 "it would be committed later than the store. Call hide and unhide outside of it."
@@ -166,9 +173,8 @@ class HidesOnRequest(BesideSidecar):
                 "Hidden memories stay in the store with a past date of expiration: "
                 f"{self.owner_reads} leave them out. `echoless undo` sets the date back.{lost}"
             )
-        where = self.ledger_file.name if self.ledger_file else "memory"
         return OwnerView(
-            f"Hidden memories lie in {where} and no longer in the store: "
+            f"Hidden memories lie in {self.ledger_name} and no longer in the store: "
             f"{self.owner_reads} do not see them. `echoless undo` puts them back.{lost}"
         )
 
@@ -259,9 +265,20 @@ class MovesHidden(HidesOnRequest):
         transaction = getattr(self, "transaction", None)
         return nullcontext() if transaction is None else transaction()
 
-    def _moved(self) -> dict[str, Memory]:
-        """Returns the moved memories that are not in the store as well, by id."""
+    @property
+    def _shares_transaction(self) -> bool:
+        """Returns whether records and ledger are committed together, whatever is open now."""
+        return isinstance(self, Transaction) and self.holds_ledger
+
+    def _moved(self, names: Collection[str] | None = None) -> dict[str, Memory]:
+        """Returns the moved memories that are not in the store as well, by id.
+
+        Args:
+            names: Only those of these namespaces; all by default.
+        """
         aside = self._aside()
+        if names is not None:
+            aside = {i: each for i, each in aside.items() if each.memory.namespace in names}
         present = self.own_get(aside) if aside else {}
         return {id_: each.memory for id_, each in aside.items() if id_ not in present}
 
@@ -269,11 +286,11 @@ class MovesHidden(HidesOnRequest):
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope, in the store's own order."""
-        moved = self._moved()
+        moved = self._moved(scope.names)
         if not moved:
             yield from self.own_scan(scope)
             return
-        own = self.own_scan(Scope(namespace=scope.namespace))
+        own = self.own_scan(Scope(among=scope.names))
         hidden = sorted(map(self.as_scanned, moved.values()), key=self.order)
         yield from scope.narrow(merge(own, hidden, key=self.order))
 
@@ -287,11 +304,11 @@ class MovesHidden(HidesOnRequest):
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""
-        moved = self._moved()
+        moved = self._moved(scope.names)
         if not moved:
             return self.own_count(scope)
-        if scope == ALL:
-            return self.own_count(ALL) + len(moved)
+        if scope.is_whole:
+            return self.own_count(scope) + len(moved)
         return sum(1 for _ in self.scan(scope))
 
     def namespaces(self) -> Mapping[str, int]:
@@ -345,7 +362,8 @@ class MovesHidden(HidesOnRequest):
         if not present:
             return
         table = HiddenRecords(self.ledger)
-        table.insist_on_commit()
+        if not self._shares_transaction:
+            table.insist_on_commit()
         leaving = [present[id_] for id_ in sorted(present)]
         table.save(HiddenRecord(memory) for memory in leaving)
         with self._grouped():
@@ -365,7 +383,8 @@ class MovesHidden(HidesOnRequest):
         self._must_write()
         present = self.own_get([memory.id for memory in known])
         table = HiddenRecords(self.ledger)
-        table.insist_on_commit()
+        if not self._shares_transaction:
+            table.insist_on_commit()
         with self._grouped():
             self.revealed([memory for memory in known if memory.id not in present])
         table.drop(memory.id for memory in known)

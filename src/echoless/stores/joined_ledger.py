@@ -7,7 +7,7 @@ other programs may hide or show records too. So the marks are those of both.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from echoless.stores.ledger import Ledger, Mark
 
@@ -28,10 +28,23 @@ class JoinedLedger(Ledger):
         standing = self.joined(self.own_marks())
         return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
 
-    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
+    def has_decisions(self) -> bool:
+        """Returns whether any mark or kept pair stands; the store's own are read as a whole."""
+        return bool(self.marks()) or super().has_decisions()
+
+    def marks_of(self, ids: Iterable[str]) -> dict[str, Mark]:
         """Returns the marks of some hidden memories, by id."""
         wanted = set(ids)
         return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
+
+    def marks_about(self, ids: Collection[str]) -> dict[str, Mark]:
+        """Returns the marks that name one of some memories; the store's own are read as a whole."""
+        wanted = set(ids)
+        return {
+            id_: mark
+            for id_, mark in self.marks().items()
+            if id_ in wanted or mark.survivor in wanted
+        }
 
     def own_marks(self) -> dict[str, Mark]:
         """Returns the marks of the sidecar alone."""

@@ -3,28 +3,32 @@
 Append-only; an event is written before what it describes.
 
 Events are the truth; `marks` and `kept` are projections of them for fast look-up (`check` compares
-the two). An SQLite file of echoless holds its own ledger, so that a change and its record share one
-transaction; any other store has the ledger beside it, in a sidecar file.
+the two). An SQLite file of echoless holds its own ledger, and so does a database of PostgreSQL, so
+that a change and its record share one transaction; any other store has the ledger beside it, in a
+sidecar file. Statements are those that SQLite and PostgreSQL share (`LedgerDatabase`).
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby, islice
 from typing import Any, Final
 
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, JsonObject, canonical
-from echoless.core.sqlite import Database, table_exists
+from echoless.core.sqlite import Cell
+from echoless.core.text import has_utf8
 from echoless.core.text import unreadable as unreadable_text
 from echoless.core.timestamps import now
+from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.ledger_rows import (
     Event,
     Image,
     Kept,
     Mark,
     Moment,
+    Place,
     check_paired,
     damaged,
     event_of,
@@ -36,15 +40,15 @@ from echoless.stores.ledger_rows import (
     unreadable,
 )
 from echoless.stores.ledger_schema import (
-    ANSWER,
-    CONFIRM,
     ENDS,
-    REVIEW,
     STARTS,
-    WITHDRAW,
     count_again,
+    count_confirmation,
     find_open,
     open_among,
+    remove_review,
+    write_answer,
+    write_review,
 )
 
 __all__ = ["Event", "Image", "Kept", "Ledger", "Mark", "Moment"]
@@ -54,6 +58,9 @@ _MARK: Final = "duplicate, survivor, run, verdict, similarity, evidence, texts"
 _OF_REVIEWS: Final = ("reviewed", "review_withdrawn")
 """Kinds of event about answers of a person."""
 
+_BATCH: Final = 500
+"""Rows that `load` writes at once, and ids that one statement names."""
+
 
 class Ledger:
     """Events, images, marks and kept pairs in one database.
@@ -62,46 +69,52 @@ class Ledger:
     or the row.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LedgerDatabase) -> None:
         """Wraps a database whose ledger schema is up to date (see `migrations`)."""
         self.database = database
 
     @property
-    def _db(self) -> sqlite3.Connection:
-        return self.database.connection
+    def _place(self) -> Place:
+        return self.database.place
 
     def transaction(self) -> AbstractContextManager[None]:
         """Opens a transaction, or joins one already open on the same database."""
         return self.database.transaction()
 
-    def _rows(self, table: str, statement: str, values: Any = ()) -> list[tuple[Any, ...]]:
+    def _table(self, name: str) -> str:
+        """Returns a table as statements name it."""
+        return self.database.table(name)
+
+    def _rows(
+        self, table: str, statement: str, values: Sequence[Cell] = ()
+    ) -> list[tuple[Any, ...]]:
         """Reads rows of a table.
 
         Raises:
             LedgerDamaged: They cannot be read.
-            StoreError: The file is locked, or the disk fails.
+            StoreError: The database is locked or cannot be reached, or the disk fails.
         """
         try:
-            return self._db.execute(statement, values).fetchall()
+            return self.database.rows(statement, values)
         except self.database.errors as problem:
-            raise unreadable(problem, self.database.path, table) from problem
+            raise unreadable(problem, self.database, table) from problem
 
     def _has(self, table: str) -> bool:
-        """Returns whether a table exists; files of older versions lack some."""
+        """Returns whether a table exists; ledgers of older versions lack some."""
         try:
-            return table_exists(self._db, table)
+            return self.database.has_table(table)
         except self.database.errors as problem:
-            raise unreadable(problem, self.database.path, table) from problem
+            raise unreadable(problem, self.database, table) from problem
 
-    def _write(self, statement: str, values: Any = ()) -> sqlite3.Cursor:
-        """Executes one statement that changes rows."""
+    def _write(self, statement: str, values: Sequence[Cell] = ()) -> int:
+        """Executes one statement that changes rows, and returns how many it changed."""
         with self.database.speaking():
-            return self._db.execute(statement, values)
+            return self.database.change(statement, values)
 
-    def _write_many(self, statement: str, values: Iterable[Any]) -> None:
+    def _write_many(self, statement: str, values: Iterable[Sequence[Cell]]) -> None:
         """Executes a statement for each of many rows."""
         with self.database.speaking():
-            self._db.executemany(statement, values)
+            self.database.change_many(statement, values)
 
     # ------------------------------------------------------------------ events and images
 
@@ -111,15 +124,24 @@ class Ledger:
         Returns:
             Its number.
         """
-        written = self._write(
-            "INSERT INTO events (at, run, kind, data) VALUES (?, ?, ?, ?)",
-            (now(), run, kind, canonical(data or {})),
-        )
+        with self.database.speaking():
+            number = self.database.append(
+                f"INSERT INTO {self._table('events')} (at, run, kind, data) VALUES (?, ?, ?, ?)",
+                (now(), run, kind, canonical(data or {})),
+            )
         if kind in STARTS:
-            self._write("INSERT OR IGNORE INTO open_runs VALUES (?)", (run,))
+            insert = f"INSERT INTO {self._table('open_runs')} (run) VALUES (?)"
+            self._write(f"{insert} ON CONFLICT DO NOTHING", (run,))
         elif kind in ENDS:
-            self._write("DELETE FROM open_runs WHERE run = ?", (run,))
-        return written.lastrowid or 0
+            self._write(f"DELETE FROM {self._table('open_runs')} WHERE run = ?", (run,))
+        return number
+
+    def record_all(self, kind: str, run: str, data: Iterable[JsonObject]) -> None:
+        """Appends many events of one kind, which neither starts nor ends a run."""
+        self._write_many(
+            f"INSERT INTO {self._table('events')} (at, run, kind, data) VALUES (?, ?, ?, ?)",
+            ((now(), run, kind, canonical(each)) for each in data),
+        )
 
     def open_runs(self) -> list[str]:
         """Returns runs whose start or undo has no event of its end, oldest first."""
@@ -127,31 +149,34 @@ class Ledger:
             return open_among((e.run, e.kind) for e in self.events() if e.run)
         rows = self._rows(
             "open_runs",
-            "SELECT run, (SELECT min(seq) FROM events e WHERE e.run = o.run) AS first"
-            " FROM open_runs o ORDER BY first",
+            f"SELECT run, (SELECT min(seq) FROM {self._table('events')} e WHERE e.run = o.run)"
+            f" AS first FROM {self._table('open_runs')} o ORDER BY first",
         )
         for run, first in rows:
             if first is None:
-                raise damaged(self.database.path, f"the open run {run!r}", "has no events")
-        return [text_of(run, self.database.path, "an open run") for run, _ in rows]
+                raise damaged(self._place, f"the open run {run!r}", "has no events")
+        return [text_of(run, self._place, "an open run") for run, _ in rows]
 
     def events(self, run: str | None = None, kind: str | None = None) -> Iterator[Event]:
         """Yields events in order, of one run or kind if given."""
-        if run is not None and unreadable_text(run):  # SQLite could not even be asked for it
+        if run is not None and unreadable_text(run):  # no database could even be asked for it
             return
+        wanted = {name: each for name, each in (("run", run), ("kind", kind)) if each is not None}
+        where = " AND ".join(f"{name} = ?" for name in wanted) or "true"
         rows = self._rows(
             "events",
-            "SELECT seq, at, run, kind, data FROM events"
-            " WHERE (:run IS NULL OR run = :run) AND (:kind IS NULL OR kind = :kind) ORDER BY seq",
-            {"run": run, "kind": kind},
+            f"SELECT seq, at, run, kind, data FROM {self._table('events')} WHERE {where}"
+            " ORDER BY seq",
+            tuple(wanted.values()),
         )
         for row in rows:
-            yield event_of(row, self.database.path)
+            yield event_of(row, self._place)
 
     def save_images(self, run: str, images: Iterable[Image]) -> None:
         """Stores how records looked; needed to undo and to recover."""
         self._write_many(
-            "INSERT INTO images (run, action, id, moment, body) VALUES (?, ?, ?, ?, ?)",
+            f"INSERT INTO {self._table('images')} (run, action, id, moment, body)"
+            " VALUES (?, ?, ?, ?, ?)",
             (
                 (
                     run,
@@ -178,17 +203,18 @@ class Ledger:
         """
         rows = self._rows(
             "images",
-            "SELECT action, id, moment, body FROM images WHERE run = ?"
+            f"SELECT action, id, moment, body FROM {self._table('images')} WHERE run = ?"
             " ORDER BY action, id, moment DESC",
             (run,),
         )
-        images = [image_of(row, self.database.path) for row in rows]
-        check_paired(images, self.database.path)
+        images = [image_of(row, self._place) for row in rows]
+        check_paired(images, self._place)
         return images
 
     def has_images(self, run: str) -> bool:
         """Returns whether any image of a run is kept, readable or not."""
-        return bool(self._rows("images", "SELECT 1 FROM images WHERE run = ? LIMIT 1", (run,)))
+        query = f"SELECT 1 FROM {self._table('images')} WHERE run = ? LIMIT 1"
+        return bool(self._rows("images", query, (run,)))
 
     def drop_images(self, run: str) -> int:
         """Destroys the images of a run (only `purge` does this).
@@ -196,24 +222,25 @@ class Ledger:
         Returns:
             How many there were.
         """
-        return self._write("DELETE FROM images WHERE run = ?", (run,)).rowcount
+        return self._write(f"DELETE FROM {self._table('images')} WHERE run = ?", (run,))
 
     def runs_touching(self, id_: str) -> list[str]:
         """Returns the runs that hold an image of a record, oldest first."""
         rows = self._rows(
             "images",
-            "SELECT i.run, min(e.seq) AS first FROM images i JOIN events e ON e.run = i.run"
+            f"SELECT i.run, min(e.seq) AS first FROM {self._table('images')} i"
+            f" JOIN {self._table('events')} e ON e.run = i.run"
             " WHERE i.id = ? GROUP BY i.run ORDER BY first",
             (id_,),
         )
-        return [text_of(run, self.database.path, "the run of an image") for run, _ in rows]
+        return [text_of(run, self._place, "the run of an image") for run, _ in rows]
 
     # ------------------------------------------------------------------ marks
 
     def mark(self, marks: Iterable[Mark]) -> None:
         """Hides memories; one that is hidden already is an error of the caller (primary key)."""
         self._write_many(
-            "INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO {self._table('marks')} ({_MARK}) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 (m.duplicate, m.survivor, m.run, m.verdict, m.similarity, m.evidence, m.texts)
                 for m in marks
@@ -233,29 +260,53 @@ class Ledger:
 
     def unmark(self, duplicates: Iterable[str]) -> None:
         """Makes memories visible again."""
-        self._write_many("DELETE FROM marks WHERE duplicate = ?", ((d,) for d in duplicates))
+        statement = f"DELETE FROM {self._table('marks')} WHERE duplicate = ?"
+        self._write_many(statement, ((d,) for d in duplicates))
 
     def marks(self, run: str | None = None) -> dict[str, Mark]:
         """Returns marks by hidden id, of one run if given."""
-        return self._marks("?1 IS NULL OR run = ?1", (run,))
+        return self._marks("true", ()) if run is None else self._marks("run = ?", (run,))
 
-    def marks_of(self, ids: Sequence[str]) -> dict[str, Mark]:
-        """Returns marks of some hidden memories, by id."""
-        return self._marks(f"duplicate IN ({','.join('?' * len(ids))})", list(ids))
-
-    def _marks(self, where: str, values: Any) -> dict[str, Mark]:
-        """Returns the marks a condition selects, by hidden id."""
-        rows = self._rows(
-            "marks", f"SELECT {_MARK} FROM marks WHERE {where} ORDER BY duplicate", values
+    def has_decisions(self) -> bool:
+        """Returns whether any mark or kept pair stands, or a survivor is one without a mark."""
+        tables = ("marks", "kept")
+        return bool(self.sticky()) or any(
+            self._rows(table, f"SELECT 1 FROM {self._table(table)} LIMIT 1") for table in tables
         )
-        return {row[0]: mark_of(row, self.database.path) for row in rows}
+
+    def marks_of(self, ids: Iterable[str]) -> dict[str, Mark]:
+        """Returns marks of some hidden memories, by id."""
+        return self._marks_where("duplicate", ids)
+
+    def marks_about(self, ids: Collection[str]) -> dict[str, Mark]:
+        """Returns marks that name one of some memories, as the hidden or as the visible one.
+
+        It costs what is returned, not what the ledger holds.
+        """
+        marks = {**self._marks_where("duplicate", ids), **self._marks_where("survivor", ids)}
+        return {id_: marks[id_] for id_ in sorted(marks)}
+
+    def _marks_where(self, column: str, ids: Iterable[str]) -> dict[str, Mark]:
+        """Returns the marks with one of some ids in a column, by hidden id."""
+        marks: dict[str, Mark] = {}
+        for batch in _batches(ids):
+            marks.update(self._marks(f"{column} IN ({','.join('?' * len(batch))})", batch))
+        return {id_: marks[id_] for id_ in sorted(marks)}
+
+    def _marks(self, where: str, values: Sequence[Cell]) -> dict[str, Mark]:
+        """Returns the marks a condition selects, by hidden id."""
+        query = f"SELECT {_MARK} FROM {self._table('marks')} WHERE {where} ORDER BY duplicate"
+        rows = self._rows("marks", query, values)
+        return {row[0]: mark_of(row, self._place) for row in rows}
 
     # ------------------------------------------------------------------ kept both, plans, facts
 
     def keep(self, pairs: Iterable[Kept]) -> None:
         """Records pairs as different; they are asked about again only when one changes."""
         self._write_many(
-            "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)",
+            f"INSERT INTO {self._table('kept')} (a, b, print_a, print_b) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (a, b) DO UPDATE"
+            " SET print_a = excluded.print_a, print_b = excluded.print_b",
             ((k.a, k.b, k.print_a, k.print_b) for k in pairs),
         )
 
@@ -263,14 +314,30 @@ class Ledger:
         """Returns all pairs kept apart, by ids."""
         return self.own_kept()
 
+    def kept_of(self, ids: Collection[str]) -> list[Kept]:
+        """Returns the pairs kept apart that name one of some memories, by ids.
+
+        It costs what is returned, not what the ledger holds.
+        """
+        pairs: dict[tuple[str, str], Kept] = {}
+        for batch in _batches(ids):
+            places = ",".join("?" * len(batch))
+            selected = f"SELECT a, b, print_a, print_b FROM {self._table('kept')}"
+            for column in ("a", "b"):
+                for row in self._rows("kept", f"{selected} WHERE {column} IN ({places})", batch):
+                    kept = kept_of(row, self._place)
+                    pairs[kept.ids] = kept
+        return [pairs[pair] for pair in sorted(pairs)]
+
     def own_kept(self) -> list[Kept]:
         """Returns the pairs that were recorded through this ledger; only they can be taken back."""
-        rows = self._rows("kept", "SELECT a, b, print_a, print_b FROM kept ORDER BY a, b")
-        return [kept_of(row, self.database.path) for row in rows]
+        query = f"SELECT a, b, print_a, print_b FROM {self._table('kept')} ORDER BY a, b"
+        rows = self._rows("kept", query)
+        return [kept_of(row, self._place) for row in rows]
 
     def kept_count(self) -> int:
         """Returns how many pairs are kept apart."""
-        rows = self._rows("kept", "SELECT count(*) FROM kept")
+        rows = self._rows("kept", f"SELECT count(*) FROM {self._table('kept')}")
         return int(rows[0][0]) if rows else 0
 
     def keep_no_more(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -282,26 +349,33 @@ class Ledger:
         Returns:
             Those that were recorded here.
         """
-        statement = "DELETE FROM kept WHERE a = ? AND b = ?"
-        return [pair for pair in pairs if self._write(statement, pair).rowcount]
+        statement = f"DELETE FROM {self._table('kept')} WHERE a = ? AND b = ?"
+        return [pair for pair in pairs if self._write(statement, pair)]
 
     def use_plan(self, plan: str, run: str) -> None:
         """Records that a plan was used."""
-        self._write("INSERT INTO used_plans VALUES (?, ?)", (plan, run))
+        table = self._table("used_plans")
+        self._write(f"INSERT INTO {table} (plan, run) VALUES (?, ?)", (plan, run))
 
     def run_of_plan(self, plan: str) -> str | None:
         """Returns the run that used a plan, or None."""
-        rows = self._rows("used_plans", "SELECT run FROM used_plans WHERE plan = ?", (plan,))
+        query = f"SELECT run FROM {self._table('used_plans')} WHERE plan = ?"
+        rows = self._rows("used_plans", query, (plan,))
         return str(rows[0][0]) if rows else None
 
     def fact(self, key: str) -> str | None:
         """Returns a named value kept with the ledger, such as the identity of the store."""
-        rows = self._rows("facts", "SELECT value FROM facts WHERE key = ?", (key,))
-        return text_of(rows[0][0], self.database.path, f"the fact {key!r}") if rows else None
+        query = f"SELECT value FROM {self._table('facts')} WHERE key = ?"
+        rows = self._rows("facts", query, (key,))
+        return text_of(rows[0][0], self._place, f"the fact {key!r}") if rows else None
 
     def set_fact(self, key: str, value: str) -> None:
         """Sets a named value."""
-        self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, value))
+        self._write(
+            f"INSERT INTO {self._table('facts')} (key, value) VALUES (?, ?)"
+            " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
 
     # ------------------------------------------------------------------ said again
 
@@ -316,32 +390,36 @@ class Ledger:
             How often it was said again so far.
         """
         self.record("confirmed", data={**data, "id": id_})
-        self._write(CONFIRM, (id_, now()))
+        with self.database.speaking():
+            count_confirmation(self.database, id_, now())
         return self.confirmations(id_)
 
     def confirmations(self, id_: str) -> int:
         """Returns how often a memory was said again after the first time."""
         if not self._has("confirmations"):
             return 0
-        rows = self._rows("confirmations", "SELECT times FROM confirmations WHERE id = ?", (id_,))
+        query = f"SELECT times FROM {self._table('confirmations')} WHERE id = ?"
+        rows = self._rows("confirmations", query, (id_,))
         times = rows[0][0] if rows else 0
         if not isinstance(times, int):
-            raise damaged(self.database.path, f"the confirmation of {id_!r}", "has no number")
+            raise damaged(self._place, f"the confirmation of {id_!r}", "has no number")
         return times
 
     def keep_answer(self, key: str, data: JsonObject) -> None:
         """Records an answer under a key, so that a retry gets the same one."""
-        answer = {**data, "key": key}
-        self.record("answered", data=answer)
-        self._write(ANSWER, (key, canonical(answer)))
+        body = {**data, "key": key}
+        self.record("answered", data=body)
+        with self.database.speaking():
+            write_answer(self.database, key, body)
 
     def answer(self, key: str) -> JsonObject | None:
         """Returns the answer recorded under a key, or None."""
         if not self._has("answers"):
             return None
-        rows = self._rows("answers", "SELECT body FROM answers WHERE key = ?", (key,))
+        query = f"SELECT body FROM {self._table('answers')} WHERE key = ?"
+        rows = self._rows("answers", query, (key,))
         what = f"the answer under {key!r}"
-        return object_of(rows[0][0], self.database.path, what) if rows else None
+        return object_of(rows[0][0], self._place, what) if rows else None
 
     # ------------------------------------------------------------------ reviews
 
@@ -354,14 +432,16 @@ class Ledger:
         numbers = []
         for body in bodies:
             numbers.append(self.record("reviewed", data=body))
-            self._write(REVIEW, (body["key"], numbers[-1], canonical(body)))
+            with self.database.speaking():
+                write_review(self.database, str(body["key"]), numbers[-1], body)
         return numbers
 
     def withdraw_reviews(self, keys: Iterable[str]) -> None:
         """Records that a person took answers back."""
         for key in keys:
             self.record("review_withdrawn", data={"key": key})
-            self._write(WITHDRAW, (key,))
+            with self.database.speaking():
+                remove_review(self.database, key)
 
     def last_review(self) -> int:
         """Returns the number of the latest event about an answer of a person, or 0."""
@@ -371,7 +451,8 @@ class Ledger:
                 for kind in _OF_REVIEWS
                 for (number,) in self._rows(
                     "events",
-                    "SELECT seq FROM events WHERE run = '' AND kind = ? ORDER BY seq DESC LIMIT 1",
+                    f"SELECT seq FROM {self._table('events')} WHERE run = '' AND kind = ?"
+                    " ORDER BY seq DESC LIMIT 1",
                     (kind,),
                 )
             ),
@@ -382,14 +463,14 @@ class Ledger:
         """Returns the standing answers of people by key: the number of the event, and its data."""
         if not self._has("reviews"):
             return {}
-        rows = self._rows("reviews", "SELECT key, number, body FROM reviews ORDER BY number")
-        path = self.database.path
+        query = f"SELECT key, number, body FROM {self._table('reviews')} ORDER BY number"
+        rows, place = self._rows("reviews", query), self._place
         reviews = {}
         for key, number, body in rows:
-            what = f"the review {text_of(key, path, 'a review')!r}"
+            what = f"the review {text_of(key, place, 'a review')!r}"
             if not isinstance(number, int):
-                raise damaged(path, what, "has no number")
-            reviews[key] = number, object_of(body, path, what)
+                raise damaged(place, what, "has no number")
+            reviews[key] = number, object_of(body, place, what)
         return reviews
 
     def reviews_by_events(self) -> dict[str, tuple[int, JsonObject]]:
@@ -405,7 +486,8 @@ class Ledger:
 
     def count_again(self) -> None:
         """Makes confirmations, answers and reviews anew from the events."""
-        count_again(self._db)
+        with self.database.speaking():
+            count_again(self.database)
 
     # ------------------------------------------------------------------ carrying over
 
@@ -430,10 +512,12 @@ class Ledger:
         for table, columns in self.TABLES.items():
             names = columns.split(", ")
             try:
-                for row in self._db.execute(f"SELECT {columns} FROM {table} ORDER BY 1, 2"):
-                    yield table, dict(zip(names, row, strict=True))
+                query = f"SELECT {columns} FROM {self._table(table)} ORDER BY 1, 2"
+                for row in self.database.stream(query):
+                    cells: dict[str, Any] = dict(zip(names, row, strict=True))
+                    yield table, cells
             except self.database.errors as problem:
-                raise unreadable(problem, self.database.path, table) from problem
+                raise unreadable(problem, self.database, table) from problem
 
     def load(self, rows: Iterable[tuple[str, JsonObject]]) -> int:
         """Adds the rows of another ledger to this one, which must hold no lineage yet.
@@ -442,18 +526,26 @@ class Ledger:
             How many rows were written.
         """
         count = 0
-        for table, row in rows:
+        for table, group in groupby(rows, key=lambda each: each[0]):
             columns = self.TABLES[table].split(", ")
             places = ", ".join("?" * len(columns))
-            self._write(
-                f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})",
-                [row[c] for c in columns],
-            )
-            count += 1
-        find_open(self._db)
-        count_again(self._db)
+            insert = f"INSERT INTO {self._table(table)} ({', '.join(columns)}) VALUES ({places})"
+            while batch := list(islice(group, _BATCH)):
+                cells: list[list[Any]] = [[row[column] for column in columns] for _, row in batch]
+                self._write_many(insert, cells)
+                count += len(batch)
+        with self.database.speaking():
+            find_open(self.database)
+            count_again(self.database)
         return count
 
     def is_empty(self) -> bool:
         """Returns whether nothing was ever recorded."""
-        return not self._rows("events", "SELECT 1 FROM events LIMIT 1")
+        return not self._rows("events", f"SELECT 1 FROM {self._table('events')} LIMIT 1")
+
+
+def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Yields ids in batches that one statement can name; no row names one that has no UTF-8."""
+    wanted = sorted({id_ for id_ in ids if has_utf8(id_)})
+    for start in range(0, len(wanted), _BATCH):
+        yield wanted[start : start + _BATCH]

@@ -1,6 +1,6 @@
 """Rows of the ledger as values; a damaged row is reported by table and number.
 
-The ledger is a file like any other: a disk may flip its bits, a person may edit it. So each row is
+A ledger is data like any other: a disk may flip its bits, a person may edit it. So each row is
 checked before it is used, and what is wrong is one sentence with a next step.
 """
 
@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import EcholessError, LedgerDamaged
-from echoless.core.failures import is_damage, of_sqlite, said
 from echoless.core.json_codec import memory_from_json
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.profiles import ACTIONS
 from echoless.core.text import content_key
+from echoless.stores.ledger_database import LedgerDatabase
 
 Moment = Literal["before", "after"]
 Row: TypeAlias = Sequence[object]
+Place: TypeAlias = "Path | str | None"
+"""Where a ledger lies: a file, the description of another place, or None in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,34 +108,36 @@ class Image:
 # ------------------------------------------------------------------ what is wrong
 
 
-def damaged(path: Path | None, what: str, why: str) -> LedgerDamaged:
+def damaged(place: Place, what: str, why: str) -> LedgerDamaged:
     """Returns the error for a damaged part of a ledger.
 
     Args:
-        path: The file, or None for a ledger in memory.
+        place: Where the ledger lies.
         what: The part, as a subject ("event 12").
         why: What is wrong with it, as a predicate ("is no JSON").
     """
-    where = str(path) if path else "memory"
+    where = str(place) if place else "memory"
+    copy = "make a backup of it" if isinstance(place, str) else "copy the file"
     return LedgerDamaged(
         f"The ledger in {where} is damaged: {what} {why}. The memories are another matter, and "
-        "nothing was changed. First copy the file; `echoless check STORE` tells how much of the "
-        "ledger can be read.",
+        f"nothing was changed. First {copy}; `echoless check STORE` tells how much of the ledger "
+        "can be read.",
         part=f"{what} {why}",
     )
 
 
-def unreadable(problem: Exception, path: Path | None, table: str) -> EcholessError:
-    """Returns the error of echoless for a failure of SQLite to read a table of the ledger."""
-    if is_damage(problem):
-        return damaged(path, f"the table {table}", f"cannot be read ({said(problem)})")
-    return of_sqlite(problem, path)
+def unreadable(problem: Exception, database: LedgerDatabase, table: str) -> EcholessError:
+    """Returns the error of echoless for a failure of the database to read a table of the ledger."""
+    if database.is_damage(problem):
+        why = f"cannot be read ({database.said(problem)})"
+        return damaged(database.place, f"the table {table}", why)
+    return database.translated(problem)
 
 
 # ------------------------------------------------------------------ from a row
 
 
-def event_of(row: Row, path: Path | None) -> Event:
+def event_of(row: Row, place: Place) -> Event:
     """Reads an event from seq, at, run, kind, data.
 
     Raises:
@@ -142,9 +146,9 @@ def event_of(row: Row, path: Path | None) -> Event:
     seq, at, run, kind, data = row
     what = f"event {seq!r}"
     if not isinstance(seq, int):
-        raise damaged(path, what, "has no number")
-    _texts(path, what, at=at, run=run, kind=kind)
-    details = object_of(data, path, what)
+        raise damaged(place, what, "has no number")
+    _texts(place, what, at=at, run=run, kind=kind)
+    details = object_of(data, place, what)
     try:
         for name, check in _PARTS.get(str(kind), {}).items():
             check(details, name)
@@ -152,49 +156,51 @@ def event_of(row: Row, path: Path | None) -> Event:
             _check_started(details)
     except (KeyError, TypeError, ValueError) as problem:
         raise damaged(
-            path, f"{what} ({kind})", f"lacks a part or has it wrong: {problem}"
+            place, f"{what} ({kind})", f"lacks a part or has it wrong: {problem}"
         ) from None
     return Event(seq, str(at), str(run), str(kind), details)
 
 
-def mark_of(row: Row, path: Path | None) -> Mark:
+def mark_of(row: Row, place: Place) -> Mark:
     """Reads a mark from its columns; raises as `event_of`."""
     duplicate, survivor, run, verdict, similarity, evidence, texts = row
     what = f"the mark of {duplicate!r}"
     ids = {"duplicate": duplicate, "survivor": survivor, "run": run}
-    _texts(path, what, **ids, verdict=verdict, evidence=evidence, texts=texts)
+    _texts(place, what, **ids, verdict=verdict, evidence=evidence, texts=texts)
     if similarity is not None and not isinstance(similarity, int | float):
-        raise damaged(path, what, "has no number for its similarity")
+        raise damaged(place, what, "has no number for its similarity")
     survivor, run, verdict, evidence = str(survivor), str(run), str(verdict), str(evidence)
     return Mark(str(duplicate), survivor, run, verdict, similarity, evidence, str(texts))
 
 
-def kept_of(row: Row, path: Path | None) -> Kept:
+def kept_of(row: Row, place: Place) -> Kept:
     """Reads a pair kept apart from its columns; raises as `event_of`."""
     a, b, print_a, print_b = row
-    _texts(path, f"the pair {a!r} and {b!r} kept apart", a=a, b=b, print_a=print_a, print_b=print_b)
+    _texts(
+        place, f"the pair {a!r} and {b!r} kept apart", a=a, b=b, print_a=print_a, print_b=print_b
+    )
     return Kept(str(a), str(b), str(print_a), str(print_b))
 
 
-def image_of(row: Row, path: Path | None) -> Image:
+def image_of(row: Row, place: Place) -> Image:
     """Reads an image from action, id, moment, body; raises as `event_of`."""
     action, id_, moment, body = row
     what = f"the image of {id_!r} {moment} action {action!r}"
     if not isinstance(action, int) or moment not in {"before", "after"}:
-        raise damaged(path, what, "stands at no place")
-    _texts(path, what, id=id_)
+        raise damaged(place, what, "stands at no place")
+    _texts(place, what, id=id_)
     memory = None
     if body is not None:
         try:
-            memory = memory_from_json(object_of(body, path, what))
+            memory = memory_from_json(object_of(body, place, what))
         except EcholessError as problem:
-            raise damaged(path, what, f"is no memory ({problem})") from problem
+            raise damaged(place, what, f"is no memory ({problem})") from problem
         if memory.id != id_:
-            raise damaged(path, what, f"shows another memory, {memory.id!r}")
+            raise damaged(place, what, f"shows another memory, {memory.id!r}")
     return Image(action, str(id_), moment, memory)
 
 
-def check_paired(images: Sequence[Image], path: Path | None) -> None:
+def check_paired(images: Sequence[Image], place: Place) -> None:
     """Checks that each record has an image before and one after each action that touched it.
 
     Raises:
@@ -204,31 +210,31 @@ def check_paired(images: Sequence[Image], path: Path | None) -> None:
     for action, id_, moment in sorted(present):
         missing = "after" if moment == "before" else "before"
         if (action, id_, missing) not in present:
-            raise damaged(path, f"the image of {id_!r} {missing} action {action}", "is missing")
+            raise damaged(place, f"the image of {id_!r} {missing} action {action}", "is missing")
 
 
-def text_of(value: object, path: Path | None, what: str) -> str:
+def text_of(value: object, place: Place, what: str) -> str:
     """Returns a value that must be a text; raises as `event_of`."""
-    _texts(path, what, value=value)
+    _texts(place, what, value=value)
     return str(value)
 
 
-def object_of(value: object, path: Path | None, what: str) -> JsonObject:
+def object_of(value: object, place: Place, what: str) -> JsonObject:
     """Parses a JSON object; raises as `event_of`."""
     try:
         parsed = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         parsed = None
     if not isinstance(parsed, dict):
-        raise damaged(path, what, "is no JSON object")
+        raise damaged(place, what, "is no JSON object")
     return parsed
 
 
-def _texts(path: Path | None, what: str, **values: object) -> None:
+def _texts(place: Place, what: str, **values: object) -> None:
     """Checks that values are texts."""
     for name, value in values.items():
         if not isinstance(value, str):
-            raise damaged(path, what, f"has no text for {name}")
+            raise damaged(place, what, f"has no text for {name}")
 
 
 # ------------------------------------------------------------------ parts of events

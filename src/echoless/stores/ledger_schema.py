@@ -1,15 +1,19 @@
-"""Tables of the ledger, as decorated migrations, and the projections made from its events."""
+"""Tables of the ledger in SQLite, as decorated migrations, and the projections made from events.
+
+Those of PostgreSQL, with the same names, are in `stores/sql/postgres_schema.py`.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
-from echoless.core.model import canonical
-from echoless.core.sqlite import Migrations
+from echoless.core.model import JsonObject, canonical
+from echoless.core.sqlite import Database, Migrations
 from echoless.stores.known_schema import KnownSchema
+from echoless.stores.ledger_database import LedgerDatabase
 
 migrations: Final = Migrations("ledger")
 
@@ -61,14 +65,16 @@ ENDS: Final = frozenset({"run_finished", "run_undone"})
 def _open_runs(db: sqlite3.Connection) -> None:
     """Makes a table of runs that have not ended, so that nobody reads the whole ledger for them."""
     db.execute("CREATE TABLE open_runs (run TEXT PRIMARY KEY) WITHOUT ROWID")
-    find_open(db)
+    find_open(Database(None, db, writable=True))
 
 
-def find_open(db: sqlite3.Connection) -> None:
+def find_open(database: LedgerDatabase) -> None:
     """Fills `open_runs` from the events."""
-    open_ = open_among(db.execute("SELECT run, kind FROM events WHERE run <> '' ORDER BY seq"))
-    db.execute("DELETE FROM open_runs")
-    db.executemany("INSERT INTO open_runs VALUES (?)", ((run,) for run in open_))
+    events, table = database.table("events"), database.table("open_runs")
+    rows = database.stream(f"SELECT run, kind FROM {events} WHERE run <> '' ORDER BY seq")
+    open_ = open_among((str(run), str(kind)) for run, kind in rows)
+    database.change(f"DELETE FROM {table}")
+    database.change_many(f"INSERT INTO {table} (run) VALUES (?)", [(run,) for run in open_])
 
 
 def open_among(events: Iterable[tuple[str, str]]) -> list[str]:
@@ -114,40 +120,79 @@ def _reviews(db: sqlite3.Connection) -> None:
     )
 
 
-def count_again(db: sqlite3.Connection) -> None:
+@migrations.add("0007_kept_by_second")
+def _kept_by_second(db: sqlite3.Connection) -> None:
+    """Makes an index of kept pairs by their second memory; the primary key is one by the first."""
+    db.execute("CREATE INDEX kept_b ON kept(b)")
+
+
+def count_again(database: LedgerDatabase) -> None:
     """Fills the projections of confirmations, answers and reviews from the events.
 
     An event that cannot be read counts for none. It stays as it is; reading it raises an error.
     """
     for table in ("confirmations", "answers", "reviews"):
-        db.execute(f"DELETE FROM {table}")
-    for seq, kind, at, data in db.execute(
-        "SELECT seq, kind, at, data FROM events WHERE kind IN"
+        database.change(f"DELETE FROM {database.table(table)}")
+    for seq, kind, at, data in database.rows(
+        f"SELECT seq, kind, at, data FROM {database.table('events')} WHERE kind IN"
         " ('confirmed', 'answered', 'reviewed', 'review_withdrawn') ORDER BY seq"
-    ).fetchall():
+    ):
         try:
             details = json.loads(data) if isinstance(data, str) else None
         except (ValueError, RecursionError):
             continue
-        if not isinstance(details, dict):
-            continue
-        if kind == "confirmed" and "id" in details:
-            db.execute(CONFIRM, (str(details["id"]), at))
-        elif kind == "answered" and "key" in details:
-            db.execute(ANSWER, (str(details["key"]), canonical(details)))
-        elif kind == "reviewed" and "key" in details:
-            db.execute(REVIEW, (str(details["key"]), seq, canonical(details)))
-        elif kind == "review_withdrawn" and "key" in details:
-            db.execute(WITHDRAW, (str(details["key"]),))
+        if isinstance(details, dict):
+            _count(database, seq, str(kind), str(at), details)
+
+
+def _count(
+    database: LedgerDatabase, seq: object, kind: str, at: str, details: dict[str, Any]
+) -> None:
+    """Takes one event into the projections."""
+    if kind == "confirmed" and "id" in details:
+        count_confirmation(database, str(details["id"]), at)
+    elif kind == "answered" and "key" in details:
+        write_answer(database, str(details["key"]), details)
+    elif kind == "reviewed" and "key" in details and isinstance(seq, int):
+        write_review(database, str(details["key"]), seq, details)
+    elif kind == "review_withdrawn" and "key" in details:
+        remove_review(database, str(details["key"]))
 
 
 KNOWN: Final = KnownSchema(migrations)
 """Tables and triggers of a sidecar."""
 
-CONFIRM: Final = (
-    "INSERT INTO confirmations VALUES (?1, 1, ?2)"
-    " ON CONFLICT (id) DO UPDATE SET times = times + 1, last = ?2"
-)
-ANSWER: Final = "INSERT OR REPLACE INTO answers VALUES (?, ?)"
-REVIEW: Final = "INSERT OR REPLACE INTO reviews VALUES (?, ?, ?)"
-WITHDRAW: Final = "DELETE FROM reviews WHERE key = ?"
+
+# ------------------------------------------------------------------ rows of the projections
+
+
+def count_confirmation(database: LedgerDatabase, id_: str, at: str) -> None:
+    """Counts one confirmation of a memory."""
+    database.change(
+        f"INSERT INTO {database.table('confirmations')} AS c (id, times, last) VALUES (?, 1, ?)"
+        " ON CONFLICT (id) DO UPDATE SET times = c.times + 1, last = excluded.last",
+        (id_, at),
+    )
+
+
+def write_answer(database: LedgerDatabase, key: str, data: JsonObject) -> None:
+    """Writes the answer of a key, in place of an earlier one."""
+    database.change(
+        f"INSERT INTO {database.table('answers')} (key, body) VALUES (?, ?)"
+        " ON CONFLICT (key) DO UPDATE SET body = excluded.body",
+        (key, canonical(data)),
+    )
+
+
+def write_review(database: LedgerDatabase, key: str, number: int, data: JsonObject) -> None:
+    """Writes the answer of a person under a key, in place of an earlier one."""
+    database.change(
+        f"INSERT INTO {database.table('reviews')} (key, number, body) VALUES (?, ?, ?)"
+        " ON CONFLICT (key) DO UPDATE SET number = excluded.number, body = excluded.body",
+        (key, number, canonical(data)),
+    )
+
+
+def remove_review(database: LedgerDatabase, key: str) -> None:
+    """Removes the answer of a person."""
+    database.change(f"DELETE FROM {database.table('reviews')} WHERE key = ?", (key,))

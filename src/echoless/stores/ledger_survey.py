@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import LedgerDamaged
-from echoless.core.failures import is_damage
-from echoless.core.sqlite import Database
+from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.ledger_rows import (
+    Place,
     Row,
     event_of,
     image_of,
@@ -19,7 +18,7 @@ from echoless.stores.ledger_rows import (
     unreadable,
 )
 
-_Reader = Callable[[Row, Path | None], object]
+_Reader = Callable[[Row, Place], object]
 
 _TABLES: Final[tuple[tuple[str, str, str, _Reader], ...]] = (
     ("events", "seq, at, run, kind, data", "seq", event_of),
@@ -62,20 +61,20 @@ class Part:
         return f"Of the ledger {self.read:,} {whole} {self.table} can be read{reason}."
 
 
-def survey(database: Database) -> list[Part]:
+def survey(database: LedgerDatabase) -> list[Part]:
     """Reads every row of a ledger that can be read; never raises for damaged ones."""
     return [_part(database, *table) for table in _TABLES]
 
 
-def _part(database: Database, table: str, columns: str, order: str, reader: _Reader) -> Part:
+def _part(database: LedgerDatabase, table: str, columns: str, order: str, reader: _Reader) -> Part:
     """Reads one table from both ends."""
     wrong: list[str] = []
     read = seen = 0
-    statement = f"SELECT {columns} FROM {table} ORDER BY {order}"
+    statement = f"SELECT {columns} FROM {database.table(table)} ORDER BY {order}"
     for row in _rows(database, statement, table, wrong):
         seen += 1
         try:
-            reader(row, database.path)
+            reader(row, database.place)
             read += 1
         except LedgerDamaged as problem:
             wrong.append(problem.part)
@@ -88,49 +87,47 @@ def _part(database: Database, table: str, columns: str, order: str, reader: _Rea
 
 
 def _rest(
-    database: Database, table: str, columns: str, backward: str, reader: _Reader, seen: int
+    database: LedgerDatabase, table: str, columns: str, backward: str, reader: _Reader, seen: int
 ) -> tuple[int, int | None]:
     """Returns the rows readable from the other end, and how many were ever written, or None.
 
     Events are numbered without gaps, so their number is known and each can be asked for by itself.
     """
-    total = _numbered(database) if table == "events" else None
+    name, total = database.table(table), _numbered(database) if table == "events" else None
     if total is None:
-        statement = f"SELECT {columns} FROM {table} ORDER BY {backward}"
+        statement = f"SELECT {columns} FROM {name} ORDER BY {backward}"
     else:
-        statement = f"SELECT {columns} FROM {table} WHERE seq > {seen} ORDER BY seq DESC"
+        statement = f"SELECT {columns} FROM {name} WHERE seq > {seen} ORDER BY seq DESC"
     more = 0
     for row in _rows(database, statement, table, []):
         try:
-            reader(row, database.path)
+            reader(row, database.place)
             more += 1
         except LedgerDamaged:
             continue
     return more, total
 
 
-def _numbered(database: Database) -> int | None:
-    """Returns how many events were ever written."""
-    for statement in (
-        "SELECT seq FROM sqlite_sequence WHERE name = 'events'",
-        "SELECT max(seq) FROM events",
-    ):
-        for (number,) in _rows(database, statement, "events", []):
-            if isinstance(number, int):
-                return number
-    return None
+def _numbered(database: LedgerDatabase) -> int | None:
+    """Returns how many events were ever written; None where that cannot be read."""
+    try:
+        return database.last_number("events")
+    except database.errors as problem:
+        if not database.is_damage(problem):
+            raise database.translated(problem) from problem
+        return None
 
 
-def _rows(database: Database, statement: str, table: str, wrong: list[str]) -> Iterator[Row]:
+def _rows(database: LedgerDatabase, statement: str, table: str, wrong: list[str]) -> Iterator[Row]:
     """Yields rows until the first that cannot be read; adds the reason to `wrong`.
 
     Raises:
-        StoreError: The file is locked, or the disk fails.
+        StoreError: The database is locked or cannot be reached, or the disk fails.
     """
     try:
-        yield from database.connection.execute(statement)
+        yield from database.stream(statement)
     except database.errors as problem:
-        error = unreadable(problem, database.path, table)
-        if not is_damage(problem):
+        error = unreadable(problem, database, table)
+        if not database.is_damage(problem):
             raise error from problem
         wrong.append(error.part if isinstance(error, LedgerDamaged) else str(error))

@@ -113,6 +113,24 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
     return _SUFFIXES[suffix], url
 
 
+def absolute_url(url: str | Path) -> str:
+    """Returns the URL of a store with an absolute path, for a process in another folder.
+
+    Args:
+        url: As for `open_store`; the address of a server comes back as it is.
+
+    Raises:
+        UsageError: As `locate`.
+        StoreNotFound: As `locate`.
+        ForeignStore: As `locate`.
+    """
+    scheme, location = locate(url)
+    path = location.partition("#")[0].partition("?")[0]
+    if not path or Path(path).is_absolute() or not Path(path).exists():
+        return str(url)
+    return f"{scheme}:///{Path(path).absolute()}{location[len(path) :]}"
+
+
 def mapped(url: str, field_map: FieldMap) -> str:
     """Returns the URL of a store with a map of its fields; the map replaces entries of the URL.
 

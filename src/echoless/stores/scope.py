@@ -58,11 +58,26 @@ class Scope:
         namespace: Only this one; None for all.
         since: Only memories created at or after this time (any form `timestamps.instant` reads).
         limit: Only the most recently created, at least 1; None for all.
+        among: Only the memories of these namespaces; None for all. Beside `namespace`, both hold.
     """
 
     namespace: str | None = None
     since: str | None = None
     limit: int | None = None
+    among: frozenset[str] | None = None
+
+    @property
+    def names(self) -> frozenset[str] | None:
+        """Returns the namespaces in the scope, whether they exist or not; None for all."""
+        if self.namespace is None:
+            return self.among
+        one = frozenset({self.namespace})
+        return one if self.among is None else one & self.among
+
+    @property
+    def is_whole(self) -> bool:
+        """Returns whether every memory of these namespaces is in the scope."""
+        return self.since is None and self.limit is None
 
     def narrow(self, memories: Iterable[AnyPlaced]) -> Iterator[AnyPlaced]:
         """Yields the memories in the scope, for stores that cannot select by themselves.
@@ -70,12 +85,11 @@ class Scope:
         A store whose records are large narrows their heads, and reads whole records of those that
         are left. The order of the input is kept.
         """
-        start = instant(self.since)
+        start, names = instant(self.since), self.names
         chosen = (
             m
             for m in memories
-            if (self.namespace is None or m.namespace == self.namespace)
-            and (start is None or _moment(m) >= start)
+            if (names is None or m.namespace in names) and (start is None or _moment(m) >= start)
         )
         if self.limit is None:
             yield from chosen

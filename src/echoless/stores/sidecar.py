@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from echoless.core import drafts
 from echoless.core.errors import EcholessError, ForeignStore, LedgerDamaged, StoreError
@@ -24,6 +24,50 @@ from echoless.stores.files import speaking_of
 from echoless.stores.ledger import Ledger
 
 SUFFIX: Final = drafts.SIDECAR
+
+
+class LedgerPlace(Protocol):
+    """Where the lineage of a store lies that does not hold it in its own file."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Returns the ledger as it is now.
+
+        Raises:
+            LedgerDamaged: Nothing of it can be read.
+        """
+        ...
+
+    @property
+    def name(self) -> str:
+        """Returns a short name of the place, for messages."""
+        ...
+
+    @property
+    def is_sound(self) -> bool:
+        """Returns whether the ledger can be read; one that is not there is an empty one."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Returns the identity of the store."""
+        ...
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Opens the ledger for writing, and makes it if it is missing."""
+        ...
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """Returns the files in which another writer was stopped in the middle."""
+        ...
+
+    def take_back(self) -> None:
+        """Undoes unfinished writes on the files themselves."""
+        ...
+
+    def close(self) -> None:
+        """Closes the ledger."""
+        ...
 
 
 class Sidecar:
@@ -68,6 +112,16 @@ class Sidecar:
         if self._damage is not None:
             raise self._damage
         return Ledger(self._database)
+
+    @property
+    def database(self) -> Database:
+        """Returns the database of the ledger, for tables beside those of the lineage."""
+        return self._database
+
+    @property
+    def name(self) -> str:
+        """Returns the name of the file."""
+        return self.path.name
 
     @property
     def is_sound(self) -> bool:
@@ -145,6 +199,21 @@ class MemorySidecar:
         """Returns the ledger as it is now."""
         return Ledger(self._database)
 
+    @property
+    def database(self) -> Database:
+        """Returns the database of the ledger, for tables beside those of the lineage."""
+        return self._database
+
+    @property
+    def name(self) -> str:
+        """Returns where it lies."""
+        return "memory"
+
+    @property
+    def is_sound(self) -> bool:
+        """Returns True: no other program changes it."""
+        return True
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Does nothing: there is no file to open."""
@@ -170,7 +239,7 @@ class BesideSidecar:
     """
 
     url: str
-    _sidecar: Sidecar | MemorySidecar
+    _sidecar: LedgerPlace
     _writing: bool
     _turn: RLock
     """Threads that share the store write one after the other."""
@@ -186,8 +255,13 @@ class BesideSidecar:
         return self._sidecar.ledger
 
     @property
+    def ledger_name(self) -> str:
+        """Returns where the ledger lies, in a word or two."""
+        return self._sidecar.name
+
+    @property
     def ledger_file(self) -> Path | None:
-        """Returns where the sidecar lies, or will lie; None if it is in memory."""
+        """Returns where the sidecar lies, or will lie; None if the ledger is in no file."""
         return self._sidecar.path if isinstance(self._sidecar, Sidecar) else None
 
     def unfinished(self) -> tuple[Path, ...]:

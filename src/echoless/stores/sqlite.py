@@ -11,8 +11,10 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import blake2b
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from typing import ClassVar, Final, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from echoless.core import drafts
 from echoless.core.errors import (
@@ -32,7 +34,7 @@ from echoless.core.sqlite import (
     open_for_writing,
     table_exists,
 )
-from echoless.core.text import unreadable
+from echoless.core.text import has_utf8, unreadable
 from echoless.core.timestamps import instant
 from echoless.stores import full_text, schema
 from echoless.stores import ledger_schema as lineage
@@ -60,6 +62,7 @@ class SqliteStore:
     summary: ClassVar[str] = "one SQLite file: memories, vectors, full text and lineage (default)"
     one_file: ClassVar[bool] = True
     holds_ledger: Final = True
+    partitioned: Final = True
     profile: Final = "safe"
 
     def __init__(self, path: Path, database: Database) -> None:
@@ -140,8 +143,10 @@ class SqliteStore:
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope, in the order they were added."""
-        if scope.since is None and scope.limit is None:
-            yield from self._select("WHERE (?1 IS NULL OR m.namespace = ?1)", (scope.namespace,))
+        names = None if scope.names is None else _storable(scope.names)
+        if scope.is_whole and (names is None or len(names) <= _BATCH):
+            where = "" if names is None else f"WHERE m.namespace IN ({','.join('?' * len(names))})"
+            yield from self._select(where, names or ())
             return
         chosen = self._chosen(scope)
         for start in range(0, len(chosen), _BATCH):
@@ -160,13 +165,22 @@ class SqliteStore:
 
     def _chosen(self, scope: Scope) -> list[int]:
         """Returns the places of the memories in a scope, ascending; reads only ids and times."""
+        columns = "SELECT id, namespace, created_at, seq FROM memories"
+        rows: Iterable[tuple[Any, ...]]
         with self._database.speaking():
-            rows = self._db.execute(
-                "SELECT id, namespace, created_at, seq FROM memories"
-                " WHERE (?1 IS NULL OR namespace = ?1) ORDER BY seq",
-                (scope.namespace,),
-            )
+            if scope.names is None:
+                rows = self._db.execute(f"{columns} ORDER BY seq")
+            else:
+                rows = sorted(self._of_each(columns, scope.names), key=itemgetter(3))
             return [each.seq for each in scope.narrow(_Head(*row) for row in rows)]
+
+    def _of_each(self, select: str, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+        """Yields the rows of some namespaces by its index; a statement names some hundreds."""
+        wanted = _storable(names)
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            places = ",".join("?" * len(batch))
+            yield from self._db.execute(f"{select} WHERE namespace IN ({places})", batch)
 
     def _select(self, where: str, values: Sequence[Json]) -> Iterator[Memory]:
         """Yields the memories a condition selects, in the order of their places."""
@@ -182,14 +196,13 @@ class SqliteStore:
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""
-        if scope.since is not None or scope.limit is not None:
+        if not scope.is_whole:
             return len(self._chosen(scope))
+        counting = "SELECT count(*) FROM memories"
         with self._database.speaking():
-            row = self._db.execute(
-                "SELECT count(*) FROM memories WHERE (?1 IS NULL OR namespace = ?1)",
-                (scope.namespace,),
-            ).fetchone()
-        return int(row[0])
+            if scope.names is None:
+                return int(self._db.execute(counting).fetchone()[0])
+            return sum(int(number) for (number,) in self._of_each(counting, scope.names))
 
     def namespaces(self) -> Mapping[str, int]:
         """Returns the number of memories by namespace."""
@@ -199,13 +212,13 @@ class SqliteStore:
             )
 
     def prints(
-        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] = ()
+        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] | None = ()
     ) -> Prints:
         """Returns digests by namespace, made from the raw rows without making memories."""
         digests: dict[str, blake2b] = {}
         homes: dict[str, str] = {}
-        wanted = [None] if namespaces is None else sorted(namespaces)
-        asked = frozenset(homes_of)
+        wanted = [None] if namespaces is None else _storable(namespaces)
+        asked = None if homes_of is None else frozenset(homes_of)
         with self._database.speaking():
             moment = self._moment()
             for name in wanted:
@@ -226,12 +239,12 @@ class SqliteStore:
         return int(version), self._db.total_changes
 
     def _add_prints(
-        self, wanted: str | None, digests: dict[str, blake2b], asked: Collection[str]
+        self, wanted: str | None, digests: dict[str, blake2b], asked: Collection[str] | None
     ) -> dict[str, str]:
         """Adds the rows of one namespace, or of all, to the digests.
 
         Returns:
-            Namespace by id, of the memories that were asked about.
+            Namespace by id, of the memories that were asked about, or of all of them.
         """
         homes: dict[str, str] = {}
         where, values = ("", ()) if wanted is None else ("WHERE namespace = ?", (wanted,))
@@ -246,7 +259,7 @@ class SqliteStore:
                 own = digests[name] = blake2b()
             own.update(repr(row).encode("utf-8", "surrogatepass"))
             owners[seq] = own
-            if id_ in asked:
+            if asked is None or id_ in asked:
                 homes[id_] = name
         within = f"WHERE seq IN (SELECT seq FROM memories {where})" if where else ""
         for seq, model, data in self._db.execute(
@@ -260,7 +273,9 @@ class SqliteStore:
         """Searches by BM25 over words, or over trigrams in scripts without spaces."""
         start = instant(scope.since)
         with self._database.speaking():
-            hits = full_text.search(self._db, query, scope.namespace, limit)
+            names = [None] if scope.names is None else sorted(scope.names)
+            each = [full_text.search(self._db, query, name, limit) for name in names]
+            hits = sorted(chain.from_iterable(each), key=lambda h: (-h[1], h[0]))[:limit]
             if start is None:
                 return hits
             times = self.get(id_ for id_, _ in hits)
@@ -426,6 +441,11 @@ class SqliteStore:
 
     def __exit__(self, *failure: object) -> None:
         self.close()
+
+
+def _storable(names: Iterable[str]) -> list[str]:
+    """Returns the namespaces an SQLite file can hold, sorted."""
+    return sorted(filter(has_utf8, names))
 
 
 def _migrate(database: Database) -> None:

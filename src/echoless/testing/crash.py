@@ -1,8 +1,8 @@
 """Test tool that kills a process at its n-th write, to check what is left.
 
 A child process does the work and is killed with SIGKILL right before the n-th statement SQLite
-executes or the n-th change to the file system; the parent then opens the store as the next user
-would. POSIX only (`os.fork`).
+executes, the n-th exchange with a PostgreSQL server or the n-th change to the file system; the
+parent then opens the store as the next user would. POSIX only (`os.fork`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def killed_at(step: int, work: Callable[[], object]) -> bool:
 
 
 def _instrument(countdown: _Countdown) -> None:
-    """Counts SQLite statements and changes to the file system in this (child) process."""
+    """Counts statements and changes to the file system in this (child) process."""
     connect = sqlite3.connect
 
     def counted(*arguments: object, **options: object) -> sqlite3.Connection:
@@ -80,6 +80,11 @@ def _instrument(countdown: _Countdown) -> None:
             return True  # go on
 
         apsw.connection_hooks.append(lambda db: db.set_exec_trace(traced))
+    if "psycopg" in sys.modules:
+        import psycopg  # noqa: PLC0415 - only where the work goes on to use it
+
+        wait = _counted_call(psycopg.Connection.wait, countdown)
+        psycopg.Connection.wait = wait  # type: ignore[method-assign, assignment]
     for name in _FILE_CALLS:
         setattr(os, name, _counted_call(getattr(os, name), countdown))
     tempfile.mkstemp = _counted_call(tempfile.mkstemp, countdown)  # type: ignore[assignment]

@@ -228,6 +228,12 @@ class StoreConformance(StoreSuite):
                 (Scope(since="2026-01-05"), ["m-5", "m-6"]),
                 (Scope(limit=2), ["m-5", "m-6"]),
                 (Scope(namespace=odd, limit=1), ["m-5"]),
+                (Scope(among=frozenset({even, "absent"})), ["m-2", "m-4", "m-6"]),
+                (Scope(among=frozenset({odd, even}), limit=2), ["m-5", "m-6"]),
+                (Scope(since="2026-01-05", among=frozenset({odd})), ["m-5"]),
+                (Scope(namespace=odd, among=frozenset({even, odd})), ["m-1", "m-3", "m-5"]),
+                (Scope(namespace=odd, among=frozenset({even})), []),
+                (Scope(among=frozenset()), []),
             ):
                 listed = self.listed(*(ids[id_] for id_ in expected))
                 assert [m.id for m in store.scan(scope)] == listed
@@ -246,6 +252,7 @@ class StoreConformance(StoreSuite):
                 Scope(namespace=memories[1].namespace, limit=1),
                 Scope(since="2026-01-07"),
                 Scope(limit=3),
+                Scope(among=frozenset({memories[1].namespace, "absent"})),
             ):
                 wanted = {memory.id for memory in scope.narrow(memories)}
                 with monkeypatch.context() as patch:
@@ -411,10 +418,14 @@ class StoreConformance(StoreSuite):
                 return
             before = store.prints(homes_of=[*self.ids("m-1", "m-2"), "gone"])
             assert before.homes == {self.named("m-1"): "a", self.named("m-2"): "b"}
+            assert store.prints(homes_of=None).homes == before.homes
+            assert store.prints(["b"], None).homes == {self.named("m-2"): "b"}
             assert {len(each) for each in before.by_namespace.values()} == {64}
             assert store.still(before)
             with self.open(tmp_path) as other, other.writing():
-                other.put([*other.get(self.ids("m-1")).values()])
+                first = other.get(self.ids("m-1"))[self.named("m-1")]
+                other.put([replace(first, content="Another text.")])
+                other.put([first])
             assert not store.still(before), "another one wrote"
             again = store.prints()
             present = store.get(self.ids("m-1"))[self.named("m-1")]

@@ -14,6 +14,7 @@ from psycopg import sql
 from echoless.core.model import Memory
 from echoless.testing.stores import StoreConformance, contents
 from tests.postgres_server import Server
+from tests.stores.sql import worlds
 
 
 class TestSqliteTable(StoreConformance):
@@ -57,10 +58,11 @@ class TestPostgresTable(TestSqliteTable):
         return sorted(ids)
 
     def bytes_of(self, folder: Path) -> dict[str, bytes]:
-        """Returns the rows as the server writes them, and the lineage."""
+        """Returns the rows as the server writes them, and the lineage wherever it lies."""
         name = sql.Identifier(folder.name.replace("-", "_"))
         host = self.base.partition("host=")[2]
         with psycopg.connect(f"host={host} user=postgres dbname=conformance") as connection:
             rows = connection.execute(sql.SQL("SELECT t.*, xmin, ctid FROM {} t").format(name))
             held = {"rows": repr(rows.fetchall()).encode()}
+            held |= worlds.ledger_rows(connection, f"echoless_{folder.name.replace('-', '_')}")
         return {**held, **contents(folder.parent / f"{folder.name}-data")}

@@ -15,6 +15,7 @@ from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
 from echoless.stores.sql import TableStore
+from echoless.stores.sql import database as server_database
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
 from tests.postgres_server import Server, running
@@ -85,10 +86,10 @@ def test_a_writer_killed_at_any_write_of_a_file_leaves_it_whole(
 
 
 @pytest.mark.parametrize("action", ["mark", "merge"])
-def test_a_writer_killed_at_a_write_of_its_ledger_leaves_the_server_whole(
-    database: str, action: ActionKind
+def test_a_writer_killed_at_a_write_of_its_ledger_file_leaves_the_server_whole(
+    database: str, tmp_path: Path, action: ActionKind
 ) -> None:
-    url = notes(database)
+    url = notes(database).replace("#", f"&ledger={tmp_path}/lineage#")
     before = worlds.server_rows(worlds.conninfo(database), "notes")
     for step in range(len(action), 1_000, STRIDE):
         plan = whole_plan(url, action)
@@ -166,8 +167,13 @@ def test_a_row_edited_since_it_was_checked_is_not_overwritten(
         assert store.get(["m-1"])["m-1"].content == "Edited."
 
 
-def test_a_second_writer_waits_whichever_machine_it_is_on(database: str) -> None:
+def test_a_second_writer_waits_whichever_machine_it_is_on(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = notes(database)
+    monkeypatch.setattr(
+        server_database, "_SETTINGS", server_database._SETTINGS.replace("=5s", "=50ms")
+    )
     elsewhere = url.replace("#", "&ledger=%2Ftmp%2Fnone#")
     with open_store(url) as store, store.writing():
         with open_store(elsewhere) as other, pytest.raises(StoreError, match="Another echoless"):

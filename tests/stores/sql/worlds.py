@@ -62,10 +62,27 @@ def server_rows(conninfo: str, *tables: str) -> dict[str, list[Any]]:
         }
 
 
+def ledger_rows(connection: psycopg.Connection, schema: str) -> dict[str, bytes]:
+    """Returns every row of a ledger as the server holds it, by table; nothing without a ledger."""
+    found = connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", (schema,)
+    )
+    held = {}
+    for (table,) in found.fetchall():
+        query = sql.SQL("SELECT t.*, xmin, ctid FROM {} t").format(sql.Identifier(schema, table))
+        held[table] = repr(connection.execute(query).fetchall()).encode()
+    return held
+
+
 def conninfo(address: str) -> str:
     """Returns what psycopg takes for an address of the fixture `database`."""
-    name, _, host = address.removeprefix("postgres@/").partition("?host=")
-    return f"host={host} user=postgres dbname={name}"
+    host = address.partition("?host=")[2]
+    return f"host={host} user=postgres dbname={name_of(address)}"
+
+
+def name_of(address: str) -> str:
+    """Returns the database of an address of the fixture `database`."""
+    return address.removeprefix("postgres@/").partition("?host=")[0]
 
 
 # ------------------------------------------------------------------ of real programs

@@ -16,7 +16,7 @@ from echoless.blocking.equal_values import by_id
 from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin
 from echoless.blocking.text_join.shingling import load_for
 from echoless.blocking.text_join.tfidf_join import DECIMALS, Likeness
-from echoless.blocking.text_join.tfidf_rows import TermRows, gram_rows, rows_and_clues
+from echoless.blocking.text_join.tfidf_rows import gram_rows, rows_and_clues
 from echoless.blocking.top_k import among_classes, proposed
 from echoless.core.model import Candidate, Memory
 from echoless.core.run_notes import Tally
@@ -78,6 +78,7 @@ class LexicalDetector:
         self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
         self._pulse = options.pulse
         self._memories = options.memories
+        self._joins = options.joins
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
         """Yields pairs whose cosine passes the threshold.
@@ -87,7 +88,7 @@ class LexicalDetector:
         """
         ordered = by_id(memories)
         rows = gram_rows((memory.content for memory in ordered), self._n)
-        places = self._filled(ordered, rows, tally)
+        places = self._filled(ordered, np.diff(rows.starts) > 0, tally)
         first = rows.first_equal()
         distinct = places[first[places] == places]
         classes: dict[int, list[Memory]] = {row: [] for row in distinct.tolist()}
@@ -109,27 +110,36 @@ class LexicalDetector:
         contents = (memory.content for memory in memories)
         if most is None or len(memories) <= EXACT_UP_TO:
             rows = gram_rows(contents, self._n)
-            places = self._filled(memories, rows, tally)
-            pairs = Likeness(rows.chosen(places), self._gate, most).pairs()
-        else:
-            rows, clues = rows_and_clues(contents, self._n)
-            places = self._filled(memories, rows, tally)
-            slow = "" if compiled() else f" {MISSING}."
-            tally.note(
-                f"{NAME}: {len(memories):,} memories are too many to score every pair; each was "
-                f"scored with the {LOOKED_AT} or more before it that share most of its rarest "
-                "words. Measured, that finds all closest partners from a similarity of 0.5 and "
-                f"95 % from 0.4 on.{slow}"
-            )
-            join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)
-            pairs = join.pairs()
-        for block in proposed(pairs, places, NAME, tally, most):
+            places = self._filled(memories, np.diff(rows.starts) > 0, tally)
+            blocks = Likeness(rows.chosen(places), self._gate, most).pairs()
+            yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
+            return
+        slow = "" if compiled() else f" {MISSING}."
+        tally.note(
+            f"{NAME}: {len(memories):,} memories are too many to score every pair; each was "
+            f"scored with the {LOOKED_AT} or more before it that share most of its rarest "
+            "words. Measured, that finds all closest partners from a similarity of 0.5 and "
+            f"95 % from 0.4 on.{slow}"
+        )
+        if self._joins is not None and len(memories) >= self._joins.least:
+            with self._joins.wording(contents, self._n, len(memories)) as wording:
+                places = self._filled(memories, wording.filled, tally)
+                blocks = wording.pairs(self._gate, most)
+                yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
+            return
+        rows, clues = rows_and_clues(contents, self._n)
+        places = self._filled(memories, np.diff(rows.starts) > 0, tally)
+        join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)
+        yield from self._pulsing(proposed(join.pairs(), places, NAME, tally, most))
+
+    def _pulsing(self, blocks: Iterator[Proposed]) -> Iterator[Proposed]:
+        """Yields blocks, with a sign of progress before each."""
+        for block in blocks:
             self._pulse()
             yield block
 
-    def _filled(self, memories: Sequence[Memory], rows: TermRows, tally: Tally) -> Ints:
+    def _filled(self, memories: Sequence[Memory], filled: NDArray[np.bool_], tally: Tally) -> Ints:
         """Returns the positions of memories that have n-grams; the others are counted."""
-        filled = np.diff(rows.starts) > 0
         nothing = [memories[at].id for at in np.flatnonzero(~filled).tolist()]
         if nothing:
             tally.skip("nothing but dressing", *nothing)

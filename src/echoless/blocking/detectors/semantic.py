@@ -10,6 +10,7 @@ one memory is found in the other) is proposed too, with the same lower similarit
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detector import Card, DetectorOptions, Proposed
@@ -26,6 +27,7 @@ from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
 if TYPE_CHECKING:  # they bring in numpy
     from echoless.blocking.vector_join import lsh_join, memory_pairs, planner
     from echoless.blocking.vector_join.exact_join import Hits, Join
+    from echoless.blocking.vector_join.planner import BandJoin
 else:
     lsh_join = lazy_module("echoless.blocking.vector_join.lsh_join")
     memory_pairs = lazy_module("echoless.blocking.vector_join.memory_pairs")
@@ -136,14 +138,26 @@ class SemanticDetector:
             return choice
 
         work = Work(pulse=self._options.pulse)
-        yield from planner.similar_pairs(
-            matrix.rows, threshold, inclusive=inclusive, most=most, choice=chosen, work=work
-        )
+        with self._band_join(size) as banded:
+            yield from planner.similar_pairs(
+                matrix.rows,
+                threshold,
+                inclusive=inclusive,
+                most=most,
+                choice=chosen,
+                work=work,
+                banded=banded,
+            )
         if work.crowded and most is not None:
             tally.note(
                 f"semantic: {work.crowded:,} memories have more than {most} partners; for each the "
                 "closest and the best survivors among them were looked at."
             )
+
+    def _band_join(self, rows: int) -> AbstractContextManager[BandJoin | None]:
+        """Provides the join of bands for large partitions; None for the one in memory."""
+        joins = self._options.joins
+        return nullcontext() if joins is None or rows < joins.least else joins.bands(rows)
 
     def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> Layout | None:
         """Returns the hash tables to use, if the profile wants them and they save work."""

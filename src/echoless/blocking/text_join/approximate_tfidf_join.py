@@ -70,6 +70,11 @@ class Postings:
     posts: Numbers
     shares: Shares
 
+    @property
+    def arrays(self) -> tuple[Ints, Numbers, Shares]:
+        """Returns all arrays, in the order of `lexical_kernels.Index`."""
+        return self.begins, self.posts, self.shares
+
 
 @dataclass(slots=True)
 class WordingJoin:
@@ -108,7 +113,7 @@ class WordingJoin:
         for begin in range(0, count, ROWS_AT_ONCE):
             blocks = []
             for row in range(begin, min(begin + ROWS_AT_ONCE, count)):
-                near = self._most_in_common(index, worth, lengths, row)
+                near = most_in_common(clues, index, (worth, lengths), row, self._looked_at)
                 self.verified += len(near)
                 similarity = cosines_of(self.rows, row, near, spread)
                 block = Pairs(near, np.full_like(near, row), similarity)
@@ -144,27 +149,68 @@ class WordingJoin:
             self.verified += verified
             yield closest_before(pairs, None).where(slice(None), pairs.cut)
 
-    def _most_in_common(self, index: Postings, worth: Floats, lengths: Floats, row: int) -> Ints:
-        """Returns the rows before `row` that share most of its rarest clues.
 
-        Half of them, rounded up, are the first rows that share nearly all; see `kept_partners`.
-        """
-        starts, left, own = self.clues.starts, POSTINGS, 0.0
-        spans = []
-        for term in self.clues.terms[starts[row] : starts[row + 1]].tolist():
-            if not left:
-                break
-            own += float(np.rint(worth[term] / lengths[row]))
-            begin = int(index.begins[term])
-            posts = index.posts[begin : min(int(index.begins[term + 1]), begin + left)]
-            size = int(np.searchsorted(posts, row))
-            spans.append((begin, size))
-            left -= size
-        places = np.concatenate([np.zeros(0, np.int64), *(b + np.arange(s) for b, s in spans)])
-        partners, where = np.unique(index.posts[places], return_inverse=True)
-        sums = np.bincount(where, index.shares[places], minlength=len(partners))
-        first = np.flatnonzero(sums >= max(1, int(own * DENSE)))[: (self._looked_at + 1) // 2]
-        rest = np.setdiff1d(np.flatnonzero(sums), first)
-        close = rest[np.lexsort((partners[rest], -sums[rest]))[: self._looked_at - len(first)]]
-        chosen: Ints = partners[np.concatenate([first, close])].astype(np.int64)
-        return chosen
+def most_in_common(
+    clues: Clues, index: Postings, weights: tuple[Floats, Floats], row: int, looked_at: int
+) -> Ints:
+    """Returns the rows before `row` that share most of its rarest clues.
+
+    Half of them, rounded up, are the first rows that share nearly all; see `kept_partners`.
+
+    Args:
+        clues: Of all rows.
+        index: Rows of each clue.
+        weights: Squared idf of each clue, scaled, and lengths of the rows.
+        row: The row that wants partners.
+        looked_at: Partners, at most.
+    """
+    worth, lengths = weights
+    starts, left, own = clues.starts, POSTINGS, 0.0
+    spans = []
+    for term in clues.terms[starts[row] : starts[row + 1]].tolist():
+        if not left:
+            break
+        own += float(np.rint(worth[term] / lengths[row]))
+        begin = int(index.begins[term])
+        posts = index.posts[begin : min(int(index.begins[term + 1]), begin + left)]
+        size = int(np.searchsorted(posts, row))
+        spans.append((begin, size))
+        left -= size
+    places = np.concatenate([np.zeros(0, np.int64), *(b + np.arange(s) for b, s in spans)])
+    partners, where = np.unique(index.posts[places], return_inverse=True)
+    sums = np.bincount(where, index.shares[places], minlength=len(partners))
+    first = np.flatnonzero(sums >= max(1, int(own * DENSE)))[: (looked_at + 1) // 2]
+    rest = np.setdiff1d(np.flatnonzero(sums), first)
+    close = rest[np.lexsort((partners[rest], -sums[rest]))[: looked_at - len(first)]]
+    chosen: Ints = partners[np.concatenate([first, close])].astype(np.int64)
+    return chosen
+
+
+def partners_by_clues(
+    clues: Clues,
+    index: Postings,
+    weights: tuple[Floats, Floats],
+    rows: Ints,
+    looked_at: int,
+) -> tuple[Ints, Ints]:
+    """Returns the partners of some rows, as `WordingJoin` chooses them before it scores them.
+
+    Args:
+        clues: Of all rows.
+        index: Rows of each clue, as far as one of `rows` reads them.
+        weights: As for `most_in_common`.
+        rows: Those that want partners.
+        looked_at: Partners of a row, at most.
+
+    Returns:
+        Partners, and the row of each, in the order of `rows`; int64.
+    """
+    if pays(len(clues.starts) - 1):
+        room = np.empty((2, len(rows) * looked_at), np.int64)
+        given = kernels.ClueRows(clues.starts, clues.terms, *weights)
+        limits = kernels.Limits(POSTINGS, looked_at, 0, 0.0, True, DENSE)
+        made = kernels.choose(given, kernels.Index(*index.arrays), rows, limits, room)
+        return room[0, :made].copy(), room[1, :made].copy()
+    chosen = [most_in_common(clues, index, weights, row, looked_at) for row in rows.tolist()]
+    none = np.zeros(0, np.int64)
+    return np.concatenate([none, *chosen]), np.repeat(rows, [len(each) for each in chosen])

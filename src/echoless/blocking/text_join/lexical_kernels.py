@@ -226,8 +226,8 @@ def at_least(floor: int, many: int, room: Room) -> int:
 def gather(clues: ClueRows, index: Index, row: int, limits: Limits, floor: int, room: Room) -> int:
     """Collects the rows before `row` that share most of its rarest clues.
 
-    The same as `WordingJoin._most_in_common`. `floor` is a guess of the lowest total that is
-    chosen. A poor one costs time: as long as too few rows reach it, it is halved.
+    The same as `approximate_tfidf_join.most_in_common`. `floor` is a guess of the lowest total that
+    is chosen. A poor one costs time: as long as too few rows reach it, it is halved.
     """
     kept, values, chosen, scores = room.kept, room.values, room.chosen, room.scores
     many, own = add_up(clues, index, row, limits.budget, room)
@@ -320,6 +320,30 @@ def partners(
             at = keep_partners(one, similarity, begin, at, most, dense)
             done[2] += 1
     done[0] = at
+
+
+@njit(nogil=True)
+def choose(clues: ClueRows, index: Index, wanted: Ints, limits: Limits, made: Ints) -> int:
+    """Writes the partners of the wanted rows, unscored, and those rows; returns how many."""
+    looked_at, reads = limits.looked_at, limits.budget + 1
+    chosen, scores = np.empty(looked_at, np.int64), np.empty(looked_at, np.int64)
+    room = Room(
+        np.zeros(len(clues.lengths), np.int32),
+        np.empty(reads, np.int32),
+        np.empty(reads, np.int32),
+        np.empty(reads, np.int32),
+        np.empty(reads, np.int32),
+        chosen,
+        scores,
+    )
+    at, floor = 0, 1
+    for row in wanted:
+        size = gather(clues, index, row, limits, floor, room)
+        floor = scores[size - 1] * 3 // 4 if size == looked_at else 1
+        for near in range(size):
+            made[0, at], made[1, at] = chosen[near], row
+            at += 1
+    return at
 
 
 @njit(nogil=True)

@@ -141,7 +141,7 @@ class Likeness:
         one, other = np.nonzero(near)
         passed_over = np.asarray(((product >= self._cutoff) & ~near).any(axis=0))
         one, other = one + left.first, other + right.first
-        pairs = Pairs(one, other, _cosines(self.rows, one, other))
+        pairs = Pairs(one, other, cosines_of_pairs(self.rows, one, other))
         return pairs.where(self.gate.passing(pairs.similarity)), passed_over
 
 
@@ -202,7 +202,7 @@ def _product(left: _Tile, right: _Tile, *, loops: bool) -> Floats:
     return flat.reshape(dense.shape) + dense
 
 
-def _cosines(rows: TermRows, one: Ints, other: Ints) -> Floats:
+def cosines_of_pairs(rows: TermRows, one: Ints, other: Ints) -> Floats:
     """Returns exact cosines in float64, summed in the order of the second row's terms."""
     cosines = np.empty(len(one))
     if pays(rows.rows):

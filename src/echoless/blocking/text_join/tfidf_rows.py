@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ Counts = NDArray[np.unsignedinteger]
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
-_Counted = tuple[Runs, NDArray[np.int32]]
+Counted = tuple[Runs, NDArray[np.int32]]
 """Runs without repeats, and how often each number occurs."""
 
 
@@ -138,8 +138,21 @@ def rows_and_clues(texts: Iterable[str], n: int) -> tuple[TermRows, Clues]:
 
     Words are those of `echoless.core.text.words`. A text without a word has its n-grams for clues.
     """
+    rows, clues = _Collector(), _Collector()
+    for counted_grams, counted_clues in grams_and_clues(texts, n):
+        rows.add(*counted_grams)
+        clues.add(*counted_clues)
+    return rows.rows(), clues.clues()
 
-    def read(batch: Sequence[str]) -> tuple[_Counted, _Counted]:
+
+def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Counted]]:
+    """Yields n-grams and clues of `rows_and_clues`, a batch of texts at a time.
+
+    Yields:
+        Runs of the n-grams, one for each text, and how often each occurs; the same of the clues.
+    """
+
+    def read(batch: Sequence[str]) -> tuple[Counted, Counted]:
         grams, words = gram_runs(batch, n), word_runs(batch)
         pairs = word_shingle_runs(batch, 2, words)
         wordless = np.diff(words.starts) == 0
@@ -151,14 +164,10 @@ def rows_and_clues(texts: Iterable[str], n: int) -> tuple[TermRows, Clues]:
         clues = Runs(starts_of(sum(lengths, np.zeros(len(batch), np.int64))), values)
         return distinct(grams), distinct(clues)
 
-    rows, clues = _Collector(), _Collector()
-    for counted_grams, counted_clues in in_order(read, batches(texts)):
-        rows.add(*counted_grams)
-        clues.add(*counted_clues)
-    return rows.rows(), clues.clues()
+    return in_order(read, batches(texts))
 
 
-class _Numbering:
+class Numbering:
     """A numbering of values in the order they first occur."""
 
     def __init__(self) -> None:
@@ -209,7 +218,7 @@ class _Collector:
     terms: list[Numbers] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     sizes: list[Ints] = field(default_factory=lambda: [np.zeros(0, np.int64)])
-    names: _Numbering = field(default_factory=_Numbering)
+    names: Numbering = field(default_factory=Numbering)
 
     def add(self, runs: Runs, counts: NDArray[np.int32]) -> None:
         """Adds the rows of a batch."""

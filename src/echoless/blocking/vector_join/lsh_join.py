@@ -76,27 +76,47 @@ class Tables:
 
 def tables_of(join: Join, frame: Frame, layout: Layout) -> Tables:
     """Returns rows in buckets by the sides of the frame's first `tables * bits` planes."""
-    bits, count = layout.bits, layout.tables
     words = signature_bits(len(frame.planes)) // 64
-    keys = np.empty((len(join.rows), count), dtype=np.uint32)
-    signatures = np.zeros((len(join.rows), words), dtype=np.uint64)
-    weights = 2 ** np.arange(bits, dtype=np.int64)
-    loops = compiled()
+    keys = np.empty((len(join.rows), layout.tables), dtype=np.uint32)
+    signatures = np.empty((len(join.rows), words), dtype=np.uint64)
 
     def fill(some: slice) -> None:
-        at = frame.coordinates(join.unit(some.start, some.stop - some.start))
-        if loops:
-            bit_kernels.pack(at, bits, keys[some], signatures[some])
-        else:  # signatures stay zero: only the compiled kernels read them
-            keys[some] = (at[:, : count * bits] >= 0).reshape(len(at), count, bits) @ weights
+        keys[some], signatures[some] = keys_and_signatures(join, frame, layout, some)
 
     for _ in in_order(partial(fill, some) for some in blocks(len(keys))):
         pass
     comparisons = 0
-    for table in range(count):
+    for table in range(layout.tables):
         held = np.bincount(keys[:, table], minlength=1).astype(np.int64)
         comparisons += int((held * (held - 1) // 2).sum())
     return Tables(layout, keys, signatures, comparisons)
+
+
+def keys_and_signatures(
+    join: Join, frame: Frame, layout: Layout, some: slice
+) -> tuple[Keys, Words]:
+    """Returns the buckets and the signatures of some rows.
+
+    Args:
+        join: All rows.
+        frame: Centre and planes.
+        layout: Bits and tables.
+        some: One of `projections.blocks`: a product of other rows may round to another side.
+
+    Returns:
+        As `Tables.keys` and `Tables.signatures`; signatures are zero without compiled kernels, the
+        only ones that read them.
+    """
+    bits, count = layout.bits, layout.tables
+    at = frame.coordinates(join.unit(some.start, some.stop - some.start))
+    signatures = np.zeros((len(at), signature_bits(len(frame.planes)) // 64), dtype=np.uint64)
+    if compiled():
+        keys = np.empty((len(at), count), dtype=np.uint32)
+        bit_kernels.pack(at, bits, keys, signatures)
+        return keys, signatures
+    weights = 2 ** np.arange(bits, dtype=np.int64)
+    sides = (at[:, : count * bits] >= 0).reshape(len(at), count, bits)
+    return (sides @ weights).astype(np.uint32), signatures
 
 
 def bucket_pairs(

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import pi, sqrt
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,23 @@ class Choice:
                     f"threshold are found with a probability of {self.expected_recall:.4f}, closer "
                     "ones more often"
                 )
+
+
+class BandJoin(Protocol):
+    """A way to do the join of the method `bands`."""
+
+    def __call__(
+        self, join: Join, chosen: Choice, most: int | None, work: Work
+    ) -> Iterator[Hits] | None:
+        """Returns hits by rising j, then i; None if buckets hold half of all pairs or more.
+
+        Args:
+            join: Rows and threshold.
+            chosen: Layout, frame and bits of `bands`.
+            most: Partners before it that a row needs (`kept_partners`); None for all.
+            work: Takes the counts.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +279,7 @@ def similar_pairs(
     most: int | None = None,
     choice: Choice | Callable[[Join], Choice] = choose,
     work: Work | None = None,
+    banded: BandJoin | None = None,
 ) -> Iterator[Hits]:
     """Yields pairs i < j with cosine at or above a threshold, each once.
 
@@ -275,6 +293,7 @@ def similar_pairs(
             rows are equal, their pairs with the first of them. None for every pair.
         choice: The method, or a function that chooses it before the work begins.
         work: Takes the counts.
+        banded: Does the join of `bands`; in memory by default.
 
     Yields:
         Hits in a fixed order; arrays are never empty. Cosines are those of
@@ -288,15 +307,15 @@ def similar_pairs(
     if len(rows) < 2:
         return
     chosen = choice if isinstance(choice, Choice) else choice(join)
-    star = most is not None
+    star, bands = most is not None, banded or _banded_in_memory
     foldable = len(rows) >= FOLD_FROM and (star or chosen.method != "product")
     copies = copies_of(rows) if foldable else None
     if copies is None or int(copies.sizes.max()) < FOLD_FROM:
-        yield from _by(chosen, join, most, work)
+        yield from _by(chosen, join, most, work, bands)
         return
     yield from _filled(within(join, copies, star=star))
     once = replace(join, rows=each_once(rows, copies), norms=join.norms[copies.first])
-    for hits in _by(chosen, once, most, work):
+    for hits in _by(chosen, once, most, work, bands):
         yield from _filled(unfolded(copies, hits, star=star))
 
 
@@ -306,16 +325,33 @@ def _filled(hits: Hits) -> Iterator[Hits]:
         yield hits
 
 
-def _by(chosen: Choice, join: Join, most: int | None, work: Work) -> Iterator[Hits]:
+def _by(
+    chosen: Choice, join: Join, most: int | None, work: Work, banded: BandJoin
+) -> Iterator[Hits]:
     """Yields the hits of a join by the chosen method, or by `product` where it does not pay."""
     if chosen.method == "bands":
-        assert chosen.layout is not None
-        assert chosen.frame is not None
-        tables = tables_of(join, chosen.frame, chosen.layout)
-        if tables.comparisons < _pairs(len(join.rows)) / 2:
-            yield from bucket_pairs(join, tables, chosen.most_bits, most, work)
+        hits = banded(join, chosen, most, work)
+        if hits is not None:
+            yield from hits
             return
     elif chosen.sieve is not None and compiled():
         yield from scan_pairs(join, chosen.sieve.laid(join), most, work)
         return
     yield from product_pairs(join, most, work)
+
+
+def pays_off(comparisons: int, rows: int) -> bool:
+    """Returns whether so many pairs that share a bucket are fewer than half of all pairs."""
+    return comparisons < _pairs(rows) / 2
+
+
+def _banded_in_memory(
+    join: Join, chosen: Choice, most: int | None, work: Work
+) -> Iterator[Hits] | None:
+    """Returns the hits of `bands` by tables in memory; see `BandJoin`."""
+    assert chosen.layout is not None
+    assert chosen.frame is not None
+    tables = tables_of(join, chosen.frame, chosen.layout)
+    if not pays_off(tables.comparisons, len(join.rows)):
+        return None
+    return bucket_pairs(join, tables, chosen.most_bits, most, work)

@@ -112,7 +112,7 @@ class Aliases:
     @contextmanager
     def _reading(self) -> Iterator[Database | None]:
         if self._lineage is None:
-            yield self._store.ledger.database
+            yield self._store.database
             return
         if not self._lineage.exists() or not self._lineage.stat().st_size:
             yield None
@@ -147,7 +147,7 @@ class Aliases:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._store.writing():
-            database = self._store.ledger.database
+            database = self._store.database
             migrations.apply(database)
             with database.transaction():
                 yield database.connection

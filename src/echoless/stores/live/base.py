@@ -12,7 +12,7 @@ from typing import Final
 
 from echoless.core.errors import EcholessError, StoreError, StoreLocked, UsageError
 from echoless.core.model import Memory
-from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
+from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS, Database
 from echoless.core.timestamps import instant, now
 from echoless.stores.base import OwnerView, Scope
 from echoless.stores.field_map import Hiding
@@ -77,6 +77,7 @@ class LiveStore(MovesHidden):
 
     holds_ledger: Final = False
     profile: Final = "safe"
+    _sidecar: Sidecar | MemorySidecar
 
     def __init__(
         self, library: str, lineage: str | Path | None, recheck: float, hide: Hiding
@@ -111,6 +112,11 @@ class LiveStore(MovesHidden):
         self._passed = 0
         self._touched = Touched(recheck)
 
+    @property
+    def database(self) -> Database:
+        """Returns the database of the lineage, for tables beside those of the ledger."""
+        return self._sidecar.database
+
     def _memories(self, namespace: str | None) -> Iterator[Memory]:
         """Yields all memories of one namespace or of all, in any order, and counts what is none."""
         raise NotImplementedError
@@ -118,7 +124,13 @@ class LiveStore(MovesHidden):
     def own_scan(self, scope: Scope) -> Iterator[Memory]:
         """Yields the memories the library shows, sorted by id: the libraries keep no order."""
         self._passed = 0
-        yield from scope.narrow(sorted(self._memories(scope.namespace), key=lambda m: m.id))
+        names = scope.names
+        memories = (
+            self._memories(None)
+            if names is None  # a library may give memories of other namespaces beside those of one
+            else (m for name in sorted(names) for m in self._memories(name) if m.namespace == name)
+        )
+        yield from scope.narrow(sorted(memories, key=lambda m: m.id))
 
     def order(self, memory: Memory) -> tuple[int, str]:
         """Returns the key by which a scan sorts: the id alone."""

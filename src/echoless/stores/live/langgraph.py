@@ -234,10 +234,10 @@ class LangGraphStore(LiveStore):
                 continue
             seen.add(id_)
             memory = self._of(item)
-            if memory is None:
-                self._passed += 1
-            else:
+            if memory is not None:
                 yield memory
+            elif namespace is None or namespace_of(item.namespace) == namespace:
+                self._passed += 1
 
     def remarks(self) -> tuple[str, ...]:
         """Returns how many items the last scan passed over."""

@@ -183,10 +183,10 @@ class Mem0Store(LiveStore):
             if _is_concealed(row) and str(row.id) in aside:
                 continue
             memory = _memory(row)
-            if memory is None or is_expired(row.payload):
-                self._passed += 1
-            else:
+            if memory is not None and not is_expired(row.payload):
                 yield memory
+            elif namespace is None or namespace_of(row.payload or {}) == namespace:
+                self._passed += 1
 
     def owned(self, owners: Mapping[str, object]) -> list[Memory]:
         """Returns all memories of some owners, whoever else they belong to, expired ones too."""

@@ -17,12 +17,12 @@ from typing import ClassVar, Final, Self
 
 from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.model import Memory
-from echoless.core.sqlite import Database
 from echoless.stores import files
 from echoless.stores.base import ALL, Scope
 from echoless.stores.files import exclusive, make_file, speaking_of
 from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.markdown import commit, file_memory, git
 from echoless.stores.markdown.imports import import_remarks
 from echoless.stores.markdown.location import Location
@@ -379,7 +379,7 @@ class MarkdownStore(BesideSidecar):
     @property
     def _in_transaction(self) -> bool:
         """Returns whether a transaction of the sidecar is open, of which a write is a part."""
-        return self._sidecar.ledger.database.connection.in_transaction
+        return self._sidecar.ledger.database.in_transaction
 
     def _look_at_git(self, paths: Sequence[str]) -> None:
         tree = git.work_tree_of(self._root)
@@ -424,7 +424,7 @@ class MarkdownLedger(JoinedLedger):
     Files change before the ledger has their marks; a program stopped in between is known by this.
     """
 
-    def __init__(self, database: Database, hidden: Callable[[], Mapping[str, Mark]]) -> None:
+    def __init__(self, database: LedgerDatabase, hidden: Callable[[], Mapping[str, Mark]]) -> None:
         """Joins the two.
 
         Args:

@@ -11,12 +11,13 @@ from typing import Final
 
 from echoless.core.errors import ForeignStore
 from echoless.core.model import Memory
-from echoless.core.sqlite import Database, is_sqlite
+from echoless.core.sqlite import is_sqlite
 from echoless.stores import files, sidecar
 from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
 from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.mcp_memory.graph_lines import (
     BOM,
     UNKNOWN_KEY,
@@ -38,7 +39,7 @@ _NAMED: Final = 3
 class HidingLedger(JoinedLedger):
     """The sidecar's ledger, with the marks of what is hidden from the server."""
 
-    def __init__(self, database: Database, hidden: Callable[[], Mapping[str, Mark]]) -> None:
+    def __init__(self, database: LedgerDatabase, hidden: Callable[[], Mapping[str, Mark]]) -> None:
         """Joins the two.
 
         Args:

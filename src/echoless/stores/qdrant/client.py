@@ -119,14 +119,19 @@ class Client:
             if each is not None and each.multivector_config is None
         }
 
-    def scroll(self, keys: Sequence[str] = ()) -> Iterator[Point]:
-        """Yields all points, page by page.
-
-        Args:
-            keys: Only points with one of these keys in their payload, and these without vectors.
-        """
+    def holding(self, keys: Sequence[str]) -> Iterator[Point]:
+        """Yields the points with one of some keys in their payload, without vectors."""
         empty = [models.IsEmptyCondition(is_empty=models.PayloadField(key=key)) for key in keys]
         held: list[models.Condition] = [models.Filter(must_not=[each]) for each in empty]
+        return self.scroll(models.Filter(should=held), vectors=False)
+
+    def scroll(self, within: models.Filter | None, *, vectors: bool) -> Iterator[Point]:
+        """Yields points, page by page.
+
+        Args:
+            within: What they pass; None for all.
+            vectors: Whether vectors are sent too.
+        """
         offset: object = None
         while True:
             records, offset = self._call(
@@ -134,8 +139,8 @@ class Client:
                 limit=_BATCH,
                 offset=offset,
                 with_payload=True,
-                with_vectors=not keys,
-                scroll_filter=models.Filter(should=held) if held else None,
+                with_vectors=vectors,
+                scroll_filter=within,
             )
             for each in records:
                 yield as_point(_id(each.id), each.payload, each.vector)

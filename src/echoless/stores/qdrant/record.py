@@ -67,6 +67,22 @@ def base_of(memory: Memory) -> Point | None:
 # ------------------------------------------------------------------ reading
 
 
+def namespace(payload: Mapping[str, Json], layout: Layout) -> str:
+    """Returns the namespace of a payload: under the key of the map, where that names one.
+
+    Without such a key, and without owners, it is what echoless wrote beside the fields.
+    """
+    if layout.owners:
+        return namespace_of(payload)
+    key = layout.fields.get("namespace")
+    if key is None:
+        return str((records.own_fields(payload) or {}).get("namespace") or "")
+    try:
+        return str(values.read("namespace", payload.get(key)))
+    except BadRecord:
+        return ""
+
+
 def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
     """Returns the memory of a point; None if it has no text.
 
@@ -91,7 +107,7 @@ def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
     if own is not None:
         rest[records.OWN] = own
     known = own or {}
-    home = namespace_of(payload) if layout.owners else str(known.get("namespace") or "")
+    home = namespace(payload, layout)
     stamps = {"created_at": None, "updated_at": None}
     memory = records.decode(str(point.id), text, home, rest, stamps)
     extra = dict(memory.extra)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from echoless.core.model import Json
 from echoless.stores.qdrant.client import Client
 from echoless.stores.qdrant.points import Point, PointId
+
+if TYPE_CHECKING:
+    from qdrant_client import models
 
 
 class ServerPoints:
@@ -27,13 +31,18 @@ class ServerPoints:
         """Returns the vectors the collection takes."""
         return self._sizes
 
-    def scan(self) -> Iterator[Point]:
-        """Yields all points, page by page, in the server's order of ids."""
-        return self._client.scroll()
+    def scan(self, within: models.Filter | None = None, *, vectors: bool = True) -> Iterator[Point]:
+        """Yields points, page by page, in the server's order of ids.
+
+        Args:
+            within: What they pass; None for all.
+            vectors: Whether vectors are sent too.
+        """
+        return self._client.scroll(within, vectors=vectors)
 
     def holding(self, keys: Sequence[str]) -> Iterator[Point]:
         """Yields the points with one of some keys in their payload, without vectors."""
-        return self._client.scroll(keys)
+        return self._client.holding(keys)
 
     def get(self, ids: Sequence[PointId]) -> dict[PointId, Point]:
         """Returns points by id."""

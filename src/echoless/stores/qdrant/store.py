@@ -37,6 +37,7 @@ from echoless.stores.qdrant.client import Client
 from echoless.stores.qdrant.folder import FolderPoints, collections_in
 from echoless.stores.qdrant.layout import Layout
 from echoless.stores.qdrant.location import Place, read_place
+from echoless.stores.qdrant.namespace_filter import filter_among, has_filter
 from echoless.stores.qdrant.points import Point, PointId, known_ids, point_id
 from echoless.stores.qdrant.record import Space
 from echoless.stores.qdrant.server import ServerPoints
@@ -220,11 +221,34 @@ class QdrantStore(BesideSidecar):
         }
         return replace(point, dense=dense)
 
-    def _all(self) -> Iterator[Memory]:
-        """Yields all memories, and counts the points that are none or that expire."""
+    @property
+    def partitioned(self) -> bool:
+        """Returns whether the points of some namespaces are asked for: of a server, by a key."""
+        return isinstance(self._points, ServerPoints) and has_filter(self._layout)
+
+    def _scanned(self, names: Collection[str] | None, *, vectors: bool) -> Iterator[Point]:
+        """Yields the points of some namespaces, or all."""
+        points = self._points
+        if isinstance(points, ServerPoints):
+            within = None if names is None else filter_among(self._layout, names)
+            scanned = points.scan(within, vectors=vectors)
+        else:
+            scanned = iter(()) if points is None else points.scan()
+        for point in scanned:
+            if names is None or records.namespace(point.payload, self._layout) in names:
+                yield point
+
+    def _all(
+        self, names: Collection[str] | None = None, *, vectors: bool = True
+    ) -> Iterator[Memory]:
+        """Yields memories, and counts the points that are none or that expire.
+
+        Args:
+            names: Only those of these namespaces; all by default.
+            vectors: Whether their vectors are wanted.
+        """
         self._passed = passed = _Passed()
-        marks = self.ledger.marks()
-        for point in () if self._points is None else self._points.scan():
+        for point in self._scanned(names, vectors=vectors):
             memory = self._memory(self._exactly(point))
             if memory is None:
                 passed.empty += 1
@@ -232,14 +256,14 @@ class QdrantStore(BesideSidecar):
                 expiration.shown(point.payload, self._layout.expires), self._layout.expires
             ):
                 passed.dated += 1
-            elif expiration.is_hidden(point.payload) and memory.id not in marks:
+            elif expiration.is_hidden(point.payload) and not self.ledger.marks_of([memory.id]):
                 passed.elsewhere += 1
             else:
                 yield memory
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope: by number, then by UUID."""
-        yield from scope.narrow(self._all())
+        yield from scope.narrow(self._all(scope.names))
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies by id."""
@@ -254,11 +278,13 @@ class QdrantStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""
-        return sum(1 for _ in self.scan(scope))
+        return sum(1 for _ in scope.narrow(self._all(scope.names, vectors=False)))
 
     def namespaces(self) -> Mapping[str, int]:
         """Returns the number of memories by namespace."""
-        return dict(sorted(Counter(memory.namespace for memory in self._all()).items()))
+        return dict(
+            sorted(Counter(memory.namespace for memory in self._all(vectors=False)).items())
+        )
 
     def linking(self, ids: Collection[str]) -> set[str]:
         """Returns the ids of the memories with a link to one of these.

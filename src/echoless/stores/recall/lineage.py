@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject
-from echoless.core.sqlite import Database, table_exists
+from echoless.core.sqlite import table_exists
 from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Kept, Mark
+from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.recall.layout import LINEAGE
 from echoless.stores.recall.rows import id_of
 
@@ -164,7 +165,7 @@ class RecallLedger(JoinedLedger):
 
     def __init__(
         self,
-        database: Database,
+        database: LedgerDatabase,
         entries: Callable[[], list[Entry]],
         reverted: Callable[[], list[Kept]],
     ) -> None:
@@ -197,6 +198,11 @@ class RecallLedger(JoinedLedger):
         """Returns the pairs kept apart, those that were shown again among them."""
         pairs = {(k.a, k.b): k for k in (*self._reverted(), *super().kept())}
         return [pairs[pair] for pair in sorted(pairs)]
+
+    def kept_of(self, ids: Collection[str]) -> list[Kept]:
+        """Returns the pairs kept apart that name one of some memories, by ids."""
+        wanted = set(ids)
+        return [kept for kept in self.kept() if not wanted.isdisjoint(kept.ids)]
 
     def kept_count(self) -> int:
         """Returns how many pairs are kept apart, those that were shown again among them."""

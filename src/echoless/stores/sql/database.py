@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -33,13 +34,33 @@ else:
 
 EXTRA: Final = "sql"
 POSTGRES_EXTRA: Final = "postgres"
-_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended(:name, 0))"
+_LOCK: Final = "SELECT pg_advisory_lock(hashtextextended(:name, 0))"
 _UNLOCK: Final = "SELECT pg_advisory_unlock(hashtextextended(:name, 0))"
 _SETTINGS: Final = (
     "-c datestyle=ISO,YMD -c timezone=UTC -c intervalstyle=postgres -c extra_float_digits=1"
     " -c bytea_output=hex -c lock_timeout=5s"
 )
 """Settings that change how a type is written as text, so that a text means the same each time."""
+
+
+_ISOLATION: Final = "REPEATABLE READ"
+_TIMED_OUT: Final = "55P03"
+_CHANGED: Final = "40001"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Table of a server as its catalogue knows it.
+
+    Attributes:
+        schema: In which it really is.
+        name: Without the schema.
+        number: Its `oid`.
+    """
+
+    schema: str
+    name: str
+    number: int
 
 
 class Backend(Protocol):
@@ -61,12 +82,21 @@ class Backend(Protocol):
         """Yields a connection to read with: that of the transaction, inside of one."""
         ...
 
+    def moment(self, connection: sa.Connection) -> object:
+        """Returns a value that changes with each write of anyone; None where that is unknown."""
+        ...
+
     def writing(self, name: str) -> AbstractContextManager[None]:
         """Keeps other writers of echoless away from a table inside the block."""
         ...
 
-    def transaction(self) -> AbstractContextManager[sa.Connection]:
-        """Runs a block in one transaction; an inner call joins the outer one."""
+    def transaction(self, *, savepoint: bool = False) -> AbstractContextManager[sa.Connection]:
+        """Runs a block in one transaction; an inner call joins the outer one.
+
+        Args:
+            savepoint: Where an inner block fails on a server, what it did is taken back, and the
+                outer one can go on; without it the server refuses all further statements.
+        """
         ...
 
     def speaking(self) -> AbstractContextManager[None]:
@@ -218,6 +248,15 @@ class SqliteBackend:
         with self.speaking():
             yield self._speaks
 
+    def moment(self, connection: sa.Connection) -> object:  # noqa: ARG002 - one is open at a time
+        """Returns a value that changes with each commit of others and each own change.
+
+        https://sqlite.org/pragma.html#pragma_data_version: two connections count for themselves.
+        """
+        raw = self.database.connection
+        (version,) = raw.execute("PRAGMA data_version").fetchone()
+        return id(raw), int(version), raw.total_changes
+
     @contextmanager
     def writing(self, name: str) -> Iterator[None]:  # noqa: ARG002 - a file is locked as a whole
         """Opens the file for writing inside the block; its journal stays as its owner set it."""
@@ -232,7 +271,11 @@ class SqliteBackend:
             writer.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sa.Connection]:
+    def transaction(
+        self,
+        *,
+        savepoint: bool = False,  # noqa: ARG002 - a failed statement ends no transaction here
+    ) -> Iterator[sa.Connection]:
         """Runs a block in one immediate transaction."""
         with self.speaking():
             connection = self._speaks  # made first: SQLAlchemy rolls back on its first connection
@@ -309,11 +352,11 @@ class PostgresBackend:
                 self._version = connection.dialect.server_version_info
         except exc.SQLAlchemyError as problem:
             raise StoreNotFound(
-                f"{location.place} cannot be opened ({self._said(problem)}). Check host, port, "
+                f"{location.place} cannot be opened ({self.said(problem)}). Check host, port, "
                 "database and user, and give a password in PGPASSWORD or ~/.pgpass."
             ) from None
 
-    def _said(self, problem: Exception) -> str:
+    def said(self, problem: Exception) -> str:
         """Returns the first line of the driver's message, without the password."""
         origin = getattr(problem, "orig", None) or problem
         text = str(origin).strip().splitlines()[0] if str(origin).strip() else type(origin).__name__
@@ -369,18 +412,79 @@ class PostgresBackend:
                 made.append(Reference(source, tuple(columns), tuple(to), bool(cascades)))
         return made
 
+    def relation(self, table: Table) -> Relation:
+        """Returns which relation of the database a table is, whatever the search path.
+
+        Raises:
+            StoreNotFound: It was dropped meanwhile.
+        """
+        rows = self._rows(_HOME, {"name": table.name, "schema": table.schema})
+        if not rows:
+            raise StoreNotFound(f"There is no table {table.full_name!r} in {self.place} any more.")
+        schema, name, number = rows[0]
+        return Relation(str(schema), str(name), int(number))
+
+    def identity(self) -> str:
+        """Returns a text that tells this database from those of other servers, as far as it may.
+
+        https://www.postgresql.org/docs/current/functions-info.html, pg_control_system
+        """
+        number = self._rows("SELECT oid FROM pg_database WHERE datname = current_database()", {})
+        try:
+            system = self._rows("SELECT system_identifier FROM pg_control_system()", {})
+        except StoreError:  # some hosted servers keep it to themselves
+            system = []
+        return "/".join(str(each) for (each,) in (*system, *number))
+
+    @property
+    def place(self) -> str:
+        """Returns where the database is, for messages."""
+        return self._location.place
+
+    @property
+    def in_transaction(self) -> bool:
+        """Returns whether a transaction is open."""
+        return self._open is not None
+
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Yields the connection of the transaction, or one that may only read, of one moment."""
-        with self.speaking():
-            if self._open is not None:
-                yield self._open
-                return
-            with self._engine.connect() as connection:
-                yield connection.execution_options(
-                    isolation_level="REPEATABLE READ",
-                    postgresql_readonly=True,
-                )
+        with self.speaking(), self.connected() as connection:
+            yield connection
+
+    @contextmanager
+    def connected(self) -> Iterator[sa.Connection]:
+        """Yields what `reading` does; the errors of the driver stay as they are."""
+        if self._open is not None:
+            yield self._open
+            return
+        with self._engine.connect() as connection:
+            yield connection.execution_options(isolation_level=_ISOLATION, postgresql_readonly=True)
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Runs a block in which everything that is read is of one moment."""
+        with self.reading() as connection:
+            before, self._open = self._open, connection
+            try:
+                yield
+            finally:
+                self._open = before
+
+    def moment(self, connection: sa.Connection) -> object:
+        """Returns the transactions that have ended, as the server numbers them.
+
+        https://www.postgresql.org/docs/current/functions-info.html, 9.27.9: a snapshot that is the
+        same sees the same rows. The own transaction is in none, so that nothing is known inside it.
+        """
+        if self._open is not None:
+            return None
+        name = (
+            "pg_current_snapshot" if (self._version or (0,)) >= (13,) else "txid_current_snapshot"
+        )
+        return str(
+            connection.execute(sa.select(sa.cast(getattr(sa.func, name)(), sa.Text))).scalar()
+        )
 
     @contextmanager
     def writing(self, name: str) -> Iterator[None]:
@@ -392,11 +496,15 @@ class PostgresBackend:
         with ExitStack() as stack, self.speaking():
             connection = stack.enter_context(self._engine.connect())
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")
-            if not connection.execute(sa.text(_LOCK), values).scalar():
+            try:
+                connection.execute(sa.text(_LOCK), values)
+            except exc.DBAPIError as problem:
+                if sqlstate(problem) != _TIMED_OUT:
+                    raise
                 raise StoreLocked(
                     f"Another echoless writes to {self._location.place}. Wait for it to end and "
                     "try again; nothing was changed."
-                )
+                ) from None
             try:
                 yield
             finally:
@@ -411,17 +519,37 @@ class PostgresBackend:
             connection.invalidate()
 
     @contextmanager
-    def transaction(self) -> Iterator[sa.Connection]:
-        """Runs a block in one transaction."""
+    def transaction(self, *, savepoint: bool = False) -> Iterator[sa.Connection]:
+        """Runs a block in one transaction that sees one state of what others write.
+
+        So the number of rows before and after can be compared while other programs add some.
+        """
         if self._open is not None:
-            yield self._open
+            with self.speaking(), self._open.begin_nested() if savepoint else nullcontext():
+                yield self._open
             return
-        with self.speaking(), self._engine.connect() as connection, connection.begin():
-            self._open = connection
-            try:
-                yield connection
-            finally:
-                self._open = None
+        with self.speaking(), self._engine.connect() as connection:
+            connection.execution_options(isolation_level=_ISOLATION)
+            with connection.begin():
+                self._open = connection
+                try:
+                    yield connection
+                    self._insist_on_success(connection)
+                finally:
+                    self._open = None
+
+    def _insist_on_success(self, connection: sa.Connection) -> None:
+        """Refuses to commit what the server would take back without a word.
+
+        Raises:
+            StoreError: A statement failed and somebody passed over its error.
+        """
+        raw = connection.connection.dbapi_connection
+        if raw is not None and raw.info.transaction_status.name == "INERROR":
+            raise StoreError(
+                f"A statement in {self.place} failed, so the server takes back the whole "
+                "transaction. Nothing was changed."
+            )
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
@@ -431,20 +559,26 @@ class PostgresBackend:
         except EcholessError:
             raise
         except exc.DBAPIError as problem:
-            raise self._translated(problem) from None
+            raise self.translated(problem) from None
         except exc.SQLAlchemyError as problem:
-            raise StoreError(f"{self._location.place}: {self._said(problem)}.") from None
+            raise StoreError(f"{self._location.place}: {self.said(problem)}.") from None
 
-    def _translated(self, problem: exc.DBAPIError) -> StoreError:
+    def translated(self, problem: exc.DBAPIError) -> StoreError:
         """Returns the error of echoless for one of the server."""
-        where, text = self._location.place, self._said(problem)
-        state = str(getattr(problem.orig, "sqlstate", "") or "")
+        where, text, state = self.place, self.said(problem), sqlstate(problem)
+        if not state and isinstance(problem, exc.DataError):  # of the driver: it was never sent
+            return StoreError(f"{where} cannot take a value ({text}). Nothing was changed.")
         if problem.connection_invalidated or state.startswith(("08", "57P")) or not state:
             return StoreError(
                 f"The connection to {where} was lost ({text}). The open transaction is taken back "
                 "by the server; `echoless check STORE` finishes or takes back the run."
             )
-        if state in {"55P03", "40001", "40P01"}:
+        if state == _CHANGED:
+            return StoreLocked(
+                f"Another program changed rows of {where} that were being written ({text}). "
+                "Nothing was changed; plan again."
+            )
+        if state in {_TIMED_OUT, "40P01"}:
             return StoreLocked(
                 f"Another program holds rows of {where} ({text}). Try again; nothing was changed."
             )
@@ -455,6 +589,14 @@ class PostgresBackend:
     def close(self) -> None:
         """Closes all connections."""
         self._engine.dispose()
+
+
+def sqlstate(problem: exc.DBAPIError) -> str:
+    """Returns the code of an error of the server; empty where it comes from the driver.
+
+    https://www.postgresql.org/docs/current/errcodes-appendix.html
+    """
+    return str(getattr(problem.orig, "sqlstate", "") or "")
 
 
 def _postgres_kind(type_: str, category: str) -> Kind:
@@ -483,6 +625,8 @@ SELECT n.nspname, c.relname, pg_table_is_visible(c.oid)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('information_schema')
   AND n.nspname NOT LIKE 'pg\\_%' AND has_table_privilege(c.oid, 'SELECT')
+  AND NOT (n.nspname LIKE 'echoless\\_%' AND EXISTS (
+    SELECT 1 FROM pg_class m WHERE m.relnamespace = n.oid AND m.relname = 'open_runs'))
 ORDER BY 2, 1
 """
 
@@ -493,6 +637,13 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND ((c.relname = :name AND pg_table_is_visible(c.oid))
        OR (c.relname = :bare AND n.nspname = :schema))
 ORDER BY 5 DESC
+"""
+
+_HOME: Final = """
+SELECT n.nspname, c.relname, c.oid
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = :name
+  AND CASE WHEN :schema = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = :schema END
 """
 
 _COLUMNS: Final = """

@@ -11,11 +11,13 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Final
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreError, StoreLocked, UsageError
-from echoless.core.model import Memory
-from echoless.stores.base import Scope
+from echoless.core.json_codec import memory_to_json
+from echoless.core.model import Memory, canonical
+from echoless.stores.base import OwnerView, Prints, Scope
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
 from echoless.stores.sql.cells import Cell, Kind
@@ -26,6 +28,9 @@ from echoless.stores.sql.new_rows import new_id
 from echoless.stores.sql.opening import asked_hiding
 from echoless.stores.sql.record import key_of
 from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 _NAMED: Final = 5
 
@@ -60,6 +65,11 @@ def check_hiding(opened: Opened, layout: Layout) -> None:
 
 class HidingTable(TableStore):
     """Table in which a column tells its own program what is hidden."""
+
+    @property
+    def owner_view(self) -> OwnerView:
+        """Returns nothing to say: the program sees no hidden rows."""
+        return OwnerView()
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Sets the column that hides a row; one that is hidden already stays as it is."""
@@ -140,6 +150,28 @@ class MovingTable(MovesHidden, TableStore):
         """Returns a memory without the rows of other tables, which a scan does not read."""
         native = {key: each for key, each in memory.native.items() if key != DEPENDENTS}
         return replace(memory, native=native)
+
+    def prints(
+        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] | None = ()
+    ) -> Prints:
+        """Returns digests of the rows in the table, with the moved ones added."""
+        own = super().prints(namespaces, homes_of)
+        moved = self._moved(namespaces)
+        digests, homes = dict(own.by_namespace), dict(own.homes)
+        for id_, memory in sorted(moved.items()):
+            told = canonical(memory_to_json(memory, with_native=True)).encode(
+                "utf-8", "surrogatepass"
+            )
+            before = digests.get(memory.namespace, b"")
+            digests[memory.namespace] = blake2b(before + told).digest()
+            if homes_of is None or id_ in homes_of:
+                homes[id_] = memory.namespace
+        return replace(own, by_namespace=dict(sorted(digests.items())), homes=homes)
+
+    def _moment(self, connection: sa.Connection) -> object:
+        """Returns a value that changes with each write of a row, moved ones too."""
+        moment = super()._moment(connection)
+        return None if moment is None else (moment, HiddenRecords(self.ledger).state())
 
     def remarks(self) -> tuple[str, ...]:
         """Returns what the last scan passed over, and which hidden rows are there again."""

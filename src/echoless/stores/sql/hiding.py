@@ -14,7 +14,8 @@ from echoless.stores.sql.cells import Cell, Kind
 from echoless.stores.sql.layout import Hiding, Layout
 from echoless.stores.sql.table import Row
 
-_SHOWN: Final = frozenset({"", "0", "false", "f", "no"})
+SHOWN: Final = frozenset({"", "0", "false", "f", "no"})
+"""Values of a column that do not hide a row, in lower case."""
 
 
 class Hider:
@@ -54,7 +55,7 @@ class Hider:
                 return date.fromisoformat(str(value)) < datetime.now(UTC).date()
             except ValueError:
                 return False
-        return str(value).strip().lower() not in _SHOWN
+        return str(value).strip().lower() not in SHOWN
 
     def before(self, row: Row) -> Json:
         """Returns what a row says before it is hidden, if that is more than nothing."""

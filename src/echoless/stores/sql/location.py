@@ -20,6 +20,9 @@ from echoless.core.own_folders import user_folder
 from echoless.stores.field_map import FieldMap, read_pairs
 
 POSTGRES: Final = "postgresql"
+DATABASE: Final = "database"
+"""Value of `ledger` that puts the lineage into the database of the table."""
+
 _ALIASES: Final = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
 _SQLITE: Final = "sqlite"
 _OWN: Final = frozenset({"map", "hide", "model", "ledger"})
@@ -41,7 +44,8 @@ class Location:
         map: From the URL.
         hide: Column that hides a row from the table's own program; may be empty.
         model: Name of the model of the vectors; may be empty.
-        ledger: File of the lineage, where the usual one is not wanted; may be empty.
+        ledger: File of the lineage, where the usual place is not wanted, or `database`; may be
+            empty.
     """
 
     path: Path | None = None
@@ -108,11 +112,11 @@ class Location:
     def sidecar_base(self) -> Path:
         """Returns the path beside which the lineage lies, without the suffix of a ledger.
 
-        That of a file lies beside it. That of a server lies in the user's own folder, under a name
-        made of server, database and table: the user's name and the options of the connection do
-        not count, so that they may change.
+        That of a file lies beside it. That of a server lay in the user's own folder in earlier
+        versions, under a name made of server, database and table: the user's name and the options
+        of the connection do not count, so that they may change.
         """
-        if self.ledger:
+        if self.ledger and (self.path is not None or self.ledger != DATABASE):
             return Path(self.ledger)
         table = _UNSAFE.sub("-", self.table)
         if self.path is not None:

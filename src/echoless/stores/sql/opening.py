@@ -12,7 +12,7 @@ from typing import Final
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.model import digest
 from echoless.stores.field_map import FieldMap, Hiding
-from echoless.stores.sidecar import Sidecar
+from echoless.stores.sidecar import LedgerPlace
 from echoless.stores.sql.cells import to_json
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.location import Location
@@ -42,7 +42,7 @@ def hiding_column(location: Location, table: Table) -> str:
     return "" if asked_hiding(location, table) else location.hide
 
 
-def completed(location: Location, sidecar: Sidecar, table: Table) -> Location:
+def completed(location: Location, sidecar: LedgerPlace, table: Table) -> Location:
     """Returns the location with the options an earlier run wrote with, where it names none.
 
     Its `hide` is that of a column alone: `move` and `mark` are facts of their own.

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import VOLATILE, Json, Memory, Vector, canonical
@@ -20,6 +20,7 @@ from echoless.core.text import unreadable
 from echoless.core.timestamps import instant
 from echoless.stores import column_values as values
 from echoless.stores.live import record as records
+from echoless.stores.namespace_labels import namespace_of_labels
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, Column, Kind
 from echoless.stores.sql.layout import FIELDS, Layout, Place
@@ -174,17 +175,26 @@ class Codec:
 
     def namespace(self, reading: Reading) -> str:
         """Returns the namespace of a row; unreadable parts count as empty."""
-        found = []
-        for label, place in self.layout.scope:
+        parts: list[Json] = []
+        for _, place in self.layout.scope:
             try:
-                value = str(values.read("namespace", self._value("namespace", place, reading)))
+                parts.append(self._value("namespace", place, reading))
+            except BadRecord:
+                parts.append(None)
+        return self.namespace_of(parts)
+
+    def namespace_of(self, parts: Sequence[Json]) -> str:
+        """Returns the namespace of the values at its places; unreadable ones count as empty."""
+        found = []
+        for (label, _), part in zip(self.layout.scope, parts, strict=True):
+            try:
+                value = str(values.read("namespace", part))
             except BadRecord:
                 value = ""
             if not label:
                 return value
-            if value:
-                found.append(f"{label}={quote(value, safe='')}")
-        return "&".join(found)
+            found.append((label, value))
+        return namespace_of_labels(found)
 
     def created(self, reading: Reading) -> str | None:
         """Returns the time of creation of a row."""

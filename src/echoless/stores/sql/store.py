@@ -1,9 +1,8 @@
 """One table of a database as a store: `sql:///PATH#TABLE` or `postgresql://USER@HOST/DB#TABLE`.
 
-The lineage lies in a file of its own: beside an SQLite file, or in the user's folder for a server
-(`Location.sidecar_base`). The ledger is SQLite throughout, and the file stays whole whatever
-becomes of the server. Two machines that clean up one table share it by `?ledger=PATH`; whoever
-writes holds a lock of the server, so that they never write at once.
+The lineage of a table of PostgreSQL lies in the same database and shares the transaction of the
+records; that of an SQLite file lies in a file beside it (`database_ledger.py`). Whoever writes
+holds a lock of the server, so that two machines never write at once.
 """
 
 from __future__ import annotations
@@ -14,19 +13,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from threading import RLock
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from echoless.core.errors import StoreError, StoreReadOnly
 from echoless.core.model import Memory
-from echoless.stores.base import ALL, Scope
+from echoless.core.optional import lazy_module
+from echoless.stores.base import ALL, OwnerView, Prints, Remarks, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import BesideSidecar, LedgerPlace
 from echoless.stores.sql.cells import Cell, alike
-from echoless.stores.sql.database import Backend, SqliteBackend
+from echoless.stores.sql.database import Backend, PostgresBackend, SqliteBackend
+from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
 from echoless.stores.sql.hiding import Hider
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.location import Location
@@ -37,22 +40,21 @@ from echoless.stores.sql.opening import (
     digest_id,
     hiding_column,
 )
+from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead
 from echoless.stores.sql.record import Codec, Oddities, Reading, key_of
 from echoless.stores.sql.references import dependents, put_back
 from echoless.stores.sql.table import Key, Row, Table
 
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+else:
+    sa = lazy_module("sqlalchemy")
+
+_AT_ONCE: Final = 500
+"""Rows whose marks and vectors are looked up together."""
+
 DEPENDENTS: Final = "dependents"
 """Key of `native` for rows of other tables that go with a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """Row with the fields a scope looks at."""
-
-    id: str
-    namespace: str
-    created_at: str | None
-    row: Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +66,28 @@ class Opened:
         backend: The connection to its database.
         table: As the database describes it.
         sidecar: With its lineage.
+        lock: Name of the writer's lock, the same on every machine.
     """
 
     location: Location
     backend: Backend
     table: Table
-    sidecar: Sidecar
+    sidecar: LedgerPlace
+    lock: str
 
     @classmethod
     def of(cls, location: Location, backend: Backend, table: Table) -> Self:
         """Returns a table together with its lineage."""
-        return cls(location, backend, table, Sidecar(location.sidecar_base))
+        lock = location.place
+        if isinstance(backend, PostgresBackend):
+            relation = backend.relation(table)
+            lock = f"{relation.schema}.{relation.name}"
+        return cls(location, backend, table, place_of(location, backend, table), lock)
 
 
 class TableStore(BesideSidecar):
     """Memories in the rows of a table."""
 
-    holds_ledger: Final = False
     profile: Final = "safe"
 
     def __init__(self, opened: Opened, layout: Layout) -> None:
@@ -89,8 +96,10 @@ class TableStore(BesideSidecar):
         self._backend = opened.backend
         self._table = opened.table
         self._sidecar = opened.sidecar
+        self._lock = opened.lock
         self._layout = layout
         self._codec = Codec(layout, opened.location.place)
+        self._partitions = Partitions(layout, self._codec, self._heads_in)
         self._references = tuple(opened.backend.references(opened.table))
         self._turn = RLock()
         self._writing = False
@@ -106,9 +115,23 @@ class TableStore(BesideSidecar):
         """Returns where each field lies."""
         return self._layout
 
+    @property
+    def holds_ledger(self) -> bool:
+        """Returns whether the ledger lies in the database, and takes part in its transactions."""
+        return isinstance(self._sidecar, DatabaseLedger)
+
+    @property
+    def owner_view(self) -> OwnerView:
+        """Returns what other programs see of hidden rows: all of them."""
+        return OwnerView(
+            f"other programs that read {self.url} go on seeing them",
+            way="--action delete takes them out of the store.",
+        )
+
     def remarks(self) -> tuple[str, ...]:
-        """Returns what the last complete scan passed over or could not read."""
-        return self._odd.sentences(self._location.place)
+        """Returns where else lineage lies, and what the last scan passed over or could not read."""
+        ledger = self._sidecar.remarks() if isinstance(self._sidecar, Remarks) else ()
+        return (*ledger, *self._odd.sentences(self._location.place))
 
     def notes(self) -> tuple[str, ...]:
         """Returns whose vectors no longer fit their texts."""
@@ -128,32 +151,67 @@ class TableStore(BesideSidecar):
         own = (each.table.full_name for each in self._references if each.holds_vectors)
         return self._layout.side_vectors or next(own, "")
 
-    def _heads(self, odd: Oddities) -> Iterator[_Head]:
-        """Yields the rows that are memories."""
-        ours = self._hidden_here()
-        repeats: Counter[str] = Counter()
-        with self._backend.reading() as connection:
-            for row in self._table.rows(connection.execute(self._table.select())):
-                id_ = self._codec.id(row) if self._table.key else digest_id(row, repeats)
-                if id_ is None:
-                    odd.nameless += 1
-                    continue
-                if self._is_gone(row) or (self._is_hidden(row) and not ours(id_)):
-                    odd.hidden += 1
-                    continue
-                reading = Reading(row)
-                if self._codec.content(reading) is None:
-                    odd.textless += 1
-                    continue
-                namespace = self._codec.namespace(reading)
-                yield _Head(id_, namespace, self._codec.created(reading), row)
+    @property
+    def partitioned(self) -> bool:
+        """Returns whether the database finds the rows of some namespaces by itself."""
+        return self._partitions.conditions.exist
 
-    def _hidden_here(self) -> _Hidden:
-        """Returns the memories that echoless hid: others' hidden rows are no memories."""
-        if self._layout.hiding is None:
-            return _Hidden(frozenset(), everything=False)
+    def _heads(self, odd: Oddities, names: Collection[str] | None = None) -> Iterator[RowHead]:
+        """Yields the rows that are memories, of some namespaces or of all."""
+        with self._backend.reading() as connection:
+            yield from self._heads_in(connection, RowChoice(names), odd)
+
+    def _heads_in(
+        self, connection: sa.Connection, chosen: RowChoice, odd: Oddities | None = None
+    ) -> Iterator[RowHead]:
+        """Yields the chosen rows that are memories; counts those that are none."""
+        odd = Oddities() if odd is None else odd
+        within = self._partitions.condition(chosen.names)
+        conditions = [each for each in (within, chosen.where) if each is not None]
+        select = self._table.select_if(sa.and_(*conditions)) if conditions else self._table.select()
+        repeats: Counter[str] = Counter()
+        rows = self._table.rows(connection.execute(select))
+        while batch := list(islice(rows, _AT_ONCE)):
+            named = [
+                (self._codec.id(row) if self._table.key else digest_id(row, repeats), row)
+                for row in batch
+            ]
+            ours = self._hidden_here(named)
+            for id_, row in named:
+                head = self._head(id_, row, ours, chosen.names, odd)
+                if head is not None:
+                    yield head
+
+    def _head(
+        self,
+        id_: str | None,
+        row: Row,
+        ours: Collection[str],
+        names: Collection[str] | None,
+        odd: Oddities,
+    ) -> RowHead | None:
+        """Returns a row with the fields a scope looks at; None if it is no memory, or elsewhere."""
+        reading = Reading(row)
+        if names is not None and self._codec.namespace(reading) not in names:
+            return None
+        if id_ is None:
+            odd.nameless += 1
+        elif self._is_gone(row) or (self._is_hidden(row) and id_ not in ours):
+            odd.hidden += 1
+        elif self._codec.content(reading) is None:
+            odd.textless += 1
+        else:
+            return RowHead(id_, self._codec.namespace(reading), self._codec.created(reading), row)
+        return None
+
+    def _hidden_here(self, rows: Iterable[tuple[str | None, Row]]) -> Collection[str]:
+        """Returns the hidden ones of some rows that echoless hid: others' are no memories."""
+        hidden = [id_ for id_, row in rows if id_ is not None and self._is_hidden(row)]
+        if not hidden:
+            return ()
         ledger = self.ledger
-        return _Hidden(frozenset(ledger.marks()), everything=bool(ledger.open_runs()))
+        # a run that was stopped may have hidden rows before it named them
+        return set(hidden) if ledger.open_runs() else ledger.marks_of(hidden).keys()
 
     def _is_gone(self, row: Row) -> bool:
         return bool(self._layout.gone) and row.cells[self._layout.gone] is not None
@@ -164,12 +222,19 @@ class TableStore(BesideSidecar):
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope, by number of the row or by primary key."""
         odd = Oddities()
-        vectors = self._side_vectors(None) if self._layout.side_vectors else {}
-        for head in scope.narrow(self._heads(odd)):
-            memory = self._codec.decode(head.row, head.id, vectors.get(head.id), odd)
-            if memory is not None:
-                yield memory
+        heads = iter(scope.narrow(self._heads(odd, scope.names)))
+        whole = {} if scope != ALL else self._vectors_of(None)
+        while batch := list(islice(heads, _AT_ONCE)):
+            vectors = whole if scope == ALL else self._vectors_of([head.id for head in batch])
+            for head in batch:
+                memory = self._codec.decode(head.row, head.id, vectors.get(head.id), odd)
+                if memory is not None:
+                    yield memory
         self._odd = odd
+
+    def _vectors_of(self, ids: Sequence[str] | None) -> Mapping[str, bytes]:
+        """Returns vectors that lie in another table, of some memories or of all."""
+        return self._side_vectors(ids) if self._layout.side_vectors else {}
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies by id."""
@@ -240,11 +305,63 @@ class TableStore(BesideSidecar):
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""
-        return sum(1 for _ in scope.narrow(self._heads(Oddities())))
+        if not scope.is_whole:
+            return sum(1 for _ in scope.narrow(self._heads(Oddities(), scope.names)))
+        with self._backend.reading() as connection:
+            return sum(self._partitions.numbers(connection, scope.names).values())
 
     def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories by namespace."""
-        return dict(sorted(Counter(h.namespace for h in self._heads(Oddities())).items()))
+        """Returns the number of memories by namespace, as the database counts them."""
+        with self._backend.reading() as connection:
+            return self._partitions.numbers(connection)
+
+    def prints(
+        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] | None = ()
+    ) -> Prints:
+        """Returns digests by namespace, which the database makes without giving rows away."""
+        with self._backend.reading() as connection:
+            moment = self._moment(connection)
+            digests = self._partitions.digests(connection, namespaces)
+            self._print_vectors(connection, namespaces, digests)
+        return Prints(
+            {name: digests[name].digest() for name in sorted(digests)},
+            self._homes(homes_of, namespaces),
+            moment,
+        )
+
+    def still(self, prints: Prints) -> bool:
+        """Returns whether the database knows that nobody wrote since."""
+        with self._backend.reading() as connection:
+            return prints.moment is not None and prints.moment == self._moment(connection)
+
+    def _moment(self, connection: sa.Connection) -> object:
+        """Returns a value that changes with each write; None where nothing is known of them."""
+        return self._backend.moment(connection)
+
+    def _print_vectors(
+        self,
+        connection: sa.Connection,
+        namespaces: Collection[str] | None,
+        digests: Mapping[str, blake2b],
+    ) -> None:
+        """Adds the vectors that lie in another table to digests."""
+        if not self._layout.side_vectors:
+            return
+        heads = self._heads_in(connection, RowChoice(namespaces))
+        while batch := list(islice(heads, _AT_ONCE)):
+            vectors = self._vectors_of([head.id for head in batch])
+            for head in batch:
+                digests[head.namespace].update(b"%r " % head.id + vectors.get(head.id, b"-"))
+
+    def _homes(self, ids: Collection[str] | None, names: Collection[str] | None) -> dict[str, str]:
+        """Returns the namespaces of the memories with some ids, as far as they are among some."""
+        if ids is None:
+            within = None if names is None else frozenset(names)
+            return {head.id: head.namespace for head in self._heads(Oddities(), within)}
+        rows = list(self._fetch(ids).items()) if ids else []
+        ours = self._hidden_here(rows)
+        heads = (self._head(id_, row, ours, names, Oddities()) for id_, row in rows)
+        return {head.id: head.namespace for head in heads if head is not None}
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
         """Returns the ids of the memories with a link to one of these; reads all that may have."""
@@ -267,12 +384,9 @@ class TableStore(BesideSidecar):
                 return
             self._must_be_writable()
             with ExitStack() as stack:
-                path = self._location.path
-                base = self._location.sidecar_base
-                if path is None:
-                    base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                stack.enter_context(exclusive(path or base))
-                stack.enter_context(self._backend.writing(self._location.place))
+                if not self.holds_ledger:
+                    stack.enter_context(exclusive(self._locked_file()))
+                stack.enter_context(self._backend.writing(self._lock))
                 stack.enter_context(self._sidecar.writing())
                 self._remember_options()
                 self._writing = True
@@ -282,6 +396,14 @@ class TableStore(BesideSidecar):
                 finally:
                     self._writing = False
                     self._seen.clear()
+
+    def _locked_file(self) -> Path:
+        """Returns the file that is locked: the database itself, or that of the lineage."""
+        if self._location.path is not None:
+            return self._location.path
+        base = self._location.sidecar_base
+        base.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return base
 
     def _must_be_writable(self) -> None:
         """Refuses to write where rows cannot be told apart."""
@@ -313,11 +435,11 @@ class TableStore(BesideSidecar):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Makes all changes inside visible together, or none of them."""
+        """Makes all changes inside visible together, or none of them; with those of the ledger."""
         self._must_write()
         seen = dict(self._seen)
         try:
-            with self._backend.transaction():
+            with self._backend.transaction(savepoint=True):
                 yield
         except BaseException:
             self._seen = seen
@@ -472,7 +594,9 @@ class TableStore(BesideSidecar):
         return new
 
     def integrity(self) -> list[str]:
-        """Returns what is wrong with the file, one sentence each; a server is not checked."""
+        """Returns what is wrong with the file, or with the ledger in the database."""
+        if isinstance(self._sidecar, DatabaseLedger):
+            return self._sidecar.faults()
         backend = self._backend
         return backend.database.faults() if isinstance(backend, SqliteBackend) else []
 
@@ -494,22 +618,6 @@ class TableStore(BesideSidecar):
         with suppress(StoreError):
             self._backend.close()
         super().close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Hidden:
-    """Memories that echoless hid.
-
-    Attributes:
-        ids: Those the ledger names.
-        everything: Whether any hidden row may be one: a run was stopped before it named them.
-    """
-
-    ids: frozenset[str]
-    everything: bool
-
-    def __call__(self, id_: str) -> bool:
-        return self.everything or id_ in self.ids
 
 
 def _same_row(one: Row | None, other: Row | None) -> bool:

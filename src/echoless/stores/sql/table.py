@@ -120,7 +120,7 @@ class Table:
         if len(self.key) == 1:
             (name,) = self.key
             column: Any = sa.column(name)
-            texts = self.columns[name].type.startswith(_TEXTS)
+            texts = self.columns[name].type.startswith(TEXTS)
             if texts or not self.typed:
                 return column.in_([value for (value,) in keys])
         return sa.or_(*(self._is(key) for key in keys))
@@ -136,11 +136,20 @@ class Table:
         kind, type_ = self.columns[name].kind, self.columns[name].type
         if type_ in _INTEGERS and value.lstrip("-").isdecimal() and len(value) < 19:
             return column == int(value)
-        if kind is Kind.TEXT and type_.startswith(_TEXTS):
+        if kind is Kind.TEXT and type_.startswith(TEXTS):
             return column == sa.cast(value, sa.Text)
         if type_ == "uuid" and _is_uuid(value):
             return column == sa.cast(sa.cast(value, sa.Text), _typed(type_))
         return sa.cast(column, sa.Text) == value
+
+    def select_if(self, condition: Any) -> sa.Select[Any]:
+        """Returns the statement that reads the rows that meet a condition, in the store's order."""
+        return self._selected().where(condition).execution_options(yield_per=_AT_ONCE)
+
+    def cell(self, name: str) -> Any:
+        """Returns a column as its cells are read."""
+        column: sa.ColumnClause[Any] = sa.column(name)
+        return sa.cast(column, sa.Text) if self.typed else column
 
     def select_where(self, cells: Cells) -> sa.Select[Any]:
         """Returns the statement that reads the rows with some cells."""
@@ -210,7 +219,7 @@ class Table:
         return sa.literal(cell, sa.types.NullType())
 
 
-_TEXTS: Final = ("text", "character varying")
+TEXTS: Final = ("text", "character varying")
 _INTEGERS: Final = frozenset({"smallint", "integer", "bigint"})
 
 

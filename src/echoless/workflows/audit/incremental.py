@@ -148,7 +148,7 @@ class _IncrementalAudit:
         self._progress = progress
         self._tally = Tally()
         self._file = PageFile(cache_folder() / FILE_NAME)
-        self._rules = _rules(settings).encode("utf-8", "surrogatepass")
+        self._rules = rules_of(settings).encode("utf-8", "surrogatepass")
 
     def report(self) -> Report:
         """Returns the report of pages from the cache and of pages made now."""
@@ -246,8 +246,8 @@ def _key(name: bytes) -> bytes:
     return name[:16]
 
 
-def _rules(settings: Settings) -> str:
-    """Returns all that a page depends on, apart from the store."""
+def rules_of(settings: Settings) -> str:
+    """Returns all that the result for a namespace depends on, apart from the store."""
     vectors = open_vectors(settings, Tally(), lambda _stage, _done, _all: None)
     told = (
         " ".join((edition("audit"), *(version(name) for name in _LEANS_ON))),

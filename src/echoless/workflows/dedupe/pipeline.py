@@ -16,6 +16,7 @@ from echoless.blocking.candidates import (
     eligible,
     open_vectors,
 )
+from echoless.blocking.detector import Joins
 from echoless.clustering.assign import (
     GroupingInput,
     best_first,
@@ -86,6 +87,7 @@ def find(
     touching: Callable[[Memory], bool] | None = None,
     within: Collection[str] | None = None,
     progress: Progress | None = None,
+    joins: Joins | None = None,
 ) -> Findings:
     """Finds what a store says twice; reads only.
 
@@ -102,6 +104,8 @@ def find(
         within: Only these namespaces; those the settings ask for by default. A limit of the
             settings holds for each.
         progress: Told how far each stage is.
+        joins: How large partitions are joined (`blocking.relational.large_joins.LargeJoins`), with
+            the same pairs; by default in memory, or on files where memory would not do.
 
     Raises:
         UsageError: A setting is unknown or out of range, or the namespace does not exist.
@@ -119,18 +123,32 @@ def find(
         ),
         proposed=store.profile,
     )
-    selection = _Selection(only, touching, within)
+    selection = _Selection(only, touching, within, joins)
     tell = logged(progress or (lambda _stage, _done, _all: None))
     return _findings(store, chosen, selection, tell)
 
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """Which memories take part in a run; the arguments of `find` with these names."""
+    """Which memories take part in a run, and how; the arguments of `find` with these names."""
 
     only: Collection[str] | None
     touching: Callable[[Memory], bool] | None
     within: Collection[str] | None
+    joins: Joins | None
+
+    def is_part(self, settings: Settings) -> bool:
+        """Returns whether most memories of the store may not take part."""
+        return (self.only, self.within, settings.namespace) != (None, None, None)
+
+    def scopes(self, settings: Settings) -> list[Scope]:
+        """Returns what is read: one scope, or one for each namespace that has a limit."""
+        since, limit = settings.since, settings.limit
+        if self.within is None:
+            return [Scope(settings.namespace, since, limit)]
+        if limit is None:
+            return [Scope(since=since, among=frozenset(self.within))]
+        return [Scope(name, since, limit) for name in sorted(self.within)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +219,9 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
     memories, touched = run.memories, run.touched
     order = best_first(memories, run.copies, settings.profile, run.prior)
     preference = Preference(touched, order)
-    proposed = candidates(memories, run.copies, settings, tally, tell, run.vectors, preference)
+    proposed = candidates(
+        memories, run.copies, settings, tally, tell, run.vectors, preference, selection.joins
+    )
     decided = _decide(store, run, proposed.signals, consultation)
     groups = tuple(
         group
@@ -257,10 +277,11 @@ def _read(
     readings = open_readings(tally, enabled=settings.cache)
     memories = _scan(store, settings, selection, spill, tally, tell)
     tell("folding", 0, 0)
-    marks = standing_marks(store, memories, tally)
+    part = selection.is_part(settings)
+    marks = standing_marks(store, memories, tally, part=part)
     marked = {d: m.survivor for d, m in marks.items() if d in memories}
     prior = {mark.survivor for mark in marks.values()} | ledger.sticky()
-    apart = kept_apart(ledger, memories)
+    apart = kept_apart(ledger, memories, part=part)
     visible = eligible(memories, marked, tally, profile)
     read = in_contexts(store, memories)
     copies = fold([read[m.id] for m in visible], profile, prior, apart, tally, readings)
@@ -380,9 +401,7 @@ def _scan(
 ) -> dict[str, Memory]:
     """Returns the memories in scope by id, ids ascending."""
     check_namespace(store, settings.namespace)
-    within, only = selection.within, selection.only
-    names = [settings.namespace] if within is None else sorted(within)
-    scopes = (Scope(name, settings.since, settings.limit) for name in names)
+    only, scopes = selection.only, selection.scopes(settings)
     memories: dict[str, Memory] = {}
     tell("reading", 0, 0)
     for memory in spill.aside(chain.from_iterable(store.scan(scope) for scope in scopes)):
@@ -397,9 +416,18 @@ def _scan(
     return {id_: memories[id_] for id_ in sorted(memories)}
 
 
-def standing_marks(store: Store, memories: Mapping[str, Memory], tally: Tally) -> dict[str, Mark]:
-    """Returns the marks whose verdict still holds; counts the outdated ones."""
-    marks = store.ledger.marks()
+def standing_marks(
+    store: Store, memories: Mapping[str, Memory], tally: Tally, *, part: bool = False
+) -> dict[str, Mark]:
+    """Returns the marks whose verdict still holds; counts the outdated ones.
+
+    Args:
+        store: Any open store.
+        memories: By id.
+        tally: Told which marks are outdated.
+        part: Whether they are few of the store: then only the marks that name them are read.
+    """
+    marks = store.ledger.marks_about(memories.keys()) if part else store.ledger.marks()
     own = [mark for mark in marks.values() if mark.duplicate in memories]
     elsewhere = store.get({mark.survivor for mark in own} - memories.keys())
     known = {i: memories[i] for m in own for i in (m.duplicate, m.survivor) if i in memories}

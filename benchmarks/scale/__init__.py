@@ -1,0 +1,1 @@
+"""Benchmarks of jobs over many processes, and of one huge namespace."""

@@ -1,0 +1,96 @@
+"""Engine of this machine: one process for each core, by loky."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from itertools import islice
+
+from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
+
+from echoless.core.errors import UsageError
+from echoless.core.runtime import workers
+from echoless.engines.engine import ONE_THREAD, Workers, lost
+from echoless.engines.job import Partition
+from echoless.engines.partition_files import Failed, Finished
+from echoless.engines.partition_worker import Task, run_partition
+
+
+class LocalEngine:
+    """Runs partitions in processes of this machine.
+
+    A process that ends early takes down the pool of loky, so its other partitions come back as
+    lost too; a new pool takes the next ones.
+    """
+
+    def __init__(self, wanted: Workers) -> None:
+        """Takes the number of processes; by default one for each core.
+
+        Raises:
+            UsageError: An address was given.
+        """
+        if wanted.address is not None:
+            raise UsageError("The engine 'local' runs on this machine; leave out --address.")
+        self._count = wanted.count or workers()
+        self._size = self._count
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(
+        self, task: Task, partitions: Iterable[Partition], *, alone: bool = False
+    ) -> Iterator[Finished | Failed]:
+        """Yields what became of each partition, as they end; see `Engine.run`."""
+        self._resize(1 if alone else self._count)
+        waiting = iter(partitions)
+        running: dict[Future[Finished | Failed], Partition] = {}
+        while True:
+            for partition in islice(waiting, self._size - len(running)):
+                running[self._submitted(task, partition)] = partition
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield self._outcome(future, running.pop(future))
+
+    def _resize(self, size: int) -> None:
+        """Sets how many processes there are; those of another number end."""
+        if size != self._size:
+            self.close()
+            self._size = size
+
+    def _submitted(self, task: Task, partition: Partition) -> Future[Finished | Failed]:
+        """Gives a partition to a free process; starts processes where there are none."""
+        for _ in range(2):
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(
+                    max_workers=self._size, env=dict(ONE_THREAD), initializer=_start
+                )
+            try:
+                future: Future[Finished | Failed] = self._pool.submit(
+                    run_partition, task, partition
+                )
+            except BrokenProcessPool:
+                self.close()
+            else:
+                return future
+        raise UsageError("No process can be started on this machine.")
+
+    def _outcome(
+        self, future: Future[Finished | Failed], partition: Partition
+    ) -> Finished | Failed:
+        try:
+            return future.result()
+        except BrokenProcessPool:
+            self.close()
+            return lost(partition)
+
+    def close(self) -> None:
+        """Ends the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)
+            self._pool = None
+
+
+def _start() -> None:
+    """Prepares a process: it leaves Ctrl-C to the one that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,239 @@
+"""A session with the Postgres database that holds jobs: its address, its tables and its errors.
+
+An address is `postgresql://USER@HOST/DB#NAME`; NAME is any name for the job. Behind a question mark
+stand options of the driver (`host`, `port`, `sslmode`, …). All jobs of a database lie in the tables
+of one schema, which the first write makes.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, urlencode
+
+from echoless.core.errors import StoreError, UsageError
+from echoless.core.optional import lazy_module, require_module
+from echoless.stores.sql.location import POSTGRES, Location
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg import errors
+    from psycopg.rows import TupleRow
+else:
+    psycopg = lazy_module("psycopg")
+    errors = lazy_module("psycopg.errors")
+
+EXTRA: Final = "postgres"
+
+SCHEMA: Final = "echoless_jobs"
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS echoless_jobs.files (
+    job text NOT NULL,
+    name text NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (job, name)
+);
+CREATE TABLE IF NOT EXISTS echoless_jobs.queue (
+    job text NOT NULL,
+    number integer NOT NULL,
+    memories bigint NOT NULL,
+    namespaces text NOT NULL,
+    state text NOT NULL DEFAULT 'waiting',
+    attempts integer NOT NULL DEFAULT 0,
+    worker bigint,
+    worker_name text,
+    outcome text,
+    PRIMARY KEY (job, number)
+);
+CREATE INDEX IF NOT EXISTS queue_by_state
+    ON echoless_jobs.queue (job, state, memories DESC, number);
+"""
+"""The column `job` holds the NAME of an address in `files`, and the id of a job in `queue`."""
+
+_SETTINGS: Final = """
+SELECT set_config(name, wanted, false)
+FROM (VALUES ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
+    ('tcp_keepalives_count', '3'), ('idle_session_timeout', '0'),
+    ('default_transaction_isolation', 'read committed')) AS ours (name, wanted)
+JOIN pg_settings USING (name)
+"""
+"""The server learns within a minute that a machine went away without a word, not after hours (the
+same values at `connect` are for this side), and it lets a worker be that is silent while it works.
+Claims need `read committed`, whatever is the default of a role. An older server knows fewer
+of these settings (https://www.postgresql.org/docs/current/runtime-config-connection.html)."""
+
+_CREATION_LOCK: Final = 0x6563686F6C657373
+"""Key of an advisory lock: `CREATE … IF NOT EXISTS` fails where two do it at once."""
+
+
+def address_beside(url: str, name: str) -> str:
+    """Returns the address of results in the database of a store, with its password.
+
+    Args:
+        url: Of the store, `postgresql://USER@HOST/DB#TABLE`.
+        name: For the job.
+
+    Raises:
+        UsageError: The URL cannot be read.
+    """
+    location = Location.parse(url)
+    bare = Location(
+        server=location.server, options=location.options, secret=location.secret, table=name
+    )
+    return bare.whole_url
+
+
+class Session:
+    """A connection to the database of a job, made when it is first needed."""
+
+    def __init__(self, address: str, *, reconnects: bool = True) -> None:
+        """Reads the address; connects to nothing.
+
+        Args:
+            address: `postgresql://USER@HOST/DB#NAME`.
+            reconnects: Whether a lost connection is made anew. Not for who holds a lock: the lock
+                went with the connection.
+
+        Raises:
+            UsageError: The address cannot be read, or names no job.
+            MissingExtra: psycopg is not installed.
+        """
+        require_module("psycopg", "A job in Postgres", EXTRA)
+        location = Location.parse(address)
+        if not location.table:
+            raise UsageError(
+                f"{location.place} names no job. Write {POSTGRES}://USER@HOST/DB#NAME, with any "
+                "name for the job."
+            )
+        if location.map or location.hide or location.model or location.ledger:
+            raise UsageError(
+                f"The address {location.place} holds options of a store (map, hide, model or "
+                "ledger). Leave them out: it is an address of results."
+            )
+        self._location = location
+        self._server = replace(location, table="")
+        self._reconnects = reconnects
+        self._connection: psycopg.Connection[TupleRow] | None = None
+        self._connecting = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """Returns the name of the job in the address."""
+        return self._location.table  # of a store, the name of its table stands there
+
+    @property
+    def place(self) -> str:
+        """Returns the address without its password."""
+        return f"{self._server.url}#{quote(self.name, safe='')}"
+
+    @property
+    def address(self) -> str:
+        """Returns the address with its password, for other processes and nothing else."""
+        return f"{self._server.whole_url}#{quote(self.name, safe='')}"
+
+    @contextmanager
+    def connected(self) -> Iterator[psycopg.Connection[TupleRow]]:
+        """Yields the connection, each statement of which is a transaction of its own.
+
+        Raises:
+            StoreError: The server cannot be reached, or refused what the block asked for.
+        """
+        try:
+            with self._connecting:
+                connection = self._opened()
+            yield connection
+        except errors.InsufficientPrivilege as problem:
+            raise self._not_allowed(problem) from None
+        except psycopg.Error as problem:
+            raise self._failed(problem) from None
+
+    def _opened(self) -> psycopg.Connection[TupleRow]:
+        """Returns the connection; makes it if there is none.
+
+        Raises:
+            StoreError: It was lost and is not made anew, or there is no such server or database.
+        """
+        if self._connection is not None and not self._connection.closed:
+            return self._connection
+        if self._connection is not None and not self._reconnects:
+            raise self._lost("the connection is closed")
+        options = urlencode(self._location.options, quote_via=quote)
+        query = f"?{options}" if options else ""
+        try:
+            connection = psycopg.connect(
+                f"{POSTGRES}://{self._location.server}{query}",
+                autocommit=True,
+                password=self._location.secret,
+                connect_timeout=10,
+                client_encoding="utf8",
+                application_name="echoless",
+                keepalives_idle=30,
+                keepalives_interval=10,
+                keepalives_count=3,
+            )
+            connection.execute(_SETTINGS)
+        except psycopg.Error as problem:
+            raise StoreError(
+                f"{self.place} cannot be opened ({self._said(problem)}). Check host, port, "
+                "database and user, and give a password in PGPASSWORD or ~/.pgpass."
+            ) from None
+        weakref.finalize(self, connection.close)  # results have no end that anybody declares
+        self._connection = connection
+        return connection
+
+    def create_tables(self) -> None:
+        """Makes the schema and its tables, where they are missing.
+
+        Raises:
+            StoreError: The role may not make them, or the server failed.
+        """
+        with self.connected() as connection:
+            try:
+                with connection.transaction():
+                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATION_LOCK,))
+                    asked = connection.execute("SELECT to_regnamespace(%s)", (SCHEMA,)).fetchone()
+                    if asked == (None,):
+                        connection.execute(f"CREATE SCHEMA {SCHEMA}")
+                    connection.execute(_TABLES)
+            except errors.InsufficientPrivilege as problem:
+                raise StoreError(
+                    f"The role {connection.info.user} may not make the schema {SCHEMA} in "
+                    f"{self.place} ({self._said(problem)}). Someone who may makes it for this "
+                    f"role: CREATE SCHEMA {SCHEMA} AUTHORIZATION {connection.info.user}"
+                ) from None
+
+    def close(self) -> None:
+        """Ends the session, and with it every lock it holds; it is not opened again."""
+        self._reconnects = False
+        if self._connection is not None:
+            self._connection.close()
+
+    def _not_allowed(self, problem: psycopg.Error) -> StoreError:
+        role = self._connection.info.user if self._connection is not None else "ROLE"
+        return StoreError(
+            f"The role {role} may not use the jobs of {self.place} ({self._said(problem)}). The "
+            f"owner of the schema lets it: GRANT USAGE ON SCHEMA {SCHEMA} TO {role}; GRANT SELECT, "
+            f"INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO {role}"
+        )
+
+    def _failed(self, problem: psycopg.Error) -> StoreError:
+        if self._connection is not None and self._connection.closed:
+            return self._lost(self._said(problem))
+        return StoreError(f"{self.place} failed ({self._said(problem)}).")
+
+    def _lost(self, why: str) -> StoreError:
+        return StoreError(
+            f"The connection to {self.place} was lost ({why}). What is finished is kept. Run the "
+            "same command again when the server answers: it goes on there."
+        )
+
+    def _said(self, problem: Exception) -> str:
+        """Returns the first line of a message of the driver, without the password."""
+        text = str(problem).strip().partition("\n")[0] or type(problem).__name__
+        secret = self._location.secret
+        return text.replace(secret, "***") if secret else text

@@ -1,0 +1,52 @@
+"""Namespaces made of several labelled values, such as `agent_id=pia&user_id=ann`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+from urllib.parse import quote, unquote
+
+Labelled: TypeAlias = Mapping[str, str]
+"""Value by label, without empty ones."""
+
+_ERRORS: Final = "surrogatepass"
+"""JSON may hold half of a surrogate pair, which has no UTF-8 of its own."""
+
+
+def namespace_of_labels(values: Iterable[tuple[str, str]]) -> str:
+    """Returns the namespace of labelled values, in their order; empty values are left out."""
+    return "&".join(
+        f"{label}={quote(value, safe='', errors=_ERRORS)}" for label, value in values if value
+    )
+
+
+def labels_of_namespace(namespace: str, order: Sequence[str]) -> Labelled | None:
+    """Returns the values that make a namespace; None if no values with these labels make it.
+
+    Args:
+        namespace: Any text.
+        order: The labels, as `namespace_of_labels` is given them.
+    """
+    parts = [part.partition("=") for part in namespace.split("&")] if namespace else []
+    try:
+        values = {label: unquote(value, errors=_ERRORS) for label, _, value in parts}
+    except UnicodeDecodeError:
+        return None
+    made = namespace_of_labels((label, values.get(label, "")) for label in order)
+    return values if made == namespace else None
+
+
+def by_labels_present(
+    namespaces: Iterable[str], order: Sequence[str]
+) -> dict[tuple[str, ...], list[Labelled]]:
+    """Returns the values of namespaces by the labels that are not empty in them, in order.
+
+    A namespace that no values with these labels make is left out.
+    """
+    present: dict[tuple[str, ...], list[Labelled]] = {}
+    for namespace in sorted(namespaces):
+        values = labels_of_namespace(namespace, order)
+        if values is not None:
+            labels = tuple(label for label in order if values.get(label))
+            present.setdefault(labels, []).append(values)
+    return present

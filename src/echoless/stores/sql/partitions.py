@@ -1,0 +1,240 @@
+"""Numbers and digests of the memories of a table by namespace, made by the database.
+
+Rows the database cannot decide on are read (`namespace_conditions.py`); where it can decide on
+none, all are. In PostgreSQL a row never leaves the server for its digest: the digest of a namespace
+is the sum of four times 64 bits of the SHA-256 of each row, so that it needs no order and no
+memory. In SQLite, which has no such function, rows are digested here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from echoless.core.model import Json
+from echoless.core.optional import lazy_module
+from echoless.stores.sql import cells as forms
+from echoless.stores.sql.layout import Layout
+from echoless.stores.sql.namespace_conditions import (
+    Counting,
+    NamespaceConditions,
+    grouped_exactly,
+)
+from echoless.stores.sql.record import Codec
+from echoless.stores.sql.table import Row
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from sqlalchemy.dialects import postgresql
+else:
+    sa, postgresql = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.dialects.postgresql")
+
+_LANES: Final = 4
+_DIGITS: Final = 16
+"""Numbers that a SHA-256 is split into, and hexadecimal digits of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowHead:
+    """Row that is a memory, with the fields a scope looks at."""
+
+    id: str
+    namespace: str
+    created_at: str | None
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class RowChoice:
+    """Choice of rows to read.
+
+    Attributes:
+        names: Of namespaces; None for all.
+        where: Condition they meet; None for every row.
+    """
+
+    names: Collection[str] | None = None
+    where: Any = None
+
+
+Heads = Callable[["sa.Connection", RowChoice], Iterator[RowHead]]
+"""Reads the chosen rows that are memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows whose values at the places of the namespace are the same.
+
+    Attributes:
+        namespace: Of all of them.
+        numbers: What was counted and summed up, as texts.
+    """
+
+    namespace: str
+    numbers: tuple[str, ...]
+
+
+class Partitions:
+    """What a table holds in each namespace."""
+
+    def __init__(self, layout: Layout, codec: Codec, heads: Heads) -> None:
+        """Takes the layout of a table, and how its rows are read.
+
+        Args:
+            layout: Of the table.
+            codec: Reads a namespace.
+            heads: Reads rows.
+        """
+        self._layout = layout
+        self._table = layout.table
+        self._codec = codec
+        self._heads = heads
+        self.conditions = NamespaceConditions(layout)
+
+    def condition(self, names: Collection[str] | None) -> Any | None:
+        """Returns a condition that all rows of some namespaces meet; None for every row."""
+        return None if names is None else self.conditions.among(names)
+
+    # ------------------------------------------------------------------ numbers
+
+    def numbers(
+        self, connection: sa.Connection, names: Collection[str] | None = None
+    ) -> Mapping[str, int]:
+        """Returns the number of memories by namespace, names sorted.
+
+        Args:
+            connection: To read with; SQLite and the server count on it.
+            names: Only these namespaces; all by default.
+        """
+        counting = self.conditions.counting()
+        if counting is None:
+            read = Counter(head.namespace for head in self._heads(connection, RowChoice(names)))
+            return dict(sorted(read.items()))
+        numbers: Counter[str] = Counter()
+        unsure = 0
+        for group in self._groups(connection, names, _decided(counting), _decisions()):
+            unsure += int(group.numbers[2])
+            if names is None or group.namespace in names:
+                numbers[group.namespace] += int(group.numbers[1])
+        for head in self._heads(connection, RowChoice(names, counting.doubtful)) if unsure else ():
+            numbers[head.namespace] += 1
+        return {name: number for name, number in sorted(numbers.items()) if number}
+
+    def _groups(
+        self,
+        connection: sa.Connection,
+        names: Collection[str] | None,
+        columns: Sequence[Any],
+        sums: Sequence[Any],
+    ) -> Iterator[Group]:
+        """Yields the number of rows, and sums over them; some may be of other namespaces.
+
+        Args:
+            connection: To read with.
+            names: Of the namespaces; None for all.
+            columns: What is summed up; each is computed once for a row.
+            sums: Aggregates of these columns.
+        """
+        within = self.condition(names)
+        table, scope = self._table, self._layout.scope
+        parts = [self.conditions.value(at).label(f"part{n}") for n, (_, at) in enumerate(scope)]
+        rows = sa.select(*parts, *columns).select_from(table.clause)
+        # a subquery with an offset is no part of the outer query, which would compute a column
+        # again for each of its sums
+        inner = rows.where(sa.true() if within is None else within).offset(0).subquery("each")
+        keys = [inner.c[part.name] for part in parts]
+        common = [each for key in keys for each in grouped_exactly(key, typed=table.typed)]
+        shown = common if table.typed else keys
+        statement = sa.select(*shown, sa.func.count(), *sums).select_from(inner)
+        for values in connection.execute(statement.group_by(*common)):
+            numbers = tuple(map(str, values[len(keys) :]))
+            if numbers[0] != "0":  # no rows at all make one group where nothing is grouped by
+                yield Group(self._namespace(values[: len(keys)]), numbers)
+
+    def _namespace(self, values: Sequence[forms.Cell]) -> str:
+        """Returns the namespace of selected values, as `Codec.namespace` reads it from a row."""
+        parts: list[Json] = []
+        for (_, place), value in zip(self._layout.scope, values, strict=True):
+            read = forms.parsed(value) if place.path else value
+            parts.append(None if isinstance(read, bytes) else read)
+        return self._codec.namespace_of(parts)
+
+    # ------------------------------------------------------------------ digests
+
+    def digests(
+        self, connection: sa.Connection, names: Collection[str] | None
+    ) -> dict[str, blake2b]:
+        """Returns digests of every cell of the rows, by the namespaces that have memories.
+
+        Args:
+            connection: To read with.
+            names: Only these namespaces; all if None.
+        """
+        counting = self.conditions.counting()
+        digests: dict[str, blake2b] = {}
+        if counting is None or not self._has_sha(connection):
+            for head in self._heads(connection, RowChoice(names)):
+                own = digests.setdefault(head.namespace, blake2b())
+                told = (head.id, head.row.place, *head.row.cells.values())
+                own.update(repr(told).encode("utf-8", "surrogatepass") + b"\n")
+            return digests
+        sums: dict[str, list[tuple[str, ...]]] = {}
+        doubtful: dict[str, list[str]] = {}
+        with_memories: set[str] = set()
+        unsure = 0
+        for group in self._printed(connection, counting, names):
+            unsure += int(group.numbers[2])
+            if names is None or group.namespace in names:
+                sums.setdefault(group.namespace, []).append(group.numbers)
+                if group.numbers[1] != "0":
+                    with_memories.add(group.namespace)
+        for head in self._heads(connection, RowChoice(names, counting.doubtful)) if unsure else ():
+            doubtful.setdefault(head.namespace, []).append(head.id)
+        for name in sorted(with_memories | doubtful.keys()):
+            both = (sorted(sums.get(name, ())), sorted(doubtful.get(name, ())))
+            digests[name] = blake2b(repr(both).encode("utf-8", "surrogatepass"))
+        return digests
+
+    def _has_sha(self, connection: sa.Connection) -> bool:
+        """Returns whether the server has SHA-256 of its own: from PostgreSQL 11 on."""
+        version = connection.dialect.server_version_info or (0,)
+        return self._table.typed and version >= (11,)
+
+    def _printed(
+        self, connection: sa.Connection, counting: Counting, names: Collection[str] | None
+    ) -> Iterator[Group]:
+        """Yields the numbers of rows, of certain memories and of doubtful rows, and four sums.
+
+        Rows that are no memories count in: what they say may decide on others, and costs nothing.
+        """
+        cells = [self._table.cell(name) for name in self._table.columns]
+        written = sa.cast(sa.func.row(*cells), sa.Text)
+        sha = sa.func.encode(sa.func.sha256(sa.func.convert_to(written, "UTF8")), "hex")
+        columns = [*_decided(counting), sha.label("sha")]
+        sums = [sa.func.sum(_lane(sa.column("sha"), at)) for at in range(_LANES)]
+        yield from self._groups(connection, names, columns, [*_decisions(), *sums])
+
+
+def _decided(counting: Counting) -> list[Any]:
+    """Returns whether a row is a memory, and whether it has to be read to know, as numbers."""
+    conditions = {"certain": counting.certain, "doubtful": counting.doubtful}
+    return [sa.case((each, 1), else_=0).label(name) for name, each in conditions.items()]
+
+
+def _decisions() -> list[Any]:
+    """Returns how many rows are memories, and of how many it is not known."""
+    return [sa.func.sum(sa.column(name, sa.Integer)) for name in ("certain", "doubtful")]
+
+
+def _lane(sha: Any, at: int) -> Any:
+    """Returns 64 bits of a digest in hexadecimal as a number.
+
+    Args:
+        sha: The digest.
+        at: Which of the four parts.
+    """
+    part = sa.func.concat("x", sa.func.substr(sha, _DIGITS * at + 1, _DIGITS))
+    return sa.cast(sa.cast(part, postgresql.BIT(4 * _DIGITS)), sa.BigInteger)

@@ -1,0 +1,96 @@
+"""`dedup --engine` and the commands `jobs`, as a person types them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from echoless.stores import open_store
+from tests.cli.lineage import hidden
+from tests.engines.worlds import digest_of_one, filled
+
+Call = Callable[..., Result]
+ENGINE = ("--engine", "local", "--processes", "1", "--encoder", "none")
+
+
+@pytest.fixture
+def database(place: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("XDG_DATA_HOME", str(place / "own"))
+    filled(f"sqlite:///{place}/many.db", 3).close()
+    return "many.db"
+
+
+def answer(called: Result, code: int = 0) -> Mapping[str, Any]:
+    assert called.exit_code == code, called.output
+    return dict(json.loads(called.stdout))
+
+
+def test_a_job_is_planned_shown_carried_out_and_taken_back(echoless: Call, database: str) -> None:
+    before = Path(database).read_bytes()
+    said = echoless("dedup", database, *ENGINE)
+    assert said.exit_code == 0
+    assert "1 partition, 21 memories." in said.stdout
+    assert "6 groups say the same; their plans hide 6 memories." in said.stdout
+    assert Path(database).read_bytes() == before
+
+    (job,) = answer(echoless("jobs", "list", "--json"))["jobs"]
+    assert f"echoless jobs apply {job['name']}" in said.stdout
+    shown = answer(echoless("jobs", "show", job["name"], "--json"))
+    with open_store(database) as store:
+        assert shown["digest"] == digest_of_one(store)
+    assert (shown["left"], shown["failed"]) == (0, [])
+
+    assert "6 memories hidden" in echoless("jobs", "apply", job["name"]).stdout
+    assert len(hidden(database)) == 6
+    assert echoless("jobs", "undo", job["name"]).stdout == "1 run taken back.\n"
+    assert hidden(database) == {}
+
+
+def test_one_command_plans_and_carries_out(echoless: Call, database: str, place: Path) -> None:
+    done = answer(echoless("dedup", database, *ENGINE, "--results", "job", "--apply", "--json"))
+    assert done["applied"]["counts"]["mark"] == 6
+    assert len(hidden(database)) == 6
+    assert (place / "job" / "job.json").exists()
+    again = answer(echoless("dedup", database, *ENGINE, "--results", "job", "--apply", "--json"))
+    assert again["applied"]["runs"] == []
+
+
+def test_more_than_was_allowed_is_not_carried_out(echoless: Call, database: str) -> None:
+    said = echoless("dedup", database, *ENGINE, "--apply", "--most-hidden", "10%")
+    assert said.exit_code == 5
+    assert "would hide 28.57% of the memories" in said.stderr
+    assert hidden(database) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--processes", "2"), "add --engine"),
+        (("--engine", "local", "--plan", "p.json"), "--plan does not go with --engine"),
+        (("--engine", "local", "--interactive"), "--interactive does not go with --engine"),
+        (("--engine", "local", "--rate", "5"), "--rate is for writing; add --apply"),
+        (("--engine", "local", "--processes", "0"), "at least one process"),
+        (("--engine", "local", "--address", "auto"), "leave out --address"),
+        (("--engine", "local", "--limit", "5"), "--limit counts memories of all namespaces"),
+        (("--engine", "postgres"), "needs a database for the results"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    echoless: Call, database: str, options: tuple[str, ...], says: str
+) -> None:
+    refused = echoless("dedup", database, "--encoder", "none", *options)
+    assert refused.exit_code == 2
+    assert says in refused.stderr
+
+
+def test_a_job_that_is_not_there_is_named(echoless: Call, database: str) -> None:
+    for name in ("show", "apply", "undo"):
+        missing = echoless("jobs", name, "nix")
+        assert missing.exit_code == 3
+        assert "There is no job at nix" in missing.stderr
+    assert "There are no jobs." in echoless("jobs", "list").stdout
