@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from echoless import open_store
-from echoless.engines.engine import Workers
 from echoless.engines.job_apply import apply_job
 from echoless.engines.job_run import read_job, run_job
 from echoless.engines.registry import open_engine
 from echoless.engines.results import open_results
+from echoless.engines.workers import Workers
 
 
 def main(what: str, url: str, place: str) -> int:

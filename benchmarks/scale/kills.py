@@ -30,8 +30,9 @@ from benchmarks.speed.side_by_side import table
 from echoless import open_store
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import digest
-from echoless.engines.job_apply import plans_of, undo_job
+from echoless.engines.job_apply import undo_job
 from echoless.engines.job_run import OpenJob, finished_partitions, open_job, plan_digest
+from echoless.engines.partition_files import REPORT, file_name
 from echoless.engines.results import open_results
 from echoless.stores import Store
 
@@ -75,7 +76,7 @@ def _one(engine: str, url: str, place: str, kills: int, source: random.Random) -
     assert found == wanted, (found, wanted)
     stopped = _apply_until_done(url, opened, source)
     with open_store(url) as store:
-        plans = [plan.id for plan in plans_of(opened)]
+        plans = [each.plan for each in finished_partitions(opened.results) if each.plan]
         used = [store.ledger.run_of_plan(plan) for plan in plans]
         assert None not in used
         assert len(set(used)) == len(plans)
@@ -129,7 +130,7 @@ def _run_until_done(
             return starts, killed
         if done == len(opened.partitions):  # too quick: some partitions are looked at once more
             for partition in source.sample(opened.partitions, len(opened.partitions) // 2):
-                opened.results.remove(f"{partition.number:07d}.parquet")
+                opened.results.remove(file_name(partition.number, REPORT))
 
 
 def _kill_one(opened: OpenJob, driver: int, source: random.Random) -> bool:

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from benchmarks.scale.namespaces import CHOICES
 from echoless import open_store
-from echoless.engines.engine import Workers
 from echoless.engines.job_run import finished_partitions, open_job, plan_digest, run_job
-from echoless.engines.partition_files import report_name
+from echoless.engines.partition_files import REPORT, file_name
 from echoless.engines.registry import open_engine
 from echoless.engines.results import open_results
+from echoless.engines.workers import Workers
 
 
 def main(name: str, url: str, processes: int, place: str, address: str | None = None) -> None:
@@ -28,7 +28,7 @@ def main(name: str, url: str, processes: int, place: str, address: str | None = 
             warm = replace(opened, partitions=opened.partitions[-processes:])
             run_job(warm, url, engine)
             for partition in warm.partitions:
-                opened.results.remove(report_name(partition.number))
+                opened.results.remove(file_name(partition.number, REPORT))
             wall, own = time.perf_counter(), time.process_time()
             outcome = run_job(opened, url, engine)
             wall, own = time.perf_counter() - wall, time.process_time() - own

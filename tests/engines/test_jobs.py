@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from echoless.core.errors import InputError, UsageError
 from echoless.core.model import Memory
 from echoless.core.settings import Choices
-from echoless.engines.engine import Engine, Workers, lost
+from echoless.engines.engine import Engine, lost
 from echoless.engines.job import Job, Partition, partitions_of, refreshed
 from echoless.engines.job_apply import apply_job, runs_of_job, undo_job
 from echoless.engines.job_run import (
@@ -26,10 +26,11 @@ from echoless.engines.job_run import (
     read_job,
     run_job,
 )
-from echoless.engines.partition_files import Failed, Finished, pages_of, report_name
+from echoless.engines.partition_files import REPORT, Failed, Finished, file_name, pages_of
 from echoless.engines.partition_worker import Task, run_partition
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder
+from echoless.engines.workers import Workers
 from echoless.stores.base import Store
 from echoless.workflows.audit.report import audit
 from echoless.workflows.dedupe.pipeline import find
@@ -101,7 +102,7 @@ def test_the_reports_of_a_job_together_are_the_report_of_one_process(
 ) -> None:
     opened = opened_job(store, tmp_path / "job")
     ran(store, opened)
-    names = [report_name(partition.number) for partition in opened.partitions]
+    names = [file_name(partition.number, REPORT) for partition in opened.partitions]
     files = [opened.results.read(name) or b"" for name in names]
     pages = {page.namespace: page for data in files for page in pages_of(data, "a report")}
     whole = audit(find(store, opened.job.resolved()))
@@ -188,7 +189,7 @@ def test_a_job_that_stopped_anywhere_goes_on_there(store: Store, tmp_path: Path)
 def test_a_damaged_report_is_made_anew(store: Store, tmp_path: Path) -> None:
     opened = opened_job(store, tmp_path / "job")
     ran(store, opened)
-    opened.results.write(report_name(1), b"no parquet")
+    opened.results.write(file_name(1, REPORT), b"no parquet")
     outcome = ran(store, opened)
     assert (outcome.finished, outcome.unchanged) == (1, 4)
     assert digest_of(opened.results) == digest_of_one(store)
@@ -376,6 +377,25 @@ def test_a_rate_spreads_the_writing(store: Store, tmp_path: Path) -> None:
     runs = apply_job(store, opened, rate=0.01, pause=pauses.append)
     assert len(pauses) == 5
     assert pauses[-1] == pytest.approx(runs.counts["mark"] / 0.01, rel=0.05)
+
+
+def test_of_two_jobs_on_one_store_the_second_hides_nothing_twice(
+    store: Store, tmp_path: Path
+) -> None:
+    first = opened_job(store, tmp_path / "first", memories=20)
+    second = opened_job(store, tmp_path / "second", memories=7)
+    ran(store, first)
+    ran(store, second)
+    before = {memory.id: memory for memory in store.scan()}
+    assert apply_job(store, first).counts["mark"] == 18
+    late = apply_job(store, second)
+    assert (late.counts["mark"], late.refused + len(late.failed)) == (0, 18)
+    assert len(store.ledger.marks()) == 18
+    undo_job(store, second.job.id)
+    assert len(store.ledger.marks()) == 18
+    undo_job(store, first.job.id)
+    assert {memory.id: memory for memory in store.scan()} == before
+    assert not store.ledger.marks()
 
 
 def test_plans_for_another_store_are_refused(store: Store, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from echoless.core.errors import InputError, StoreError, StoreLocked, UsageError
 from echoless.core.model import Memory
 from echoless.core.settings import Choices
 from echoless.engines import partition_worker
-from echoless.engines.engine import Workers
 from echoless.engines.job import Partition
 from echoless.engines.job_apply import apply_job, undo_job
 from echoless.engines.job_run import (
@@ -41,6 +40,7 @@ from echoless.engines.postgres_session import Session
 from echoless.engines.postgres_worker import WorkDone, work
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder, open_results
+from echoless.engines.workers import Workers
 from echoless.stores.base import Store
 from tests.engines.test_jobs import InProcess
 from tests.engines.worlds import CHOICES, deadly_encoder, digest_of, digest_of_one, filled

@@ -17,12 +17,13 @@ import pytest
 from echoless.core.errors import UsageError
 from echoless.core.model import Memory
 from echoless.core.settings import Choices
-from echoless.engines.engine import Engine, Workers
+from echoless.engines.engine import Engine
 from echoless.engines.job import Partition
 from echoless.engines.job_run import OpenJob, open_job, run_job
 from echoless.engines.partition_worker import Task
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder
+from echoless.engines.workers import Workers
 from echoless.stores.base import Store
 from tests.engines.ray_nodes import RayCluster, free_port, ray_cluster
 from tests.engines.worlds import CHOICES, deadly_encoder, digest_of, digest_of_one, filled

@@ -46,8 +46,7 @@ from echoless.core.model import Json
 from echoless.core.optional import lazy_module
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
-from echoless.engines.engine import Workers
-from echoless.engines.registry import ENGINES
+from echoless.engines.workers import ENGINES, Workers
 from echoless.execution.executor import Run, apply
 from echoless.execution.patch import Patch, check_text_files, make_patch
 from echoless.execution.plan import Plan, write_plan

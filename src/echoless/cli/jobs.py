@@ -32,7 +32,6 @@ from echoless.core.model import Json, digest
 from echoless.core.optional import lazy_module
 from echoless.core.own_folders import user_folder
 from echoless.core.settings import layered
-from echoless.engines.engine import Workers
 from echoless.engines.job import make_job
 from echoless.engines.job_apply import JobRuns, apply_job, undo_job
 from echoless.engines.job_run import (
@@ -47,6 +46,7 @@ from echoless.engines.job_run import (
 )
 from echoless.engines.registry import open_engine
 from echoless.engines.results import POSTGRES, open_results
+from echoless.engines.workers import Workers
 from echoless.stores import open_store
 from echoless.stores.base import Store
 

@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
-from echoless.core.runtime import THREADS
 from echoless.engines.job import Partition
 from echoless.engines.partition_files import Failed, Finished
 from echoless.engines.partition_worker import Task
-
-ONE_THREAD: Final = {
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    THREADS: "1",
-}
-"""Environment of a worker: it has a core to itself; more threads would be in others' way."""
 
 
 def lost(partition: Partition) -> Failed:
     """Returns the outcome of a partition whose worker was killed, or ran out of memory."""
     reason = "The process that worked on it ended without an answer."
     return Failed(number=partition.number, reason=reason, kind="lost")
-
-
-@dataclass(frozen=True, slots=True)
-class Workers:
-    """How many workers there are, and where.
-
-    Attributes:
-        count: Workers at a time; None lets the engine choose.
-        address: Of a cluster; None for this machine.
-    """
-
-    count: int | None = None
-    address: str | None = None
 
 
 class Engine(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -240,9 +239,3 @@ def unpacked_partitions(data: bytes, place: str) -> list[Partition]:
         return [Partition(number, tuple(names), memories) for number, memories, names in rows]
     except (ValueError, TypeError) as problem:
         raise InputError(f"The list of partitions in {place} is damaged ({problem}).") from problem
-
-
-def worker_name() -> str:
-    """Returns the host and the process of a worker, for reports."""
-    host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
-    return f"{host}:{os.getpid()}"

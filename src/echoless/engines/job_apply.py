@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 from echoless.core.errors import PlanError, PlanUsed, UndoConflict, UsageError
 from echoless.engines.job_run import OpenJob
-from echoless.engines.partition_files import numbers_of, plan_name
+from echoless.engines.partition_files import PLAN, file_name, numbers_of
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, plan_of_bytes
 from echoless.execution.rollback import STANDING, history, undo
 from echoless.stores.base import Scope, Store
 
 Progress = Callable[[int, int], None]
-
-PLANS: Final = ".plan.json"
-"""End of the names of plans."""
 
 
 @dataclass(slots=True)
@@ -78,7 +74,7 @@ def apply_job(
         StoreError: The store is locked, read-only or full, or the results cannot be reached.
     """
     _check_store(store, opened)
-    numbers = sorted(numbers_of(opened.results.names(), PLANS))
+    numbers = numbers_of(opened.results.names(), PLAN)
     namespaces = {each.number: each.namespaces for each in opened.partitions}
     done, begun = JobRuns(), time.monotonic()
     progress(0, len(numbers))
@@ -119,24 +115,11 @@ def _plan(opened: OpenJob, number: int) -> Plan | None:
     Raises:
         PlanUnreadable: It is damaged.
     """
-    name = plan_name(number)
+    name = file_name(number, PLAN)
     content = opened.results.read(name)
     if content is None:
         return None
     return plan_of_bytes(content, f"{opened.results.place}/{name}")
-
-
-def plans_of(opened: OpenJob) -> Iterator[Plan]:
-    """Yields the plans of a job, by number of the partition.
-
-    Raises:
-        PlanUnreadable: One is damaged.
-        StoreError: The results cannot be reached.
-    """
-    for number in sorted(numbers_of(opened.results.names(), PLANS)):
-        plan = _plan(opened, number)
-        if plan is not None:
-            yield plan
 
 
 def runs_of_job(store: Store, job: str) -> list[str]:

@@ -24,15 +24,16 @@ from echoless.engines.job import (
     unpacked_partitions,
 )
 from echoless.engines.partition_files import (
+    FAILURE,
+    REPORT,
     Failed,
     Finished,
     check_installed,
     failed_of,
     failure_file,
-    failure_name,
+    file_name,
     finished_of,
     numbers_of,
-    report_name,
 )
 from echoless.engines.partition_worker import Task
 from echoless.engines.results import Results
@@ -255,7 +256,7 @@ def _again(failed: Failed, attempt: int, attempts: int) -> bool:
 def _record(results: Results, failed: Failed, outcome: JobOutcome) -> None:
     """Writes down a partition that failed each time; the others go on."""
     outcome.failed.append(failed)
-    results.write(failure_name(failed.number), failure_file(failed))
+    results.write(file_name(failed.number, FAILURE), failure_file(failed))
 
 
 def finished_partitions(results: Results) -> Iterator[Finished]:
@@ -265,7 +266,7 @@ def finished_partitions(results: Results) -> Iterator[Finished]:
         InputError: A report is damaged.
         StoreError: The place cannot be reached.
     """
-    yield from _read_all(results, ".parquet", report_name, finished_of)
+    yield from _read_all(results, REPORT, finished_of)
 
 
 def failed_partitions(results: Results) -> Iterator[Failed]:
@@ -275,27 +276,24 @@ def failed_partitions(results: Results) -> Iterator[Failed]:
         InputError: A file is damaged.
         StoreError: The place cannot be reached.
     """
-    yield from _read_all(results, ".failed.json", failure_name, failed_of)
+    yield from _read_all(results, FAILURE, failed_of)
 
 
 def _read_all(
-    results: Results,
-    ending: str,
-    name_of: Callable[[int], str],
-    read: Callable[[bytes, str], _Read],
+    results: Results, ending: str, read: Callable[[bytes, str], _Read]
 ) -> Iterator[_Read]:
     """Yields what the files of a kind say, by number of the partition.
 
     Args:
         results: Of the job.
         ending: Of the names of that kind.
-        name_of: Returns the name for a number.
         read: Returns what a file says, from its content and its place.
     """
-    for number in sorted(numbers_of(results.names(), ending)):
-        data = results.read(name_of(number))
+    for number in numbers_of(results.names(), ending):
+        name = file_name(number, ending)
+        data = results.read(name)
         if data is not None:
-            yield read(data, f"{results.place}/{name_of(number)}")
+            yield read(data, f"{results.place}/{name}")
 
 
 def plan_digest(actions: Iterable[str]) -> str:

@@ -11,10 +11,11 @@ from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from echoless.core.errors import UsageError
 from echoless.core.runtime import workers
-from echoless.engines.engine import ONE_THREAD, Workers, lost
+from echoless.engines.engine import lost
 from echoless.engines.job import Partition
 from echoless.engines.partition_files import Failed, Finished
 from echoless.engines.partition_worker import Task, run_partition
+from echoless.engines.workers import ONE_THREAD, Workers
 
 
 class LocalEngine:

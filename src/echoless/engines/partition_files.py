@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from echoless.core.errors import InputError
 from echoless.core.model import Json
@@ -30,6 +30,11 @@ _METADATA: Final = b"echoless"
 
 _COLUMNS: Final = ("namespace", "memories", "marked", "groups", "redundant", "page")
 
+
+REPORT: Final = ".parquet"
+PLAN: Final = ".plan.json"
+FAILURE: Final = ".failed.json"
+"""Ends of the names of the files of a partition."""
 
 FailureKind: TypeAlias = Literal["failed", "lasting", "lost", "refused"]
 """As in `Failed`."""
@@ -101,19 +106,25 @@ def check_installed() -> None:
     require_module("pyarrow", "A job with partitions", "scale")
 
 
-def report_name(number: int) -> str:
-    """Returns the name of the report of a partition."""
-    return f"{number:07d}.parquet"
+def file_name(number: int, ending: str) -> str:
+    """Returns the name of a file of a partition.
+
+    Args:
+        number: Of the partition.
+        ending: `REPORT`, `PLAN` or `FAILURE`.
+    """
+    return f"{number:07d}{ending}"
 
 
-def plan_name(number: int) -> str:
-    """Returns the name of the plan of a partition."""
-    return f"{number:07d}.plan.json"
+def numbers_of(names: Iterable[str], ending: str) -> list[int]:
+    """Returns the numbers of the partitions that have a file of a kind, ascending.
 
-
-def failure_name(number: int) -> str:
-    """Returns the name of the file that says why a partition failed."""
-    return f"{number:07d}.failed.json"
+    Args:
+        names: Of all files.
+        ending: As for `file_name`.
+    """
+    stems = (name.removesuffix(ending) for name in names if name.endswith(ending))
+    return sorted(int(stem) for stem in stems if stem.isdecimal())
 
 
 def report_file(finished: Finished, pages: Sequence[Page]) -> bytes:
@@ -149,11 +160,20 @@ def finished_of(data: bytes, place: str) -> Finished:
     """
     try:
         metadata = parquet.read_schema(io.BytesIO(data)).metadata or {}
-        told = json.loads(metadata[_METADATA])
-        told["actions"], told["notes"] = tuple(told["actions"]), tuple(told["notes"])
-        return Finished(**told)
+        return finished_from_json(json.loads(metadata[_METADATA]))
     except (pyarrow.ArrowException, OSError, KeyError, TypeError, ValueError) as problem:
         raise _damaged(place, problem) from problem
+
+
+def finished_from_json(fields: dict[str, Any]) -> Finished:
+    """Returns the outcome of its fields as JSON gives them.
+
+    Raises:
+        KeyError: A list is missing.
+        TypeError: A field is missing or unknown.
+    """
+    lists = {name: tuple(fields[name]) for name in ("actions", "notes")}
+    return Finished(**{**fields, **lists})
 
 
 def pages_of(data: bytes, place: str) -> list[Page]:
@@ -199,14 +219,3 @@ def _damaged(place: str, problem: object) -> InputError:
     return InputError(
         f"{place} is damaged ({problem}). Remove it: the next run of the job makes it anew."
     )
-
-
-def numbers_of(names: Iterable[str], name_of: str) -> set[int]:
-    """Returns the numbers of the partitions that have a file of a kind.
-
-    Args:
-        names: Of all files.
-        name_of: End of the names of that kind, such as `.parquet`.
-    """
-    stems = (name.removesuffix(name_of) for name in names if name.endswith(name_of))
-    return {int(stem) for stem in stems if stem.isdecimal()}

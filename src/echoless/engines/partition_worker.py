@@ -18,18 +18,20 @@ from echoless.core.json_codec import memory_to_json
 from echoless.core.model import digest
 from echoless.core.settings import Settings
 from echoless.core.timestamps import now
-from echoless.engines.job import JOB_FILE, Job, Partition, rules_digest, worker_name
+from echoless.engines.job import JOB_FILE, Job, Partition, rules_digest
 from echoless.engines.partition_files import (
+    FAILURE,
+    PLAN,
+    REPORT,
     Failed,
     FailureKind,
     Finished,
-    failure_name,
+    file_name,
     finished_of,
-    plan_name,
     report_file,
-    report_name,
 )
 from echoless.engines.results import Results, open_results
+from echoless.engines.workers import worker_name
 from echoless.execution.plan import plan_bytes
 from echoless.stores import open_store
 from echoless.stores.base import Printed, Scope, Store
@@ -99,19 +101,9 @@ class PartitionWorker:
         """Looks at a partition; never raises but for Ctrl-C and the like."""
         try:
             return self._run(partition)
-        except EcholessError as problem:
-            return self._failed(partition, str(problem), problem)
-        except Exception as problem:
-            LOG.exception("partition %d", partition.number)
-            return self._failed(partition, f"{type(problem).__name__}: {problem}", problem)
-
-    def _failed(self, partition: Partition, reason: str, problem: Exception) -> Failed:
-        return Failed(
-            number=partition.number,
-            reason=reason,
-            worker=worker_name(),
-            kind="lasting" if isinstance(problem, _SAME_AGAIN) else "failed",
-        )
+        except Exception as problem:  # noqa: BLE001 - the edge of a worker: others go on
+            kind: FailureKind = "lasting" if isinstance(problem, _SAME_AGAIN) else "failed"
+            return _failed(partition, problem, kind)
 
     def _run(self, partition: Partition) -> Finished:
         """Looks at a partition, unless its result is there and nothing changed since.
@@ -137,7 +129,7 @@ class PartitionWorker:
 
     def _known(self, partition: Partition) -> Finished | None:
         """Returns the result of an earlier run; None where there is none that can be read."""
-        name = report_name(partition.number)
+        name = file_name(partition.number, REPORT)
         data = self._results.read(name)
         if data is None:
             return None
@@ -179,11 +171,11 @@ class PartitionWorker:
             notes=report.told,
         )
         if made.actions:
-            self._results.write(plan_name(number), plan_bytes(made))
-        self._results.write(report_name(number), report_file(finished, report.pages))
+            self._results.write(file_name(number, PLAN), plan_bytes(made))
+        self._results.write(file_name(number, REPORT), report_file(finished, report.pages))
         if not made.actions:
-            self._results.remove(plan_name(number))
-        self._results.remove(failure_name(number))
+            self._results.remove(file_name(number, PLAN))
+        self._results.remove(file_name(number, FAILURE))
         return finished
 
 
@@ -203,14 +195,19 @@ def run_partition(task: Task, partition: Partition) -> Finished | Failed:
             _check_shared(task.job, results)
             _workers.clear()
             _workers[task] = PartitionWorker(task.job, open_store(task.url), results)
-    except EcholessError as problem:
-        kind: FailureKind = "failed" if isinstance(problem, StoreError) else "refused"
-        return Failed(number=partition.number, reason=str(problem), kind=kind, worker=worker_name())
-    except Exception as problem:
-        LOG.exception("partition %d", partition.number)
-        reason = f"{type(problem).__name__}: {problem}"
-        return Failed(number=partition.number, reason=reason, worker=worker_name())
+    except Exception as problem:  # noqa: BLE001 - the edge of a worker: others go on
+        lasting = isinstance(problem, EcholessError) and not isinstance(problem, StoreError)
+        return _failed(partition, problem, "refused" if lasting else "failed")
     return _workers[task].run(partition)
+
+
+def _failed(partition: Partition, problem: Exception, kind: FailureKind) -> Failed:
+    """Returns the outcome of a partition that ended with an exception."""
+    reason = str(problem)
+    if not isinstance(problem, EcholessError):
+        LOG.error("partition %d", partition.number, exc_info=problem)
+        reason = f"{type(problem).__name__}: {problem}"
+    return Failed(number=partition.number, reason=reason, kind=kind, worker=worker_name())
 
 
 def _check_shared(job: Job, results: Results) -> None:

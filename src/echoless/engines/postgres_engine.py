@@ -17,7 +17,6 @@ from typing import Final
 from echoless.core.commands import command_line
 from echoless.core.errors import StoreError, UsageError
 from echoless.core.runtime import workers
-from echoless.engines.engine import ONE_THREAD, Workers
 from echoless.engines.job import Partition
 from echoless.engines.job_run import ATTEMPTS
 from echoless.engines.partition_files import Failed, Finished
@@ -25,6 +24,7 @@ from echoless.engines.partition_worker import Task
 from echoless.engines.postgres_queue import Queue
 from echoless.engines.postgres_session import Session
 from echoless.engines.results import POSTGRES
+from echoless.engines.workers import ONE_THREAD, Workers
 
 LOG: Final = logging.getLogger("echoless.job")
 

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Final
 from echoless.core.commands import command_line
 from echoless.core.errors import StoreError, StoreLocked
 from echoless.core.optional import lazy_module
-from echoless.engines.job import Partition, worker_name
+from echoless.engines.job import Partition
 from echoless.engines.job_run import ATTEMPTS
-from echoless.engines.partition_files import Failed, Finished
+from echoless.engines.partition_files import Failed, Finished, finished_from_json
 from echoless.engines.postgres_session import Session
+from echoless.engines.workers import worker_name
 
 if TYPE_CHECKING:
     import psycopg
@@ -289,10 +290,7 @@ def _outcome_text(outcome: Finished | Failed) -> str:
 def _outcome_of(text: str) -> Finished | Failed:
     """Returns the outcome of what `_outcome_text` gave."""
     ((kind, fields),) = json.loads(text).items()
-    if kind == Failed.__name__:
-        return Failed(**fields)
-    fields["actions"], fields["notes"] = tuple(fields["actions"]), tuple(fields["notes"])
-    return Finished(**fields)
+    return Failed(**fields) if kind == Failed.__name__ else finished_from_json(fields)
 
 
 def _lost(number: int, attempts: int, worker: str) -> Failed:

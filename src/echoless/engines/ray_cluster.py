@@ -22,11 +22,12 @@ from echoless.core.errors import UsageError
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.runtime import workers
 from echoless.core.versions import __version__
-from echoless.engines.engine import ONE_THREAD, Workers, lost
+from echoless.engines.engine import lost
 from echoless.engines.job import Partition
 from echoless.engines.partition_files import Failed, Finished
 from echoless.engines.partition_worker import Task, run_partition
 from echoless.engines.ray_address import check_reachable
+from echoless.engines.workers import ONE_THREAD, Workers
 
 if TYPE_CHECKING:
     import ray

@@ -1,12 +1,13 @@
-"""Names of the engines, and how one is opened."""
+"""How an engine is opened by its name."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from echoless.core.errors import UsageError
 from echoless.core.optional import lazy_module
-from echoless.engines.engine import Engine, Workers
+from echoless.engines.engine import Engine
+from echoless.engines.workers import ENGINES, Workers
 
 if TYPE_CHECKING:
     from echoless.engines import local, postgres_engine, ray_cluster
@@ -14,9 +15,6 @@ else:  # each brings in what only it needs
     local = lazy_module("echoless.engines.local")
     postgres_engine = lazy_module("echoless.engines.postgres_engine")
     ray_cluster = lazy_module("echoless.engines.ray_cluster")
-
-ENGINES: Final = ("local", "ray", "postgres")
-"""Names of the engines."""
 
 
 def open_engine(name: str, workers: Workers) -> Engine:
