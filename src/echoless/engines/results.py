@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from echoless.core.errors import StoreError
 from echoless.core.optional import lazy_module, require_module
+from echoless.stores.files import Snapshot, replace_bytes, speaking_of
 
 if TYPE_CHECKING:
     import fsspec
@@ -21,9 +20,6 @@ else:
 
 POSTGRES: Final = frozenset({"postgres", "postgresql"})
 """Schemes of an address in a Postgres database."""
-
-_DRAFT: Final = ".draft-"
-"""Begins the name of a file that is not complete."""
 
 
 class Results(Protocol):
@@ -109,49 +105,33 @@ class LocalFolder:
 
     def read(self, name: str) -> bytes | None:
         """Returns a file; None where there is none."""
-        try:
-            return (self._folder / name).read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as problem:
-            raise self._failed("read", name, problem) from problem
+        path = self._folder / name
+        with speaking_of(path):
+            try:
+                return path.read_bytes()
+            except FileNotFoundError:
+                return None
 
     def write(self, name: str, data: bytes) -> None:
         """Writes or replaces a file: beside it, then renamed over it."""
         path = self._folder / name
-        draft = path.with_name(f"{_DRAFT}{uuid.uuid4().hex}")
-        try:
+        with speaking_of(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with draft.open("xb") as file:
-                draft.chmod(0o600)
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-        except OSError as problem:
-            draft.unlink(missing_ok=True)
-            raise self._failed("write", name, problem) from problem
+        replace_bytes(path, data, Snapshot.of(path))
 
     def remove(self, name: str) -> None:
         """Removes a file, if it is there."""
-        try:
-            (self._folder / name).unlink(missing_ok=True)
-        except OSError as problem:
-            raise self._failed("remove", name, problem) from problem
+        path = self._folder / name
+        with speaking_of(path):
+            path.unlink(missing_ok=True)
 
     def names(self) -> set[str]:
-        """Returns the names of all files but drafts."""
-        try:
-            names = [path.name for path in self._folder.iterdir()]
-        except FileNotFoundError:
-            return set()
-        except OSError as problem:
-            raise self._failed("list", "", problem) from problem
-        return {name for name in names if not name.startswith(_DRAFT)}
-
-    def _failed(self, verb: str, name: str, problem: OSError) -> StoreError:
-        why = problem.strerror or problem
-        return StoreError(f"Cannot {verb} {self._folder / name}: {why}. Check --results.")
+        """Returns the names of all files but those that are being written."""
+        with speaking_of(self._folder):
+            if not self._folder.exists():
+                return set()
+            names = {path.name for path in self._folder.iterdir()}
+        return {name for name in names if not name.startswith(".")}
 
 
 class ObjectFolder:
