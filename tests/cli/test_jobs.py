@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from echoless.engines.partition_files import Failed, failure_file
 from echoless.stores import open_store
 from tests.cli.lineage import hidden
 from tests.engines.worlds import digest_of_one, filled
@@ -49,6 +50,17 @@ def test_a_job_is_planned_shown_carried_out_and_taken_back(echoless: Call, datab
     assert len(hidden(database)) == 6
     assert echoless("jobs", "undo", job["name"]).stdout == "1 run taken back.\n"
     assert hidden(database) == {}
+
+
+def test_a_failed_partition_with_an_earlier_result_is_not_left_over(
+    echoless: Call, database: str, place: Path
+) -> None:
+    echoless("dedup", database, *ENGINE, "--results", "job")
+    failed = Failed(number=0, reason="The server went away.", attempts=3)
+    (place / "job" / "0000000.failed.json").write_bytes(failure_file(failed))
+    shown = answer(echoless("jobs", "show", "job", "--json"), 5)
+    assert (shown["finished"], shown["left"]) == (1, 0)
+    assert [each["reason"] for each in shown["failed"]] == ["The server went away."]
 
 
 def test_one_command_plans_and_carries_out(echoless: Call, database: str, place: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -31,8 +31,7 @@ from echoless.core.errors import EcholessError, InputError, PlanRefused, UndoCon
 from echoless.core.model import Json, digest
 from echoless.core.optional import lazy_module
 from echoless.core.own_folders import user_folder
-from echoless.core.settings import layered
-from echoless.engines.job import make_job
+from echoless.core.settings import Settings, layered
 from echoless.engines.job_apply import JobRuns, apply_job, undo_job
 from echoless.engines.job_run import (
     JobOutcome,
@@ -107,7 +106,7 @@ def dedup_by_engine(request: EngineRequest) -> int:
         settings = settings_for(store, request.choices)
         if request.now:
             check_delete(settings, request.action)
-        place = request.results or _own_place(store, choices, request)
+        place = request.results or _own_place(store, settings, request)
         opened = open_job(store, choices, open_results(place))
         engine = open_engine(request.engine, request.workers)
         try:
@@ -126,7 +125,14 @@ def dedup_by_engine(request: EngineRequest) -> int:
             with Bar(quiet=request.as_json) as bar, writing(request.store):
                 runs = apply_job(store, opened, rate=request.rate, progress=bar.actions)
     if request.as_json:
-        render.show_json(_outcome_json(opened, outcome, runs))
+        render.show_json(
+            {
+                **_outcome_json(opened, outcome),
+                "unchanged": outcome.unchanged,
+                "attempts_failed": outcome.attempts,
+                "applied": None if runs is None else _runs_json(runs),
+            }
+        )
     else:
         render.show(_outcome_blocks(opened, outcome))
         render.show(_next_blocks(opened, outcome, runs))
@@ -139,14 +145,13 @@ def dedup_by_engine(request: EngineRequest) -> int:
     return 0 if complete else PlanRefused.exit_code
 
 
-def _own_place(store: Store, choices: Choices, request: EngineRequest) -> str:
+def _own_place(store: Store, settings: Settings, request: EngineRequest) -> str:
     """Returns where the results of a store and settings lie unless a place is named.
 
     It is the same each time: a folder of the user, or the store's own database for workers that may
     be on other machines.
     """
-    job = make_job(store, choices)
-    name = digest([job.identity, job.settings])[:16]
+    name = digest([store.identity, settings.digest])[:16]
     if request.engine != "local" and request.store.partition("://")[0] in POSTGRES:
         return postgres_session.address_beside(request.store, name)
     return str(_own_jobs() / name)
@@ -196,13 +201,18 @@ def _outcome_blocks(opened: OpenJob, outcome: JobOutcome) -> Iterator[Block]:
     if outcome.failed:
         failed = count(len(outcome.failed), "partition")
         yield say(strong(f"{failed} failed each time; the others are complete:"))
-    for each in outcome.failed[:_NAMED]:
-        yield say(f"{each.number}: {each.reason}", level=1)
-    if len(outcome.failed) > _NAMED:
-        yield say(f"and {len(outcome.failed) - _NAMED} more", level=1)
-    for sentence, times in outcome.notes.most_common(_NAMED):
-        yield say(f"{sentence} ({count(times, 'partition')})", level=1)
+    yield from _first_of([f"{each.number}: {each.reason}" for each in outcome.failed])
+    notes = outcome.notes.most_common()
+    yield from _first_of([f"{said} ({count(times, 'partition')})" for said, times in notes])
     yield say(f"Results: {opened.results.place}", level=1)
+
+
+def _first_of(sentences: Sequence[str]) -> Iterator[Block]:
+    """Yields the first few sentences, and how many more there are."""
+    for sentence in sentences[:_NAMED]:
+        yield say(sentence, level=1)
+    if len(sentences) > _NAMED:
+        yield say(f"and {number(len(sentences) - _NAMED)} more", level=1)
 
 
 def _next_blocks(opened: OpenJob, outcome: JobOutcome, runs: JobRuns | None) -> Iterator[Block]:
@@ -225,29 +235,25 @@ def _runs_blocks(opened: OpenJob, runs: JobRuns) -> Iterator[Block]:
         yield say(f"{count(runs.used, 'plan')} carried out before.", level=1)
     if runs.refused:
         yield say(f"{count(runs.refused, 'group')} refused, as a record changed.", level=1)
-    for at, reason in list(runs.failed.items())[:_NAMED]:
-        yield say(f"partition {at}: {reason}", level=1)
+    yield from _first_of([f"partition {at}: {reason}" for at, reason in runs.failed.items()])
     if runs.runs:
         yield say(f"{count(len(runs.runs), 'run')}. To take all of them back:")
         yield command(command_line("jobs", "undo", _name(opened)))
 
 
-def _outcome_json(opened: OpenJob, outcome: JobOutcome, runs: JobRuns | None) -> dict[str, Json]:
-    """Returns the documented answer of `dedup --engine --json`."""
+def _outcome_json(opened: OpenJob, outcome: JobOutcome) -> dict[str, Json]:
+    """Returns a job with what became of its partitions, as in `--json`."""
     return {
         **_job_json(opened),
         "finished": outcome.finished,
-        "unchanged": outcome.unchanged,
         "failed": [
             {"partition": each.number, "reason": each.reason, "attempts": each.attempts}
             for each in outcome.failed
         ],
-        "attempts_failed": outcome.attempts,
         "memories": outcome.memories,
         "groups": outcome.groups,
         "redundant": outcome.redundant,
         "notes": dict(outcome.notes),
-        "applied": None if runs is None else _runs_json(runs),
     }
 
 
@@ -331,20 +337,21 @@ def show_command(*, job: str, as_json: bool) -> int:
     The digest covers what all plans do: a plan of one process over the same store has the same.
     """
     opened = _opened(job)
-    outcome = JobOutcome()
+    outcome = JobOutcome(failed=list(failed_partitions(opened.results)))
+    looked_at = {failed.number for failed in outcome.failed}
     actions: list[str] = []
     seconds = 0.0
     for finished in finished_partitions(opened.results):
         outcome.add(finished)
+        looked_at.add(
+            finished.number
+        )  # of one that failed the result of an earlier run may be there
         actions += finished.actions
         seconds += finished.seconds
-    outcome.failed = list(failed_partitions(opened.results))
-    left = len(opened.partitions) - outcome.finished - len(outcome.failed)
+    left = sum(partition.number not in looked_at for partition in opened.partitions)
     plan = plan_digest(actions)
     if as_json:
-        answer = _outcome_json(opened, outcome, None)
-        for name in ("unchanged", "attempts_failed", "applied"):
-            del answer[name]
+        answer = _outcome_json(opened, outcome)
         render.show_json({**answer, "left": left, "digest": plan, "seconds": round(seconds, 3)})
     else:
         render.show(_outcome_blocks(opened, outcome))
