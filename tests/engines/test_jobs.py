@@ -186,6 +186,34 @@ def test_a_job_that_stopped_anywhere_goes_on_there(store: Store, tmp_path: Path)
     assert digest_of(opened.results) == digest_of_one(store)
 
 
+def test_a_survivor_that_was_moved_and_edited_has_its_old_partition_looked_at_again(
+    store: Store, tmp_path: Path
+) -> None:
+    first = opened_job(store, tmp_path / "job", memories=7)
+    ran(store, first)
+    apply_job(store, first)
+    ran(store, first)
+    survivor = store.ledger.marks()["004-1"].survivor
+    moved = replace(store.get([survivor])[survivor], namespace="user 8")
+    with store.writing():
+        store.put([moved])
+    ran(store, opened_job(store, tmp_path / "job", memories=7))
+    with store.writing():
+        store.put([replace(moved, content="Backups run every week.")])
+    again = opened_job(store, tmp_path / "job", memories=7)
+    ran(store, again)
+    assert digest_of(again.results) == digest_of_one(store)
+    (own,) = [p.number for p in again.partitions if "user 4" in p.namespaces]
+    data = again.results.read(file_name(own, REPORT)) or b""
+    (page,) = pages_of(data, "a report")
+    (of_one,) = [
+        page
+        for page in audit(find(store, again.job.resolved())).pages
+        if page.namespace == "user 4"
+    ]
+    assert page == of_one
+
+
 def test_a_damaged_report_is_made_anew(store: Store, tmp_path: Path) -> None:
     opened = opened_job(store, tmp_path / "job")
     ran(store, opened)

@@ -228,8 +228,9 @@ def _check_shared(job: Job, results: Results) -> None:
 def fingerprint(store: Store, partition: Partition, settings: Settings) -> str:
     """Returns a digest of all that the result of a partition depends on in the store.
 
-    That is every field of its memories, and what people and earlier runs decided about them. Where
-    the store digests its own rows (`Printed`), no memory is made.
+    That is every field of its memories, what people and earlier runs decided about them, and the
+    survivors of other namespaces that stand for some of them. Where the store digests its own rows
+    (`Printed`), no other memory is made.
 
     Args:
         store: Open.
@@ -248,7 +249,11 @@ def fingerprint(store: Store, partition: Partition, settings: Settings) -> str:
         ids = memories.keys()
         parts = [digest(memory_to_json(memories[id_])) for id_ in sorted(ids)]
     if decided:
-        parts += map(repr, ledger.marks_about(ids).values())
+        marks = ledger.marks_about(ids)
+        parts += map(repr, marks.values())
+        # a survivor that was moved to another namespace: whether its mark holds hangs on its text
+        elsewhere = store.get({mark.survivor for mark in marks.values()} - ids)
+        parts += [digest(memory_to_json(elsewhere[id_])) for id_ in sorted(elsewhere)]
         parts += map(repr, ledger.kept_of(ids))
         parts += sorted(ledger.sticky() & ids)
     for part in parts:
