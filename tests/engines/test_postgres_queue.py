@@ -381,6 +381,15 @@ def test_a_worker_that_loses_its_connection_ends_and_another_goes_on(
     assert work(address) == WorkDone(finished=4)
 
 
+@pytest.fixture
+def _heard_interrupts() -> Iterator[None]:
+    """What a shell starts in the background ignores Ctrl-C; what runs at a terminal does not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heard_interrupts")
 @pytest.mark.parametrize(
     ("number", "ends"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
 )
