@@ -194,6 +194,16 @@ def test_every_kind_of_ledger_looks_up_what_names_some_memories() -> None:
             assert ledger.kept_of(ids) == pairs
 
 
+def test_a_pair_that_only_the_program_of_the_store_keeps_apart_is_a_decision() -> None:
+    database = in_memory()
+    ledger_schema.migrations.apply(database)
+    assert not Ledger(database).has_decisions()
+    assert not RecallLedger(database, list, list).has_decisions()
+    assert RecallLedger(database, list, lambda: [Kept("a", "z", "7", "8")]).has_decisions()
+    assert HidingLedger(database, lambda: {"z": mark("z", "a")}).has_decisions()
+    database.close()
+
+
 def test_thousands_of_ids_are_looked_up_by_an_index_in_few_statements() -> None:
     database = in_memory()
     ledger_schema.migrations.apply(database)

@@ -194,6 +194,10 @@ class RecallLedger(JoinedLedger):
         """Returns the survivors in `dedup_lineage`, those of removals too."""
         return {entry.survivor for entry in self._entries()}
 
+    def has_decisions(self) -> bool:
+        """Returns whether any mark or kept pair stands, or a survivor is one without a mark."""
+        return super().has_decisions() or bool(self._reverted())
+
     def kept(self) -> list[Kept]:
         """Returns the pairs kept apart, those that were shown again among them."""
         pairs = {(k.a, k.b): k for k in (*self._reverted(), *super().kept())}
