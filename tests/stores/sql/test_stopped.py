@@ -14,8 +14,7 @@ from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
-from echoless.stores.sql import TableStore
-from echoless.stores.sql import database as server_database
+from echoless.stores.sql import TableStore, postgres_backend
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
 from tests.postgres_server import Server, running
@@ -172,7 +171,7 @@ def test_a_second_writer_waits_whichever_machine_it_is_on(
 ) -> None:
     url = notes(database)
     monkeypatch.setattr(
-        server_database, "_SETTINGS", server_database._SETTINGS.replace("=5s", "=50ms")
+        postgres_backend, "_SETTINGS", postgres_backend._SETTINGS.replace("=5s", "=50ms")
     )
     elsewhere = url.replace("#", "&ledger=%2Ftmp%2Fnone#")
     with open_store(url) as store, store.writing():

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import open_for_writing, table_exists
 from echoless.stores.files import make_file
-from echoless.stores.sql.database import EXTRA, PostgresBackend
+from echoless.stores.sql.database import EXTRA
 from echoless.stores.sql.layout import ARROW, Place
 from echoless.stores.sql.location import Location
+from echoless.stores.sql.postgres_backend import PostgresBackend
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -22,8 +22,9 @@ from echoless.stores.hidden_records import COLUMNS as HIDDEN
 from echoless.stores.ledger import Ledger
 from echoless.stores.ledger_survey import survey
 from echoless.stores.sidecar import SUFFIX, LedgerPlace, Sidecar, lost
-from echoless.stores.sql.database import Backend, PostgresBackend, Relation
+from echoless.stores.sql.database import Backend
 from echoless.stores.sql.location import DATABASE, Location
+from echoless.stores.sql.postgres_backend import PostgresBackend, Relation
 from echoless.stores.sql.postgres_ledger import PostgresLedger, forbidden
 from echoless.stores.sql.postgres_schema import TRIGGERS, migrate, pending
 from echoless.stores.sql.table import Table

@@ -21,12 +21,12 @@ from echoless.stores.base import OwnerView, Prints, Scope
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
 from echoless.stores.sql.cells import Cell, Kind
-from echoless.stores.sql.database import SqliteBackend
 from echoless.stores.sql.hiding import Hider
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.new_rows import new_id
 from echoless.stores.sql.opening import asked_hiding
 from echoless.stores.sql.record import key_of
+from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore
 
 if TYPE_CHECKING:

@@ -14,12 +14,14 @@ from echoless.core.errors import EcholessError, StoreNotFound, UsageError
 from echoless.core.sqlite import is_sqlite, looking
 from echoless.stores.field_map import FieldMap
 from echoless.stores.sql.creation import create_table
-from echoless.stores.sql.database import Backend, PostgresBackend, SqliteBackend
+from echoless.stores.sql.database import Backend
 from echoless.stores.sql.hidden_rows import HidingTable, MovingTable, check_hiding
 from echoless.stores.sql.layout import layout_of
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.opening import completed, only_table
+from echoless.stores.sql.postgres_backend import PostgresBackend
 from echoless.stores.sql.presets import preset_of
+from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.store import Opened, TableStore
 
 

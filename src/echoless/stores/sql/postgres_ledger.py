@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.errors import EcholessError, StoreError, StoreReadOnly
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import Cell
-from echoless.stores.sql.database import PostgresBackend, sqlstate
+from echoless.stores.sql.postgres_backend import PostgresBackend, sqlstate
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

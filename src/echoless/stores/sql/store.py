@@ -28,7 +28,7 @@ from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, LedgerPlace
 from echoless.stores.sql.cells import Cell, alike
-from echoless.stores.sql.database import Backend, PostgresBackend, SqliteBackend
+from echoless.stores.sql.database import Backend
 from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
 from echoless.stores.sql.hiding import Hider
 from echoless.stores.sql.layout import Layout
@@ -41,8 +41,10 @@ from echoless.stores.sql.opening import (
     hiding_column,
 )
 from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead
+from echoless.stores.sql.postgres_backend import PostgresBackend
 from echoless.stores.sql.record import Codec, Oddities, Reading, key_of
 from echoless.stores.sql.references import dependents, put_back
+from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.table import Key, Row, Table
 
 if TYPE_CHECKING:

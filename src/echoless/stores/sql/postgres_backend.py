@@ -1,0 +1,422 @@
+"""A PostgreSQL server a table may be in, read and written through psycopg."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from echoless.core.errors import (
+    EcholessError,
+    StoreError,
+    StoreLocked,
+    StoreNotFound,
+    StoreReadOnly,
+    UsageError,
+)
+from echoless.core.optional import lazy_module, require_module
+from echoless.stores.sql.cells import Column, Kind
+from echoless.stores.sql.location import Location, driver_url
+from echoless.stores.sql.references import Reference
+from echoless.stores.sql.table import Table
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from sqlalchemy import exc
+else:
+    sa, exc = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.exc")
+
+EXTRA: Final = "postgres"
+_LOCK: Final = "SELECT pg_advisory_lock(hashtextextended(:name, 0))"
+_UNLOCK: Final = "SELECT pg_advisory_unlock(hashtextextended(:name, 0))"
+_SETTINGS: Final = (
+    "-c datestyle=ISO,YMD -c timezone=UTC -c intervalstyle=postgres -c extra_float_digits=1"
+    " -c bytea_output=hex -c lock_timeout=5s"
+)
+"""Settings that change how a type is written as text, so that a text means the same each time."""
+
+_ISOLATION: Final = "REPEATABLE READ"
+_TIMED_OUT: Final = "55P03"
+_CHANGED: Final = "40001"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Table of a server as its catalogue knows it.
+
+    Attributes:
+        schema: In which it really is.
+        name: Without the schema.
+        number: Its `oid`.
+    """
+
+    schema: str
+    name: str
+    number: int
+
+
+class PostgresBackend:
+    """A PostgreSQL server through psycopg."""
+
+    def __init__(self, location: Location) -> None:
+        """Connects to a server.
+
+        Raises:
+            MissingExtra: SQLAlchemy or psycopg is not installed.
+            StoreNotFound: There is no such server or database, or it does not let the user in.
+        """
+        require_module("sqlalchemy", "A PostgreSQL database", EXTRA)
+        require_module("psycopg", "A PostgreSQL database", EXTRA)
+        self._location = location
+        try:
+            url = sa.make_url(driver_url(location))
+        except (exc.ArgumentError, ValueError):
+            raise UsageError(
+                f"{location.place} is no address of a database. Write postgresql://USER@HOST/DB."
+            ) from None
+        options = {"options": _SETTINGS, "connect_timeout": 10, "client_encoding": "utf8"}
+        self._engine = sa.create_engine(
+            url, connect_args=options, hide_parameters=True, pool_pre_ping=True
+        )
+        self._open: sa.Connection | None = None
+        try:
+            with self._engine.connect() as connection:
+                self._version = connection.dialect.server_version_info
+        except exc.SQLAlchemyError as problem:
+            raise StoreNotFound(
+                f"{location.place} cannot be opened ({self.said(problem)}). Check host, port, "
+                "database and user, and give a password in PGPASSWORD or ~/.pgpass."
+            ) from None
+
+    def said(self, problem: Exception) -> str:
+        """Returns the first line of the driver's message, without the password."""
+        origin = getattr(problem, "orig", None) or problem
+        text = str(origin).strip().splitlines()[0] if str(origin).strip() else type(origin).__name__
+        secret = self._location.secret
+        return text.replace(secret, "***") if secret else text
+
+    def tables(self) -> list[str]:
+        """Returns the tables and views of the search path, and those of other schemas by schema."""
+        rows = self._rows(_TABLES, {})
+        return [str(name) if visible else f"{schema}.{name}" for schema, name, visible in rows]
+
+    def _rows(self, statement: str, values: dict[str, object]) -> list[Any]:
+        with self.reading() as connection:
+            return list(connection.execute(sa.text(statement), values).all())
+
+    def table(self, name: str) -> Table | None:
+        """Returns a table as the catalogue describes it."""
+        schema, _, bare = name.rpartition(".")
+        found = self._rows(_RELATION, {"name": name, "schema": schema, "bare": bare})
+        if not found:
+            return None
+        oid, schema, bare, kind, visible = found[0]
+        columns = {}
+        for column, type_, category, generated, identity, required, default in self._rows(
+            _COLUMNS, {"oid": oid}
+        ):
+            columns[column] = Column(
+                column,
+                _postgres_kind(str(type_), str(category)),
+                str(type_),
+                generated=bool(generated),
+                identity=identity == "a",
+                required=bool(required),
+                default=None if default is None or generated else str(default),
+            )
+        key = tuple(str(each) for (each,) in self._rows(_KEY, {"oid": oid}))
+        return Table(
+            str(bare),
+            "" if visible else str(schema),
+            columns,
+            key,
+            view=kind not in {"r", "p"},
+            typed=True,
+        )
+
+    def references(self, table: Table) -> list[Reference]:
+        """Returns the foreign keys of the database that lead to a table."""
+        made = []
+        values: dict[str, object] = {"name": table.name, "schema": table.schema}
+        for name, columns, to, cascades in self._rows(_REFERENCES, values):
+            source = self.table(name)
+            if source is not None:
+                made.append(Reference(source, tuple(columns), tuple(to), bool(cascades)))
+        return made
+
+    def relation(self, table: Table) -> Relation:
+        """Returns which relation of the database a table is, whatever the search path.
+
+        Raises:
+            StoreNotFound: It was dropped meanwhile.
+        """
+        rows = self._rows(_HOME, {"name": table.name, "schema": table.schema})
+        if not rows:
+            raise StoreNotFound(f"There is no table {table.full_name!r} in {self.place} any more.")
+        schema, name, number = rows[0]
+        return Relation(str(schema), str(name), int(number))
+
+    def identity(self) -> str:
+        """Returns a text that tells this database from those of other servers, as far as it may.
+
+        https://www.postgresql.org/docs/current/functions-info.html, pg_control_system
+        """
+        number = self._rows("SELECT oid FROM pg_database WHERE datname = current_database()", {})
+        try:
+            system = self._rows("SELECT system_identifier FROM pg_control_system()", {})
+        except StoreError:  # some hosted servers keep it to themselves
+            system = []
+        return "/".join(str(each) for (each,) in (*system, *number))
+
+    @property
+    def place(self) -> str:
+        """Returns where the database is, for messages."""
+        return self._location.place
+
+    @property
+    def in_transaction(self) -> bool:
+        """Returns whether a transaction is open."""
+        return self._open is not None
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Yields the connection of the transaction, or one that may only read, of one moment."""
+        with self.speaking(), self.connected() as connection:
+            yield connection
+
+    @contextmanager
+    def connected(self) -> Iterator[sa.Connection]:
+        """Yields what `reading` does; the errors of the driver stay as they are."""
+        if self._open is not None:
+            yield self._open
+            return
+        with self._engine.connect() as connection:
+            yield connection.execution_options(isolation_level=_ISOLATION, postgresql_readonly=True)
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Runs a block in which everything that is read is of one moment."""
+        with self.reading() as connection:
+            before, self._open = self._open, connection
+            try:
+                yield
+            finally:
+                self._open = before
+
+    def moment(self, connection: sa.Connection) -> object:
+        """Returns the transactions that have ended, as the server numbers them.
+
+        https://www.postgresql.org/docs/current/functions-info.html, 9.27.9: a snapshot that is the
+        same sees the same rows. The own transaction is in none, so that nothing is known inside it.
+        """
+        if self._open is not None:
+            return None
+        name = (
+            "pg_current_snapshot" if (self._version or (0,)) >= (13,) else "txid_current_snapshot"
+        )
+        return str(
+            connection.execute(sa.select(sa.cast(getattr(sa.func, name)(), sa.Text))).scalar()
+        )
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[None]:
+        """Holds an advisory lock of the server: writers on other machines wait too.
+
+        https://www.postgresql.org/docs/current/explicit-locking.html, 13.3.5
+        """
+        values = {"name": f"echoless {name}"}
+        with ExitStack() as stack, self.speaking():
+            connection = stack.enter_context(self._engine.connect())
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            try:
+                connection.execute(sa.text(_LOCK), values)
+            except exc.DBAPIError as problem:
+                if sqlstate(problem) != _TIMED_OUT:
+                    raise
+                raise StoreLocked(
+                    f"Another echoless writes to {self._location.place}. Wait for it to end and "
+                    "try again; nothing was changed."
+                ) from None
+            try:
+                yield
+            finally:
+                if not connection.invalidated:
+                    stack.callback(self._unlock, connection, values)
+
+    def _unlock(self, connection: sa.Connection, values: dict[str, str]) -> None:
+        """Gives the lock back; a server that went away has given it back itself."""
+        try:
+            connection.execute(sa.text(_UNLOCK), values)
+        except exc.DBAPIError:
+            connection.invalidate()
+
+    @contextmanager
+    def transaction(self, *, savepoint: bool = False) -> Iterator[sa.Connection]:
+        """Runs a block in one transaction that sees one state of what others write.
+
+        So the number of rows before and after can be compared while other programs add some.
+        """
+        if self._open is not None:
+            with self.speaking(), self._open.begin_nested() if savepoint else nullcontext():
+                yield self._open
+            return
+        with self.speaking(), self._engine.connect() as connection:
+            connection.execution_options(isolation_level=_ISOLATION)
+            with connection.begin():
+                self._open = connection
+                try:
+                    yield connection
+                    self._insist_on_success(connection)
+                finally:
+                    self._open = None
+
+    def _insist_on_success(self, connection: sa.Connection) -> None:
+        """Refuses to commit what the server would take back without a word.
+
+        Raises:
+            StoreError: A statement failed and somebody passed over its error.
+        """
+        raw = connection.connection.dbapi_connection
+        if raw is not None and raw.info.transaction_status.name == "INERROR":
+            raise StoreError(
+                f"A statement in {self.place} failed, so the server takes back the whole "
+                "transaction. Nothing was changed."
+            )
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Turns errors of the driver into errors of echoless."""
+        try:
+            yield
+        except EcholessError:
+            raise
+        except exc.DBAPIError as problem:
+            raise self.translated(problem) from None
+        except exc.SQLAlchemyError as problem:
+            raise StoreError(f"{self._location.place}: {self.said(problem)}.") from None
+
+    def translated(self, problem: exc.DBAPIError) -> StoreError:
+        """Returns the error of echoless for one of the server."""
+        where, text, state = self.place, self.said(problem), sqlstate(problem)
+        if not state and isinstance(problem, exc.DataError):  # of the driver: it was never sent
+            return StoreError(f"{where} cannot take a value ({text}). Nothing was changed.")
+        if problem.connection_invalidated or state.startswith(("08", "57P")) or not state:
+            return StoreError(
+                f"The connection to {where} was lost ({text}). The open transaction is taken back "
+                "by the server; `echoless check STORE` finishes or takes back the run."
+            )
+        if state == _CHANGED:
+            return StoreLocked(
+                f"Another program changed rows of {where} that were being written ({text}). "
+                "Nothing was changed; plan again."
+            )
+        if state in {_TIMED_OUT, "40P01"}:
+            return StoreLocked(
+                f"Another program holds rows of {where} ({text}). Try again; nothing was changed."
+            )
+        if state in {"42501", "25006"}:
+            return StoreReadOnly(f"{where} may not be written ({text}). Nothing was changed.")
+        return StoreError(f"{where} refused a statement ({text}). Nothing was changed.")
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._engine.dispose()
+
+
+def sqlstate(problem: exc.DBAPIError) -> str:
+    """Returns the code of an error of the server; empty where it comes from the driver.
+
+    https://www.postgresql.org/docs/current/errcodes-appendix.html
+    """
+    return str(getattr(problem.orig, "sqlstate", "") or "")
+
+
+def _postgres_kind(type_: str, category: str) -> Kind:
+    """Returns the kind of a type.
+
+    Args:
+        type_: As `format_type` writes it.
+        category: Of `pg_type.typcategory`.
+    """
+    if type_ in {"json", "jsonb"}:
+        return Kind.JSON
+    if re.match(r"(.*\.)?(vector|halfvec)\b(?!.*\[)", type_):
+        return Kind.VECTOR
+    if type_ == "bytea":
+        return Kind.OTHER
+    known = {"S": Kind.TEXT, "E": Kind.TEXT, "N": Kind.NUMBER, "B": Kind.BOOLEAN, "A": Kind.ARRAY}
+    if type_ == "uuid":
+        return Kind.TEXT
+    if category == "D" and not type_.startswith("time "):
+        return Kind.TIME
+    return known.get(category, Kind.OTHER)
+
+
+_TABLES: Final = """
+SELECT n.nspname, c.relname, pg_table_is_visible(c.oid)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('information_schema')
+  AND n.nspname NOT LIKE 'pg\\_%' AND has_table_privilege(c.oid, 'SELECT')
+  AND NOT (n.nspname LIKE 'echoless\\_%' AND EXISTS (
+    SELECT 1 FROM pg_class m WHERE m.relnamespace = n.oid AND m.relname = 'open_runs'))
+ORDER BY 2, 1
+"""
+
+_RELATION: Final = """
+SELECT c.oid, n.nspname, c.relname, c.relkind::text, pg_table_is_visible(c.oid)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND ((c.relname = :name AND pg_table_is_visible(c.oid))
+       OR (c.relname = :bare AND n.nspname = :schema))
+ORDER BY 5 DESC
+"""
+
+_HOME: Final = """
+SELECT n.nspname, c.relname, c.oid
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = :name
+  AND CASE WHEN :schema = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = :schema END
+"""
+
+_COLUMNS: Final = """
+SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory::text,
+  a.attgenerated::text <> '', a.attidentity::text,
+  a.attnotnull AND NOT a.atthasdef AND a.attidentity::text = '',
+  pg_get_expr(d.adbin, d.adrelid)
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = :oid AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY a.attnum
+"""
+
+_KEY: Final = """
+SELECT a.attname
+FROM pg_index i
+CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, place)
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+WHERE i.indrelid = :oid AND i.indisprimary
+ORDER BY k.place
+"""
+
+_REFERENCES: Final = """
+SELECT CASE WHEN pg_table_is_visible(s.oid) THEN s.relname::text
+            ELSE n.nspname || '.' || s.relname END,
+  (SELECT array_agg(a.attname::text ORDER BY k.place)
+   FROM unnest(c.conkey) WITH ORDINALITY AS k(attnum, place)
+   JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum),
+  (SELECT array_agg(a.attname::text ORDER BY k.place)
+   FROM unnest(c.confkey) WITH ORDINALITY AS k(attnum, place)
+   JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.attnum),
+  c.confdeltype = 'c'
+    AND NOT EXISTS (SELECT 1 FROM pg_constraint o
+                    WHERE o.contype = 'f' AND o.confrelid = c.conrelid)
+FROM pg_constraint c
+JOIN pg_class s ON s.oid = c.conrelid JOIN pg_namespace n ON n.oid = s.relnamespace
+JOIN pg_class t ON t.oid = c.confrelid JOIN pg_namespace m ON m.oid = t.relnamespace
+WHERE c.contype = 'f' AND t.relname = :name
+  AND CASE WHEN :schema = '' THEN pg_table_is_visible(t.oid) ELSE m.nspname = :schema END
+  AND c.conparentid = 0
+ORDER BY 1
+"""

@@ -1,0 +1,233 @@
+"""An SQLite file a table may be in, read and written through SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from echoless.core.errors import StoreError, StoreNotFound
+from echoless.core.optional import lazy_module, require_module
+from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
+from echoless.stores.sql.cells import Column, Kind
+from echoless.stores.sql.database import EXTRA
+from echoless.stores.sql.references import Reference
+from echoless.stores.sql.table import Table
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    import sqlalchemy as sa
+    from sqlalchemy import exc
+else:
+    sa, exc = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.exc")
+
+
+class SqliteBackend:
+    """An SQLite file. Reading changes no byte of it: see `core/sqlite.py`."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens a file for reading.
+
+        Raises:
+            StoreNotFound: There is no such file.
+            ForeignStore: It is no SQLite database.
+        """
+        require_module("sqlalchemy", "The store 'sql'", EXTRA)
+        if not path.is_file():
+            raise StoreNotFound(f"There is no file {path}. Check the path.")
+        self.path = path
+        self.database = _lenient(open_for_reading(path))
+        self._connection: sa.Connection | None = None
+        self._raw: sqlite3.Connection | None = None
+        self._own: tuple[Database, ...] = (self.database,)
+
+    @property
+    def _speaks(self) -> sa.Connection:
+        """Returns SQLAlchemy's connection over the one that is open now."""
+        raw = self.database.connection
+        if self._connection is None or self._raw is not raw:
+            self._raw = raw
+            engine = sa.create_engine(
+                "sqlite://",
+                creator=lambda: raw,
+                poolclass=sa.pool.StaticPool,
+                pool_reset_on_return=None,
+            )
+            # never begun or ended by SQLAlchemy: transactions are those of `Database`
+            self._connection = engine.connect()
+        return self._connection
+
+    def tables(self) -> list[str]:
+        """Returns the tables and views, without virtual ones and those SQLite makes for itself."""
+        rows = self._schema(
+            "SELECT name, sql LIKE 'create virtual%' FROM sqlite_master"
+            " WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+            " ORDER BY name"
+        )
+        shadows = tuple(f"{name}_" for name, virtual in rows if virtual)
+        return [
+            str(name)
+            for name, virtual in rows
+            if not virtual and not (shadows and str(name).startswith(shadows))
+        ]
+
+    def _schema(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
+        with self.database.speaking():
+            return self.database.connection.execute(statement, values).fetchall()
+
+    def table(self, name: str) -> Table | None:
+        """Returns a table as SQLite describes it."""
+        found = self._schema(
+            "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
+            " AND sql NOT LIKE 'create virtual%' AND name = ? COLLATE NOCASE",
+            name,
+        )
+        if not found:
+            return None
+        name, kind = found[0]
+        columns = {}
+        keys: dict[int, str] = {}
+        for column, type_, required, default, number, hidden in self._schema(
+            'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)', name
+        ):
+            if hidden == 1:
+                continue
+            generated = hidden in {2, 3}
+            needs = bool(required) and default is None and not generated
+            of = _sqlite_kind(str(type_))
+            columns[column] = Column(
+                column,
+                of,
+                str(type_),
+                generated=generated,
+                required=needs,
+                default=None if default is None or generated else str(default),
+            )
+            if number:
+                keys[number] = column
+        key = tuple(column for _, column in sorted(keys.items()))
+        numbered = len(key) == 1 and columns[key[0]].type.upper() == "INTEGER"
+        taken = any(column.casefold() == "rowid" for column in columns)
+        place = kind == "table" and not numbered and not taken and self._has_numbers(name)
+        return Table(name, "", columns, key, place=place, view=kind != "table")
+
+    def references(self, table: Table) -> list[Reference]:
+        """Returns the foreign keys of the file that lead to a table."""
+        found: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
+        for name in self.tables():
+            for row in self._schema(
+                'SELECT id, seq, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?)'
+                " ORDER BY id, seq",
+                name,
+            ):
+                found.setdefault((name, row[0]), []).append(row)
+        targets = {str(rows[0][2]).casefold() for rows in found.values()}
+        made = []
+        for (name, _), rows in found.items():
+            if str(rows[0][2]).casefold() != table.name.casefold():
+                continue
+            source = self.table(name)
+            if source is None:
+                continue
+            to = tuple(str(to or key) for (*_, to, _), key in zip(rows, table.key, strict=False))
+            cascades = rows[0][5] == "CASCADE" and name.casefold() not in targets
+            made.append(Reference(source, tuple(str(row[3]) for row in rows), to, cascades))
+        return made
+
+    def reuses_numbers(self, table: Table) -> bool:
+        """Returns whether a new row may get the number of a row that was removed."""
+        key = [table.columns[name].type.upper() for name in table.key]
+        if key != ["INTEGER"] or table.place:
+            return False
+        counted = self._schema("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'")
+        return not counted or not self._schema(
+            "SELECT 1 FROM sqlite_sequence WHERE name = ?", table.name
+        )
+
+    def _has_numbers(self, name: str) -> bool:
+        """Returns whether the rows of a table have a `rowid`."""
+        quoted = name.replace('"', '""')
+        try:
+            self.database.connection.execute(f'SELECT rowid FROM "{quoted}" LIMIT 0')
+        except self.database.errors:
+            return False
+        return True
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Yields the connection."""
+        with self.speaking():
+            yield self._speaks
+
+    def moment(self, connection: sa.Connection) -> object:  # noqa: ARG002 - one is open at a time
+        """Returns a value that changes with each commit of others and each own change.
+
+        https://sqlite.org/pragma.html#pragma_data_version: two connections count for themselves.
+        """
+        raw = self.database.connection
+        (version,) = raw.execute("PRAGMA data_version").fetchone()
+        return id(raw), int(version), raw.total_changes
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[None]:  # noqa: ARG002 - a file is locked as a whole
+        """Opens the file for writing inside the block; its journal stays as its owner set it."""
+        self.database.heal()
+        reader = self.database
+        writer = _lenient(open_for_writing(self.path, wal=False))
+        self.database = writer
+        try:
+            yield
+        finally:
+            self.database = reader
+            writer.close()
+
+    @contextmanager
+    def transaction(
+        self,
+        *,
+        savepoint: bool = False,  # noqa: ARG002 - a failed statement ends no transaction here
+    ) -> Iterator[sa.Connection]:
+        """Runs a block in one immediate transaction."""
+        with self.speaking():
+            connection = self._speaks  # made first: SQLAlchemy rolls back on its first connection
+            with self.database.transaction():
+                yield connection
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Turns errors of SQLite into errors of echoless."""
+        try:
+            yield
+        except exc.DBAPIError as problem:
+            if isinstance(problem.orig, Exception):
+                raise translated(problem.orig, self.path) from problem
+            raise StoreError(f"{self.path}: {problem}. Nothing was changed.") from problem
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection = None
+        self.database.close()
+        for each in self._own:
+            each.close()
+
+
+def _lenient(database: Database) -> Database:
+    """Makes a connection return texts that are no UTF-8 as they are."""
+    database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    return database
+
+
+def _sqlite_kind(type_: str) -> Kind:
+    """Returns the kind of a declared type (https://sqlite.org/datatype3.html, 3.1)."""
+    word = type_.upper()
+    if "JSON" in word:
+        return Kind.JSON
+    if "BOOL" in word:
+        return Kind.BOOLEAN
+    if any(part in word for part in ("CHAR", "CLOB", "TEXT", "DATE", "TIME")):
+        return Kind.TEXT
+    if any(part in word for part in ("INT", "REAL", "FLOA", "DOUB", "NUM", "DEC")):
+        return Kind.NUMBER
+    return Kind.BYTES if "BLOB" in word else Kind.OTHER
