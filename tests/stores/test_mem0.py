@@ -95,6 +95,7 @@ def say(mem0: Mem0, text: str, **more: object) -> str:
     [
         ({"user_id": "ann"}, "user_id=ann"),
         ({"user_id": "ann", "agent_id": "a&b=c", "run_id": None}, "agent_id=a%26b%3Dc&user_id=ann"),
+        ({"user_id": "ann\ud800"}, "user_id=ann%ED%A0%80"),
     ],
 )
 def test_a_namespace_tells_whom_a_memory_belongs_to(

@@ -20,6 +20,20 @@ def namespace_of_labels(values: Iterable[tuple[str, str]]) -> str:
     )
 
 
+def read_labels(namespace: str) -> dict[str, str]:
+    """Returns the values by label in a namespace, in whatever order and form it was typed."""
+    parts = [part.partition("=") for part in namespace.split("&")] if namespace else []
+    return {label: _unquoted(value) for label, _, value in parts}
+
+
+def _unquoted(value: str) -> str:
+    """Returns a value without escapes; bytes that are no text become U+FFFD."""
+    try:
+        return unquote(value, errors=_ERRORS)
+    except UnicodeDecodeError:
+        return unquote(value)
+
+
 def labels_of_namespace(namespace: str, order: Sequence[str]) -> Labelled | None:
     """Returns the values that make a namespace; None if no values with these labels make it.
 
@@ -27,11 +41,7 @@ def labels_of_namespace(namespace: str, order: Sequence[str]) -> Labelled | None
         namespace: Any text.
         order: The labels, as `namespace_of_labels` is given them.
     """
-    parts = [part.partition("=") for part in namespace.split("&")] if namespace else []
-    try:
-        values = {label: unquote(value, errors=_ERRORS) for label, _, value in parts}
-    except UnicodeDecodeError:
-        return None
+    values = read_labels(namespace)
     made = namespace_of_labels((label, values.get(label, "")) for label in order)
     return values if made == namespace else None
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol
-from urllib.parse import quote, unquote
 
 from echoless.core.errors import BadRecord
 from echoless.core.json_codec import json_text, read_time
@@ -23,6 +22,7 @@ from echoless.core.optional import lazy_module, require_module
 from echoless.stores.field_map import Hiding
 from echoless.stores.live import record as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore
+from echoless.stores.namespace_labels import namespace_of_labels, read_labels
 
 if TYPE_CHECKING:
     from mem0.utils import lemmatization
@@ -114,14 +114,12 @@ class Mem0(Protocol):
 
 def namespace_of(owners: Mapping[str, object]) -> str:
     """Returns the namespace of a record: its owners, sorted by their kind."""
-    pairs = [(name, owners.get(name)) for name in SCOPES]
-    return "&".join(f"{name}={quote(str(value), safe='')}" for name, value in pairs if value)
+    return namespace_of_labels((name, str(owners.get(name) or "")) for name in SCOPES)
 
 
 def owners_of(namespace: str) -> dict[str, str]:
     """Returns the owners `namespace_of` joined; none if it is no namespace of mem0."""
-    parts = [part.partition("=") for part in namespace.split("&")]
-    owners = {name: unquote(value) for name, _, value in parts}
+    owners = read_labels(namespace)
     return owners if set(owners) <= set(SCOPES) and all(owners.values()) else {}
 
 

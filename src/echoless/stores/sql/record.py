@@ -12,7 +12,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
-from urllib.parse import unquote
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import VOLATILE, Json, Memory, Vector, canonical
@@ -20,7 +19,7 @@ from echoless.core.text import unreadable
 from echoless.core.timestamps import instant
 from echoless.stores import column_values as values
 from echoless.stores.live import record as records
-from echoless.stores.namespace_labels import namespace_of_labels
+from echoless.stores.namespace_labels import namespace_of_labels, read_labels
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, Column, Kind
 from echoless.stores.sql.layout import FIELDS, Layout, Place
@@ -446,8 +445,7 @@ class Writing:
             made = values.write("namespace", namespace, like)
             self._set("namespace", place, made, like)
             return
-        pairs = [part.partition("=") for part in namespace.split("&")] if namespace else []
-        owners = {label: unquote(value) for label, _, value in pairs}
+        owners = read_labels(namespace)
         if not owners.keys() <= {label for label, _ in scope} or not all(owners.values()):
             labels = ", ".join(label for label, _ in scope)
             raise BadRecord(
