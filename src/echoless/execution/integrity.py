@@ -220,8 +220,12 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
             problems.append(Problem("chain", (mark.duplicate, mark.survivor), says, mended=False))
     if mend and (gone or stale):
         with store.writing(), together_with_ledger(store):
-            standing = store.ledger.marks()  # another process may have been quicker
-            gone, stale = ([m for m in each if m in standing.values()] for each in (gone, stale))
+            wrong = [mark.duplicate for mark in (*gone, *stale)]
+            standing = store.ledger.marks_of(wrong)  # another process may have been quicker
+            gone, stale = (
+                [mark for mark in each if standing.get(mark.duplicate) == mark]
+                for each in (gone, stale)
+            )
             release(store, gone, why="one of the two is gone")
             release(store, stale, why="rewritten since")
     return problems

@@ -209,7 +209,7 @@ def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
             later = touched[touched.index(run) + 1 :]
             problems.append(f"{id_!r} was changed since" + (f" by {later[-1]}" if later else ""))
     added = added_by(images)
-    survivors = {mark.survivor for mark in store.ledger.marks().values()} if added else set()
+    survivors = {m.survivor for m in store.ledger.marks_about(added).values()} if added else set()
     problems += [
         f"{id_!r} stands for others that are hidden behind it" for id_ in added if id_ in survivors
     ]

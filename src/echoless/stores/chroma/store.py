@@ -456,7 +456,7 @@ class Mem0ChromaStore(ChromaStore):
         held = dict(zip(batch["ids"], batch["metadatas"], strict=True))
         own = {id_: expiration.shown(metadata or {}, key) for id_, metadata in held.items()}
         hidden = [id_ for id_, metadata in held.items() if expiration.is_hidden(metadata or {})]
-        marks = self.ledger.marks()
+        marks = self.ledger.marks_of(hidden)
         foreign = {id_ for id_ in hidden if id_ not in marks}
         dated = {id_ for id_, metadata in own.items() if expiration.expires(metadata, key)}
         self._dated, self._elsewhere = len(dated - foreign), len(foreign)
