@@ -52,9 +52,10 @@ def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:
         typed: Its name, as it was typed.
         findings: What was found in it.
     """
-    marks = store.ledger.marks()
-    hidden = [marks[id_] for id_ in findings.marked if id_ in marks]
-    if not hidden or findings.settings.profile.action != "delete":
+    if findings.settings.profile.action != "delete":
+        return None
+    hidden = store.ledger.marks_of(findings.marked).values()
+    if not hidden:
         return None
     runs = sorted({mark.run for mark in hidden if mark.run}, reverse=True)
     many = count(len(hidden), "memory", "memories")

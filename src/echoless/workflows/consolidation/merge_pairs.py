@@ -163,8 +163,9 @@ def plan_merges(
     """
     chosen = settings or resolve(Choices(), proposed=store.profile)
     behind = _behind(pairs)
-    marks = store.ledger.marks()
-    memories = _visible(store, [id_ for keep in behind for id_ in (keep, *behind[keep])], marks)
+    ids = [id_ for keep in behind for id_ in (keep, *behind[keep])]
+    marks = store.ledger.marks_about(ids)
+    memories = _visible(store, ids, marks)
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
     for keep, gone in behind.items():
         for remove in gone:

@@ -16,7 +16,6 @@ from echoless.execution.recovery import outdated
 from echoless.models.encoders.registry import open_vectoriser
 from echoless.stores import full_text
 from echoless.stores.base import Scope, Store, TextSearch, check_namespace
-from echoless.stores.ledger import Mark
 from echoless.workflows.retrieval.vector_similarity import closeness
 
 if TYPE_CHECKING:
@@ -133,7 +132,6 @@ def search(
             )
         )
     tally = Tally()
-    marks = store.ledger.marks()
     depth = limit
     with ExitStack() as stack:
         tell = progress or (lambda _stage, _done, _all: None)
@@ -141,7 +139,7 @@ def search(
         rank = _ranker(store, query, Scope(namespace), mode, vectors, tally, stack)
         while True:
             ranked = rank(depth)
-            hits = _fold(store, ranked, marks, limit, include=include_duplicates)
+            hits = _fold(store, ranked, limit, include=include_duplicates)
             if len(hits) == limit or len(ranked) < depth:
                 return Answer(query, mode, tuple(hits), sum(len(h.hidden) for h in hits), tally)
             depth *= 4
@@ -263,16 +261,12 @@ def _noise(vectoriser: MemoryVectoriser) -> float:
     return ANY if encoder is None else NOISE.get(encoder.model.partition("@")[0], ANY)
 
 
-def _fold(
-    store: Store,
-    ranked: Ranked,
-    marks: Mapping[str, Mark],
-    limit: int,
-    *,
-    include: bool,
-) -> list[Hit]:
+def _fold(store: Store, ranked: Ranked, limit: int, *, include: bool) -> list[Hit]:
     """Returns hits with duplicates behind their survivor, at the place of the first of them."""
-    wanted = {i for i, _ in ranked} | {marks[i].survivor for i, _ in ranked if i in marks}
+    marks = store.ledger.marks_of(id_ for id_, _ in ranked)
+    wanted = {id_ for id_, _ in ranked} | {mark.survivor for mark in marks.values()}
+    if more := wanted - {id_ for id_, _ in ranked}:
+        marks |= store.ledger.marks_of(more)  # a foreign program may have hidden a survivor
     memories = store.get(wanted)
     stale = {mark.duplicate for mark in outdated(marks.values(), memories)}
     behind_of = {i: mark.survivor for i, mark in marks.items() if i not in stale}

@@ -181,7 +181,7 @@ def decisions(store: Store) -> Decisions:
     ids = {id_ for pair in kept for id_ in pair.ids}
     ids.update(id_ for answer in answers.values() for id_ in answer.ids)
     memories = store.get(ids)
-    hidden = ledger.marks().keys()
+    hidden = ledger.marks_of(ids).keys()
     given = [_given(answer, memories, hidden) for answer in answers.values()]
     return Decisions(
         pairs=tuple(_pairs(ledger, kept, answers, memories)),

@@ -416,7 +416,7 @@ class ReviewSession:
         keep = self.memory(answer.survivor)
         if keep.pinned:
             raise UsageError(f"{keep.id} is pinned: its text is not changed.")
-        marks = self.store.ledger.marks()
+        marks = self.store.ledger.marks_about([keep.id])
         behind = [id_ for id_, mark in marks.items() if mark.survivor == keep.id]
         sources = [keep, *(self.memory(id_) for id_ in answer.hidden)]
         sources += self.store.get(behind).values() if behind else ()
