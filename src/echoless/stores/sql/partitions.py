@@ -9,7 +9,7 @@ memory. In SQLite, which has no such function, rows are digested here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -20,11 +20,10 @@ from echoless.stores.sql import cells as forms
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.namespace_conditions import (
     Counting,
-    NamespaceConditions,
     grouped_exactly,
 )
 from echoless.stores.sql.record import Codec
-from echoless.stores.sql.table import Row
+from echoless.stores.sql.row_heads import RowChoice, RowHeads
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -35,33 +34,6 @@ else:
 _LANES: Final = 4
 _DIGITS: Final = 16
 """Numbers that a SHA-256 is split into, and hexadecimal digits of each."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowHead:
-    """Row that is a memory, with the fields a scope looks at."""
-
-    id: str
-    namespace: str
-    created_at: str | None
-    row: Row
-
-
-@dataclass(frozen=True, slots=True)
-class RowChoice:
-    """Choice of rows to read.
-
-    Attributes:
-        names: Of namespaces; None for all.
-        where: Condition they meet; None for every row.
-    """
-
-    names: Collection[str] | None = None
-    where: Any = None
-
-
-Heads = Callable[["sa.Connection", RowChoice], Iterator[RowHead]]
-"""Reads the chosen rows that are memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +52,19 @@ class Group:
 class Partitions:
     """What a table holds in each namespace."""
 
-    def __init__(self, layout: Layout, codec: Codec, heads: Heads) -> None:
+    def __init__(self, layout: Layout, codec: Codec, heads: RowHeads) -> None:
         """Takes the layout of a table, and how its rows are read.
 
         Args:
             layout: Of the table.
             codec: Reads a namespace.
-            heads: Reads rows.
+            heads: Reads the rows that are memories.
         """
         self._layout = layout
         self._table = layout.table
         self._codec = codec
         self._heads = heads
-        self.conditions = NamespaceConditions(layout)
-
-    def condition(self, names: Collection[str] | None) -> Any | None:
-        """Returns a condition that all rows of some namespaces meet; None for every row."""
-        return None if names is None else self.conditions.among(names)
+        self._conditions = heads.conditions
 
     # ------------------------------------------------------------------ numbers
 
@@ -109,18 +77,19 @@ class Partitions:
             connection: To read with; SQLite and the server count on it.
             names: Only these namespaces; all by default.
         """
-        counting = self.conditions.counting()
+        counting = self._conditions.counting()
         if counting is None:
-            read = Counter(head.namespace for head in self._heads(connection, RowChoice(names)))
-            return dict(sorted(read.items()))
+            heads = self._heads.read(connection, RowChoice(names))
+            return dict(sorted(Counter(head.namespace for head in heads).items()))
         numbers: Counter[str] = Counter()
         unsure = 0
         for group in self._groups(connection, names, _decided(counting), _decisions()):
             unsure += int(group.numbers[2])
             if names is None or group.namespace in names:
                 numbers[group.namespace] += int(group.numbers[1])
-        for head in self._heads(connection, RowChoice(names, counting.doubtful)) if unsure else ():
-            numbers[head.namespace] += 1
+        if unsure:
+            doubtful = self._heads.read(connection, RowChoice(names, counting.doubtful))
+            numbers.update(head.namespace for head in doubtful)
         return {name: number for name, number in sorted(numbers.items()) if number}
 
     def _groups(
@@ -138,9 +107,9 @@ class Partitions:
             columns: What is summed up; each is computed once for a row.
             sums: Aggregates of these columns.
         """
-        within = self.condition(names)
+        within = None if names is None else self._conditions.among(names)
         table, scope = self._table, self._layout.scope
-        parts = [self.conditions.value(at).label(f"part{n}") for n, (_, at) in enumerate(scope)]
+        parts = [self._conditions.value(at).label(f"part{n}") for n, (_, at) in enumerate(scope)]
         rows = sa.select(*parts, *columns).select_from(table.clause)
         # a subquery with an offset is no part of the outer query, which would compute a column
         # again for each of its sums
@@ -173,10 +142,10 @@ class Partitions:
             connection: To read with.
             names: Only these namespaces; all if None.
         """
-        counting = self.conditions.counting()
+        counting = self._conditions.counting()
         digests: dict[str, blake2b] = {}
         if counting is None or not self._has_sha(connection):
-            for head in self._heads(connection, RowChoice(names)):
+            for head in self._heads.read(connection, RowChoice(names)):
                 own = digests.setdefault(head.namespace, blake2b())
                 told = (head.id, head.row.place, *head.row.cells.values())
                 own.update(repr(told).encode("utf-8", "surrogatepass") + b"\n")
@@ -191,8 +160,9 @@ class Partitions:
                 sums.setdefault(group.namespace, []).append(group.numbers)
                 if group.numbers[1] != "0":
                     with_memories.add(group.namespace)
-        for head in self._heads(connection, RowChoice(names, counting.doubtful)) if unsure else ():
-            doubtful.setdefault(head.namespace, []).append(head.id)
+        if unsure:
+            for head in self._heads.read(connection, RowChoice(names, counting.doubtful)):
+                doubtful.setdefault(head.namespace, []).append(head.id)
         for name in sorted(with_memories | doubtful.keys()):
             both = (sorted(sums.get(name, ())), sorted(doubtful.get(name, ())))
             digests[name] = blake2b(repr(both).encode("utf-8", "surrogatepass"))

@@ -8,7 +8,6 @@ holds a lock of the server, so that two machines never write at once.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Final, Self
 
 from echoless.core.errors import StoreError, StoreReadOnly
 from echoless.core.model import Memory
-from echoless.core.optional import lazy_module
 from echoless.stores.base import ALL, OwnerView, Prints, Remarks, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
@@ -37,23 +35,21 @@ from echoless.stores.sql.new_rows import new_id, with_defaults
 from echoless.stores.sql.opening import (
     MAP_FACT,
     OPTIONS_FACT,
-    digest_id,
     hiding_column,
 )
-from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead
+from echoless.stores.sql.partitions import Partitions
 from echoless.stores.sql.postgres_backend import PostgresBackend
 from echoless.stores.sql.record import Codec, Oddities, Reading, key_of
 from echoless.stores.sql.references import dependents, put_back
+from echoless.stores.sql.row_heads import RowChoice, RowHead, RowHeads
 from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.table import Key, Row, Table
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
-else:
-    sa = lazy_module("sqlalchemy")
 
 _AT_ONCE: Final = 500
-"""Rows whose marks and vectors are looked up together."""
+"""Rows whose vectors are looked up together."""
 
 DEPENDENTS: Final = "dependents"
 """Key of `native` for rows of other tables that go with a row."""
@@ -101,7 +97,8 @@ class TableStore(BesideSidecar):
         self._lock = opened.lock
         self._layout = layout
         self._codec = Codec(layout, opened.location.place)
-        self._partitions = Partitions(layout, self._codec, self._heads_in)
+        self._heads = RowHeads(layout, self._codec, lambda: self.ledger)
+        self._partitions = Partitions(layout, self._codec, self._heads)
         self._references = tuple(opened.backend.references(opened.table))
         self._turn = RLock()
         self._writing = False
@@ -156,75 +153,19 @@ class TableStore(BesideSidecar):
     @property
     def partitioned(self) -> bool:
         """Returns whether the database finds the rows of some namespaces by itself."""
-        return self._partitions.conditions.exist
+        return self._heads.conditions.exist
 
-    def _heads(self, odd: Oddities, names: Collection[str] | None = None) -> Iterator[RowHead]:
+    def _read_heads(
+        self, names: Collection[str] | None = None, odd: Oddities | None = None
+    ) -> Iterator[RowHead]:
         """Yields the rows that are memories, of some namespaces or of all."""
         with self._backend.reading() as connection:
-            yield from self._heads_in(connection, RowChoice(names), odd)
-
-    def _heads_in(
-        self, connection: sa.Connection, chosen: RowChoice, odd: Oddities | None = None
-    ) -> Iterator[RowHead]:
-        """Yields the chosen rows that are memories; counts those that are none."""
-        odd = Oddities() if odd is None else odd
-        within = self._partitions.condition(chosen.names)
-        conditions = [each for each in (within, chosen.where) if each is not None]
-        select = self._table.select_if(sa.and_(*conditions)) if conditions else self._table.select()
-        repeats: Counter[str] = Counter()
-        rows = self._table.rows(connection.execute(select))
-        while batch := list(islice(rows, _AT_ONCE)):
-            named = [
-                (self._codec.id(row) if self._table.key else digest_id(row, repeats), row)
-                for row in batch
-            ]
-            ours = self._hidden_here(named)
-            for id_, row in named:
-                head = self._head(id_, row, ours, chosen.names, odd)
-                if head is not None:
-                    yield head
-
-    def _head(
-        self,
-        id_: str | None,
-        row: Row,
-        ours: Collection[str],
-        names: Collection[str] | None,
-        odd: Oddities,
-    ) -> RowHead | None:
-        """Returns a row with the fields a scope looks at; None if it is no memory, or elsewhere."""
-        reading = Reading(row)
-        if names is not None and self._codec.namespace(reading) not in names:
-            return None
-        if id_ is None:
-            odd.nameless += 1
-        elif self._is_gone(row) or (self._is_hidden(row) and id_ not in ours):
-            odd.hidden += 1
-        elif self._codec.content(reading) is None:
-            odd.textless += 1
-        else:
-            return RowHead(id_, self._codec.namespace(reading), self._codec.created(reading), row)
-        return None
-
-    def _hidden_here(self, rows: Iterable[tuple[str | None, Row]]) -> Collection[str]:
-        """Returns the hidden ones of some rows that echoless hid: others' are no memories."""
-        hidden = [id_ for id_, row in rows if id_ is not None and self._is_hidden(row)]
-        if not hidden:
-            return ()
-        ledger = self.ledger
-        # a run that was stopped may have hidden rows before it named them
-        return set(hidden) if ledger.open_runs() else ledger.marks_of(hidden).keys()
-
-    def _is_gone(self, row: Row) -> bool:
-        return bool(self._layout.gone) and row.cells[self._layout.gone] is not None
-
-    def _is_hidden(self, row: Row) -> bool:
-        return self._layout.hiding is not None and Hider(self._layout).is_hidden(row)
+            yield from self._heads.read(connection, RowChoice(names), odd)
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope, by number of the row or by primary key."""
         odd = Oddities()
-        heads = iter(scope.narrow(self._heads(odd, scope.names)))
+        heads = iter(scope.narrow(self._read_heads(scope.names, odd)))
         whole = {} if scope != ALL else self._vectors_of(None)
         while batch := list(islice(heads, _AT_ONCE)):
             vectors = whole if scope == ALL else self._vectors_of([head.id for head in batch])
@@ -247,7 +188,9 @@ class TableStore(BesideSidecar):
         vectors = self._side_vectors(list(rows)) if self._layout.side_vectors else {}
         found = {}
         for id_, row in rows.items():
-            memory = None if self._is_gone(row) else self._codec.decode(row, id_, vectors.get(id_))
+            memory = (
+                None if self._heads.is_gone(row) else self._codec.decode(row, id_, vectors.get(id_))
+            )
             if memory is not None:
                 found[id_] = memory
         return self._with_dependents(found, rows) if self._references else found
@@ -282,7 +225,7 @@ class TableStore(BesideSidecar):
         """Returns rows by id, deleted ones too."""
         wanted = set(ids)
         if not self._table.key:
-            return {head.id: head.row for head in self._heads(Oddities()) if head.id in wanted}
+            return {head.id: head.row for head in self._read_heads() if head.id in wanted}
         keys = [k for id_ in sorted(wanted) if (k := key_of(id_, len(self._table.key))) is not None]
         rows: dict[str, Row] = {}
         with self._backend.reading() as connection:
@@ -308,7 +251,7 @@ class TableStore(BesideSidecar):
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""
         if not scope.is_whole:
-            return sum(1 for _ in scope.narrow(self._heads(Oddities(), scope.names)))
+            return sum(1 for _ in scope.narrow(self._read_heads(scope.names)))
         with self._backend.reading() as connection:
             return sum(self._partitions.numbers(connection, scope.names).values())
 
@@ -349,7 +292,7 @@ class TableStore(BesideSidecar):
         """Adds the vectors that lie in another table to digests."""
         if not self._layout.side_vectors:
             return
-        heads = self._heads_in(connection, RowChoice(namespaces))
+        heads = self._heads.read(connection, RowChoice(namespaces))
         while batch := list(islice(heads, _AT_ONCE)):
             vectors = self._vectors_of([head.id for head in batch])
             for head in batch:
@@ -357,13 +300,13 @@ class TableStore(BesideSidecar):
 
     def _homes(self, ids: Collection[str] | None, names: Collection[str] | None) -> dict[str, str]:
         """Returns the namespaces of the memories with some ids, as far as they are among some."""
-        if ids is None:
-            within = None if names is None else frozenset(names)
-            return {head.id: head.namespace for head in self._heads(Oddities(), within)}
-        rows = list(self._fetch(ids).items()) if ids else []
-        ours = self._hidden_here(rows)
-        heads = (self._head(id_, row, ours, names, Oddities()) for id_, row in rows)
-        return {head.id: head.namespace for head in heads if head is not None}
+        within = None if names is None else frozenset(names)
+        heads = (
+            self._read_heads(within)
+            if ids is None
+            else self._heads.among(list(self._fetch(ids).items()) if ids else [], within)
+        )
+        return {head.id: head.namespace for head in heads}
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
         """Returns the ids of the memories with a link to one of these; reads all that may have."""
@@ -556,7 +499,9 @@ class TableStore(BesideSidecar):
         wanted = set(ids)
         with self.transaction():
             present = {
-                id_: row for id_, row in self._planned(wanted).items() if not self._is_gone(row)
+                id_: row
+                for id_, row in self._planned(wanted).items()
+                if not self._heads.is_gone(row)
             }
             keys: list[Key] = []
             for id_ in sorted(present):
