@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -25,6 +26,10 @@ else:
 AHEAD: Final = 16
 """Items of work given to a cluster before the first result is taken."""
 
+_SILENT: Final = {"DAFT_ANALYTICS_ENABLED": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+"""Environment in which nothing is sent to the makers of Daft and Ray; what the user has set stays.
+Daft asks for it while it is imported, here and in the workers of a cluster."""
+
 
 class DaftEngine:
     """The steps on Daft (https://www.daft.ai), native or on Ray."""
@@ -42,6 +47,8 @@ class DaftEngine:
         """
         require_module("daft", "A join of a large partition by Daft", "ray")
         require_module("pyarrow", "A join of a large partition by Daft", "scale")
+        for name, value in _SILENT.items():
+            os.environ.setdefault(name, value)
         self._cluster = address is not None
         if not self._cluster:
             with suppress(daft.exceptions.DaftCoreException):  # it is set already
@@ -50,7 +57,10 @@ class DaftEngine:
             return
         require_module("ray", "A join of a large partition on Ray", "ray")
         if not ray.is_initialized():
-            ray.init(address, log_to_driver=False, include_dashboard=False)
+            workers = {"env_vars": {name: os.environ[name] for name in _SILENT}}
+            ray.init(
+                address, log_to_driver=False, include_dashboard=False, runtime_env=workers
+            )
         daft.set_runner_ray(noop_if_initialized=True)
         self._check("ray")
 
