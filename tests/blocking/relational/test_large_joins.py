@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +95,41 @@ def test_words_of_very_many_texts_are_read_as_far_as_in_memory(
     monkeypatch.setattr(wording, "POSTINGS", 50)
     pairs = check_texts(texts(2, 400, 40, 300), joins, 5)
     assert pairs.cut > 300
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_crowded_bucket_without_any_near_pair_gives_none(engine: str) -> None:
+    joins = LargeJoins(engine=ENGINES[engine](), block=40, window=4)
+    assert check_vectors(vectors(0, 300, 0, 0, 0), joins, 4).verified == 0
+
+
+def test_texts_without_n_grams_give_no_pair() -> None:
+    assert len(check_texts(["", " "], SMALL, 4).one) == 0
+
+
+def test_daft_sends_nothing_to_its_makers() -> None:
+    told_by = {"DAFT_ANALYTICS_ENABLED", "DO_NOT_TRACK", "SCARF_NO_ANALYTICS"}
+    program = """
+import threading, urllib.request
+asked = []
+urllib.request.urlopen = lambda url, **_: asked.append(url)
+from echoless.blocking.relational.daft_engine import DaftEngine
+DaftEngine()
+import daft
+daft.from_pydict({"a": [1]}).collect()
+for thread in threading.enumerate():
+    if thread is not threading.main_thread():
+        thread.join(5)
+print(asked)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={name: value for name, value in os.environ.items() if name not in told_by},
+    )
+    assert ended.stdout.strip().splitlines()[-1] == "[]"
 
 
 @settings(max_examples=60)

@@ -125,7 +125,7 @@ class RelationalBands:
         into = self._folder / f"cuts-{number}"
         rows: list[Ints] = [np.empty(0, dtype=np.int64)]
         cuts: list[Ints] = [np.empty(0, dtype=np.int64)]
-        for path in sorted((self._folder / "hits").iterdir()):
+        for path in sorted((self._folder / "hits").glob("*")):
             one, other, cosine = merged(path)
             last = before_enough(other, cosine)
             near = cosine >= DENSE

@@ -141,6 +141,8 @@ class RelationalWording:
             gate: Which similarities pass.
             most: Partners wanted for each text among those before it, see `closest_before`.
         """
+        if not self._count:
+            return
         self._engine.place_clues(self._folder / "clues", self._folder / "placed", self._block)
         starts = range(0, self._count, self._block)
         blocks = [
