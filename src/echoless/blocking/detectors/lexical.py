@@ -88,7 +88,7 @@ class LexicalDetector:
         """
         ordered = by_id(memories)
         rows = gram_rows((memory.content for memory in ordered), self._n)
-        places = self._filled(ordered, np.diff(rows.starts) > 0, tally)
+        places = self._filled(ordered, rows.filled, tally)
         first = rows.first_equal()
         distinct = places[first[places] == places]
         classes: dict[int, list[Memory]] = {row: [] for row in distinct.tolist()}
@@ -110,7 +110,7 @@ class LexicalDetector:
         contents = (memory.content for memory in memories)
         if most is None or len(memories) <= EXACT_UP_TO:
             rows = gram_rows(contents, self._n)
-            places = self._filled(memories, np.diff(rows.starts) > 0, tally)
+            places = self._filled(memories, rows.filled, tally)
             blocks = Likeness(rows.chosen(places), self._gate, most).pairs()
             yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
             return
@@ -128,7 +128,7 @@ class LexicalDetector:
                 yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
             return
         rows, clues = rows_and_clues(contents, self._n)
-        places = self._filled(memories, np.diff(rows.starts) > 0, tally)
+        places = self._filled(memories, rows.filled, tally)
         join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)
         yield from self._pulsing(proposed(join.pairs(), places, NAME, tally, most))
 

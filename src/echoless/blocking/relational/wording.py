@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ from echoless.blocking.text_join.tfidf_rows import (
     TermRows,
     grams_and_clues,
     lengths_of,
+    smooth_idf,
 )
 from echoless.blocking.top_k import Pairs, closest_before
 
@@ -169,8 +170,8 @@ def _write_texts(batches: Iterator[tuple[Counted, Counted]], folder: Path) -> ND
     with (folder / "terms.bin").open("wb") as terms, (folder / "counts.bin").open("wb") as counts:
         for (grams, times), (words, _) in batches:
             numbers = names.numbers(grams.values, len(grams.starts) - 1)
-            _append(terms, numbers)
-            _append(counts, times.astype(np.uint32))
+            numbers.tofile(terms)
+            times.astype(np.uint32).tofile(counts)
             seen = np.bincount(numbers, minlength=max(names.known, len(held)))
             seen[: len(held)] += held
             held = seen
@@ -186,15 +187,10 @@ def _write_texts(batches: Iterator[tuple[Counted, Counted]], folder: Path) -> ND
     return flat > 0
 
 
-def _append(file: IO[bytes], array: NDArray[np.generic]) -> None:
-    """Appends the bytes of an array to a file."""
-    array.tofile(file)
-
-
 def _write_weights(folder: Path, sizes: Ints, held: Ints) -> None:
     """Writes starts, lengths and weights of n-grams, as `tfidf_rows` computes them."""
     starts = starts_of(sizes)
-    idf = np.log((1.0 + len(sizes)) / (1.0 + held)) + 1.0
+    idf = smooth_idf(len(sizes), held)
     save(folder / "starts.npy", starts)
     save(folder / "idf.npy", idf)
     terms, counts = _grams(folder, int(starts[-1]))
@@ -245,7 +241,7 @@ def _weighed(block: _Block) -> _Weighed:
     order = np.lexsort((value, held, row))
     row, value, held, place = row[order], value[order], held[order], place[order]
     values, at, term = np.unique(value, return_index=True, return_inverse=True)
-    idf = np.log((1.0 + block.count) / (1.0 + held[at])) + 1.0
+    idf = smooth_idf(block.count, held[at])
     lengths = np.sqrt(np.bincount(row - block.first, idf[term] ** 2))
     before = np.minimum(place, POSTINGS)
     read = np.cumsum(before) - before
@@ -258,8 +254,6 @@ def _weighed(block: _Block) -> _Weighed:
 def score(block: _Block) -> Pairs:
     """Returns the wanted pairs of the rows of a block, scored in full."""
     one, other = _candidates(block)
-    order = np.lexsort((one, other))
-    one, other = one[order], other[order]
     rows = _term_rows(block.folder)
     similarity = np.empty(len(one))
     for start in range(0, len(one), _PAIRS):

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from echoless.blocking.detector_options import Gate
 from echoless.blocking.text_join.shingling import in_order, pays, ranges, starts_of
 from echoless.blocking.text_join.tfidf_join import cosines_of
-from echoless.blocking.text_join.tfidf_rows import Clues, TermRows, lengths_of
+from echoless.blocking.text_join.tfidf_rows import Clues, TermRows, lengths_of, smooth_idf
 from echoless.blocking.top_k import Pairs, closest_before, made_of, together
 from echoless.blocking.vector_join.dense_limits import DENSE
 from echoless.core.optional import lazy_module
@@ -70,11 +70,6 @@ class Postings:
     posts: Numbers
     shares: Shares
 
-    @property
-    def arrays(self) -> tuple[Ints, Numbers, Shares]:
-        """Returns all arrays, in the order of `lexical_kernels.Index`."""
-        return self.begins, self.posts, self.shares
-
 
 @dataclass(slots=True)
 class WordingJoin:
@@ -97,7 +92,7 @@ class WordingJoin:
     def pairs(self) -> Iterator[Pairs]:
         """Yields blocks of pairs, ordered by `other`; each pair once."""
         count, clues = self.rows.rows, self.clues
-        idf = np.log((1.0 + count) / (1.0 + clues.held)) + 1.0
+        idf = smooth_idf(count, clues.held)
         lengths = lengths_of(clues.starts, clues.terms, None, idf)
         worth = idf**2 * SCALE
         if pays(count):
@@ -209,7 +204,8 @@ def partners_by_clues(
         room = np.empty((2, len(rows) * looked_at), np.int64)
         given = kernels.ClueRows(clues.starts, clues.terms, *weights)
         limits = kernels.Limits(POSTINGS, looked_at, 0, 0.0, True, DENSE)
-        made = kernels.choose(given, kernels.Index(*index.arrays), rows, limits, room)
+        posted = kernels.Index(index.begins, index.posts, index.shares)
+        made = kernels.choose(given, posted, rows, limits, room)
         return room[0, :made].copy(), room[1, :made].copy()
     chosen = [most_in_common(clues, index, weights, row, looked_at) for row in rows.tolist()]
     none = np.zeros(0, np.int64)

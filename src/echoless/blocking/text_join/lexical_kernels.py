@@ -102,6 +102,21 @@ class Room(NamedTuple):
 
 
 @njit(nogil=True)
+def room_for(rows: int, limits: Limits) -> Room:
+    """Returns room for the partners of one row after the other."""
+    reads = limits.budget + 1
+    return Room(
+        np.zeros(rows, np.int32),
+        np.empty(reads, np.int32),
+        np.empty(reads, np.int32),
+        np.empty(reads, np.int32),
+        np.empty(reads, np.int32),
+        np.empty(limits.looked_at, np.int64),
+        np.empty(limits.looked_at, np.int64),
+    )
+
+
+@njit(nogil=True)
 def arrange(starts: Ints, terms: Numbers) -> None:
     """Sorts the terms of each row in ascending order (Shell sort)."""
     for row in range(len(starts) - 1):
@@ -287,16 +302,8 @@ def partners(
     looked_at, most, dense = limits.looked_at, limits.most, limits.dense
     one, other, similarity = made
     spread = np.zeros(len(idf))
-    chosen, scores = np.empty(looked_at, np.int64), np.empty(looked_at, np.int64)
-    room = Room(
-        np.zeros(len(lengths), np.int32),
-        np.empty(limits.budget + 1, np.int32),
-        np.empty(limits.budget + 1, np.int32),
-        np.empty(limits.budget + 1, np.int32),
-        np.empty(limits.budget + 1, np.int32),
-        chosen,
-        scores,
-    )
+    room = room_for(len(lengths), limits)
+    chosen, scores = room.chosen, room.scores
     at, floor = 0, 1
     for row in range(span[0], span[1]):
         size = gather(clues, index, row, limits, floor, room)
@@ -325,17 +332,8 @@ def partners(
 @njit(nogil=True)
 def choose(clues: ClueRows, index: Index, wanted: Ints, limits: Limits, made: Ints) -> int:
     """Writes the partners of the wanted rows, unscored, and those rows; returns how many."""
-    looked_at, reads = limits.looked_at, limits.budget + 1
-    chosen, scores = np.empty(looked_at, np.int64), np.empty(looked_at, np.int64)
-    room = Room(
-        np.zeros(len(clues.lengths), np.int32),
-        np.empty(reads, np.int32),
-        np.empty(reads, np.int32),
-        np.empty(reads, np.int32),
-        np.empty(reads, np.int32),
-        chosen,
-        scores,
-    )
+    looked_at, room = limits.looked_at, room_for(len(clues.lengths), limits)
+    chosen, scores = room.chosen, room.scores
     at, floor = 0, 1
     for row in wanted:
         size = gather(clues, index, row, limits, floor, room)

@@ -67,6 +67,11 @@ class TermRows:
         return len(self.starts) - 1
 
     @property
+    def filled(self) -> NDArray[np.bool_]:
+        """Returns which rows have terms; shape (rows,)."""
+        return np.diff(self.starts) > 0
+
+    @property
     def columns(self) -> tuple[Ints, Numbers, Counts, Floats, Floats]:
         """Returns all arrays, in the order of `lexical_kernels.Grams`."""
         return self.starts, self.terms, self.counts, self.idf, self.lengths
@@ -238,7 +243,7 @@ class _Collector:
         counts = np.concatenate([np.zeros(0, np.uint8), *self.counts])
         held = np.bincount(terms, minlength=self.names.known)
         filled = np.count_nonzero(np.diff(starts))
-        idf = np.log((1.0 + filled) / (1.0 + held)) + 1.0
+        idf = smooth_idf(int(filled), held)
         return TermRows(starts, terms, counts, idf, lengths_of(starts, terms, counts, idf))
 
     def clues(self) -> Clues:
@@ -255,6 +260,17 @@ class _Collector:
             owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
             terms = terms[np.lexsort((terms, owners))]
         return Clues(starts, terms, held[order])
+
+
+def smooth_idf(rows: int, held: Ints) -> Floats:
+    """Returns the weight of each term, see `TermRows`; shape as `held`, float64.
+
+    Args:
+        rows: How many there are, without empty ones.
+        held: How many of them hold each term.
+    """
+    idf: Floats = np.log((1.0 + rows) / (1.0 + held)) + 1.0
+    return idf
 
 
 def lengths_of(starts: Ints, terms: Numbers, counts: Counts | None, idf: Floats) -> Floats:
