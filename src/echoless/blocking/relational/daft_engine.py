@@ -58,9 +58,7 @@ class DaftEngine:
         require_module("ray", "A join of a large partition on Ray", "ray")
         if not ray.is_initialized():
             workers = {"env_vars": {name: os.environ[name] for name in _SILENT}}
-            ray.init(
-                address, log_to_driver=False, include_dashboard=False, runtime_env=workers
-            )
+            ray.init(address, log_to_driver=False, include_dashboard=False, runtime_env=workers)
         daft.set_runner_ray(noop_if_initialized=True)
         self._check("ray")
 

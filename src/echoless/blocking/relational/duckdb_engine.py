@@ -8,12 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from echoless.blocking.relational.engine import (
-    EVERY,
-    BandQuery,
-    Given,
-    Result,
-)
+from echoless.blocking.relational.engine import EVERY, BandQuery, Given, Result
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.runtime import workers
 from echoless.core.threads import in_order
@@ -159,19 +154,19 @@ class DuckDbEngine:
 
     @contextmanager
     def _opened(
-        self, into: Path, numbers: dict[str, int] | None = None
+        self, beside: Path, numbers: dict[str, int] | None = None
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """Opens a database in memory.
 
         Args:
-            into: Where the step writes.
+            beside: Folder beside which it spills, unless another one was chosen.
             numbers: Values of `getvariable`.
         """
         connection = duckdb.connect(
             ":memory:",
             config={
                 "memory_limit": f"{self._memory}B",
-                "temp_directory": str(self._spill or into.parent / "spill"),
+                "temp_directory": str(self._spill or beside.parent / "spill"),
                 "threads": workers(),
                 "preserve_insertion_order": False,
             },

@@ -8,7 +8,7 @@ What is joined lies in Parquet files; what is looked up by row number lies in pl
 | bands | `bucket` int32 (table and key), `row` int64, `w0`, `w1`, … int64: words of the signature |
 | placed bands | the same and `place` int64: how many rows of the bucket come before |
 | candidates | `block=N/`: `one`, `other` int64, `one < other`; a pair may come several times |
-| cuts | `row`, `cut` int64: only partners up to `cut` are wanted |
+| cuts | `row`, `cut` int64: only partners before `cut` are wanted |
 | clues | `row`, `value` int64: a word or a pair of words, as 64 bits |
 | placed clues | `block=N/`: the same and `held`, `place` int64: rows that hold it, and before |
 | postings | `value` int64, `place` int64, `row` int64, `share` int32 |
@@ -31,9 +31,6 @@ Result = TypeVar("Result")
 EVERY: Final = 1 << 62
 """A row number above any other."""
 
-KEY_BITS: Final = 20
-"""Bits of a key below the number of its table in `bucket`."""
-
 
 @dataclass(frozen=True, slots=True)
 class BandQuery:
@@ -45,7 +42,7 @@ class BandQuery:
         block: Rows of one block.
         low: Only partners from this place of their bucket on; None without places.
         high: Only partners before this place.
-        cuts: Rows that want no partner beyond some row; None where all want all.
+        cuts: Folder of `cuts`: rows that want no partner from some row on; None where all want all.
     """
 
     words: int

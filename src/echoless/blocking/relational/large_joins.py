@@ -40,6 +40,9 @@ class LargeJoins:
         block: Rows whose candidates are compared at a time; what fits the number of rows by
             default.
         window: Places of a bucket in its first window.
+
+    Raises:
+        MissingExtra: No engine is given, and the extra `scale` is not installed.
     """
 
     engine: Engine = field(default_factory=DuckDbEngine)
@@ -87,7 +90,7 @@ def joins_for(memories: int) -> LargeJoins | None:
     """Returns joins on files where those in memory would take half of this machine's memory.
 
     Args:
-        memories: Of a run.
+        memories: Of the largest partition of a run.
 
     Returns:
         None where they fit, or where the extra `scale` is not installed.

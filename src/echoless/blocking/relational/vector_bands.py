@@ -18,7 +18,7 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.relational.engine import KEY_BITS, BandQuery, Engine
+from echoless.blocking.relational.engine import BandQuery, Engine
 from echoless.blocking.relational.row_files import RowWriter, mapped, read_rows, save, write_rows
 from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
 from echoless.blocking.vector_join.exact_join import Hits, Join, in_order_of_rows, some_of
@@ -162,7 +162,7 @@ def write_bands(join: Join, chosen: Choice, into: Path) -> int:
         columns = {f"w{word}": signed[:, word].copy() for word in range(words)}
         rows = np.arange(some.start, some.stop)
         for table, writer in enumerate(tables):
-            bucket = keys[:, table].astype(np.int32) + np.int32(table << KEY_BITS)
+            bucket = keys[:, table].astype(np.int32) + np.int32(table << layout.bits)
             writer.add({"bucket": bucket, "row": rows, **columns})
     for writer in tables:
         writer.close()
