@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -42,6 +41,8 @@ from benchmarks.speed.lexical import texts_of
 from benchmarks.speed.side_by_side import Line, numbers, table
 from benchmarks.speed.vectors import write
 from echoless.blocking.detector_options import Gate
+from echoless.blocking.relational.daft_engine import DaftEngine
+from echoless.blocking.relational.duckdb_engine import DuckDbEngine
 from echoless.blocking.relational.engine import Engine
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
@@ -138,9 +139,7 @@ def _child(engine: str, part: str, folder: Path, python: str, options: argparse.
     command = [python, "-m", MODULE, "--child", "--engine", engine, "--part", part]
     command += ["--folder", str(folder), "--most", str(options.most)]
     with (folder / "errors").open("w+") as errors:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, text=True, env={**os.environ}
-        )
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         peak = _Peak(process.pid, options.memory)
         try:
             out, _ = process.communicate(timeout=options.patience)
@@ -217,17 +216,12 @@ def _measured(options: argparse.Namespace) -> Line:
 
 
 def _engine(name: str, folder: Path) -> Engine:
-    # the libraries of the others need not be installed
     if name == "duckdb":
-        from echoless.blocking.relational.duckdb_engine import DuckDbEngine
-
         return DuckDbEngine()
     if name == "spark":
-        from benchmarks.scale.spark_engine import SparkEngine
+        from benchmarks.scale.spark_engine import SparkEngine  # needs a library of its own
 
         return SparkEngine(folder)
-    from echoless.blocking.relational.daft_engine import DaftEngine
-
     return DaftEngine(address="local" if name == "ray" else None)
 
 
