@@ -224,6 +224,25 @@ def test_a_key_gives_the_same_id_wherever_the_answer_was_lost(store: Store, tmp_
         assert say(other, STAGING, key="turn-7").id == one.id
 
 
+@pytest.mark.parametrize("known", [False, True], ids=["a new text", "a known text"])
+def test_a_retry_counts_nothing_where_the_first_call_ended_before_its_answer_was_kept(
+    store: Store, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    if known:
+        say(store, STAGING, key="turn-6")
+
+    def power_fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(type(store.ledger), "keep_answer", power_fails)
+        say(store, STAGING, key="turn-7")
+    answer = say(store, STAGING, key="turn-7")
+    (memory,) = store.scan()
+    assert store.ledger.confirmations(memory.id) == known
+    assert say(store, STAGING, key="turn-7") == answer
+
+
 def test_a_fact_of_another_namespace_is_another_fact(store: Store) -> None:
     say(store, STAGING, namespace="a")
     assert isinstance(say(store, STAGING, namespace="b"), Admitted)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, Unpack
@@ -219,6 +219,15 @@ class Guard:
         if before is not None:
             return before
         ruling, source = self._rule(request, memory, matrices, tally)
+        # what only counts is written with its answer: a retry after a crash counts nothing
+        only_counts = ruling.kind == "known" and not (request.force or request.dry_run)
+        with self._store.ledger.transaction() if only_counts else nullcontext():
+            return self._answer(request, memory, ruling, source, tally)
+
+    def _answer(
+        self, request: Request, memory: Memory, ruling: Ruling, source: Source, tally: Tally
+    ) -> Remembered:
+        """Carries out a ruling, and keeps the answer under the key of the request."""
         answer = self._carry_out(request, memory, ruling, source, tally)
         encodes = self._vectoriser is not None and self._vectoriser.encoder is not None
         by_words = self.settings.encoder in {"none", "auto"} and not encodes
@@ -300,7 +309,10 @@ class Guard:
                 match=known.match,
                 source="boot file",
             )
-        times = writing.confirm(self._store, request, known, counted=source == "store")
+        # a record of this key is what an earlier call wrote whose answer was lost: no second saying
+        retry = bool(request.key and not request.id) and known.match.id == request.memory().id
+        counted = source == "store" and not retry
+        times = writing.confirm(self._store, request, known, counted=counted)
         return AlreadyKnown(
             survivor=known.shown,
             verdict=known.match.verdict,

@@ -545,7 +545,10 @@ class Ledger:
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Yields ids in batches that one statement can name; no row names one that has no UTF-8."""
-    wanted = sorted({id_ for id_ in ids if has_utf8(id_)})
+    """Yields ids in batches that one statement can name.
+
+    No row names an id that has no UTF-8, or one of a damaged record that is no text.
+    """
+    wanted = sorted({id_ for id_ in ids if isinstance(id_, str) and has_utf8(id_)})
     for start in range(0, len(wanted), _BATCH):
         yield wanted[start : start + _BATCH]
