@@ -66,3 +66,15 @@ def test_a_database_is_one_also_while_another_process_left_its_journal(tmp_path:
     assert is_sqlite(path)
     assert not is_sqlite(tmp_path / "gone.db")
     assert not is_sqlite(tmp_path)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_rows_that_nobody_reads_to_the_end_may_outlive_their_connection(tmp_path: Path) -> None:
+    open_store(tmp_path / "agent.db", create=True).close()
+    database = open_for_writing(tmp_path / "agent.db", wal=False)
+    rows = database.stream(
+        "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
+    )
+    assert next(rows) == (1,)
+    database.close()
+    rows.close()

@@ -77,6 +77,18 @@ def test_a_damaged_database_is_refused(path: Path) -> None:
         open_store(path)
 
 
+def test_a_database_damaged_while_it_is_open_tells_no_changes_but_a_sentence(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode=DELETE")
+    with open_store(path) as store:
+        assert isinstance(store, SqliteStore)
+        path.write_bytes(b"x" * path.stat().st_size)
+        with pytest.raises(ForeignStore, match=r"m\.db"):
+            store.changes("")
+        with pytest.raises(ForeignStore, match=r"m\.db"):
+            store.gone()
+
+
 def test_a_damaged_schema_that_is_no_text_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

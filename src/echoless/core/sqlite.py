@@ -257,7 +257,9 @@ class Database:
 
     def stream(self, statement: str) -> Iterator[tuple[object, ...]]:
         """Yields the rows of a query one by one; raises SQLite's own errors."""
-        yield from self.connection.execute(statement)
+        # `yield from` would close the cursor, which fails where the connection was closed before
+        for row in self.connection.execute(statement):  # noqa: UP028
+            yield row
 
     def change(self, statement: str, values: Sequence[Cell] = ()) -> int:
         """Runs a statement that changes rows, and returns how many; raises SQLite's own errors."""

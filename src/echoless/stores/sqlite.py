@@ -283,9 +283,9 @@ class SqliteStore:
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns state and changed ids by the numbers triggers give to changes of any program."""
-        if not table_exists(self._db, schema.CHANGES):  # not written since an older version
-            return "", None
         with self._database.speaking():
+            if not table_exists(self._db, schema.CHANGES):  # not written since an older version
+                return "", None
             (last,) = self._db.execute(
                 f"SELECT coalesce(max(number), 0) FROM {schema.CHANGES}"
             ).fetchone()
@@ -303,9 +303,9 @@ class SqliteStore:
 
     def gone(self) -> Collection[str]:
         """Returns the ids of memories with a recorded change that are not here any more."""
-        if not table_exists(self._db, schema.CHANGES):
-            return ()
         with self._database.speaking():
+            if not table_exists(self._db, schema.CHANGES):
+                return ()
             rows = self._db.execute(
                 f"SELECT id FROM {schema.CHANGES} WHERE id NOT IN (SELECT id FROM memories)"
             )
