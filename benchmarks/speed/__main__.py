@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-NAMES = ("join", "lexical", "dense", "road", "incremental", "spilled", "limits")
+NAMES = ("join", "lexical", "dense", "road", "incremental", "spilled", "limits", "peers")
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
     --sizes 100000     vectors
     --dims 384         components
     --threshold 0.95   cosine
+    --audit 100000     in place of the join: a whole audit of so many memories
 
 A small probe measures what the machine gives: bytes copied, products of float32, and what a join
 looks at of two rows, whole numbers multiplied and added and words of bits compared and counted,
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.speed import audit_limits
 from benchmarks.speed.side_by_side import Line, numbers, store, table
 from benchmarks.speed.vectors import write
 from echoless.blocking.vector_join.exact_join import Join, row_norms
@@ -53,8 +55,21 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--sizes", default="100000")
     parser.add_argument("--dims", type=int, default=384)
     parser.add_argument("--threshold", type=float, default=0.95)
+    parser.add_argument("--audit", default="", help="sizes of stores to audit")
+    parser.add_argument("--encoder", default="stored", help="of the audit; use has --dims 512")
     options = parser.parse_args(argv)
     machine = probe()
+    command = shlex.join(["python", "-m", "benchmarks.speed", "limits", *argv])
+    if options.audit:
+        audits = [
+            audit_limits.measured(size, options.dims, options.encoder)
+            for size in numbers(options.audit)
+        ]
+        parts = [_machine(machine), *(audit_limits.report(line, machine) for line in audits)]
+        text = "\n\n".join(parts)
+        store("limits_audit", "A whole audit and the machine", command, audits, lambda: text)
+        print(text)
+        return
     lines: list[Line] = []
     for size in numbers(options.sizes):
         with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +78,6 @@ def main(argv: Sequence[str]) -> None:
             rows = np.load(path)
         for exact in (True, False):
             lines += _parts(rows, options.threshold, exact, machine)
-    command = shlex.join(["python", "-m", "benchmarks.speed", "limits", *argv])
     store("limits", "The join and the machine", command, lines, lambda: _report(machine, lines))
     print(_report(machine, lines))
 
@@ -235,14 +249,19 @@ def _report(machine: dict[str, float], lines: Sequence[Line]) -> str:
         if line["part"] == "all of it"
     )
     return f"""
-{__doc__.split("    --sizes")[1].split("cosine")[1].strip()}
+{__doc__.split("    --audit")[1].split("memories")[1].strip()}
 
-{workers()} threads: {machine["bytes"] / 1e9:.1f} GB copied a second (read and write counted), \
-{machine["flop"] / 1e9:,.0f} GFLOP/s in float32, {machine["terms"] / 1e9:,.0f} thousand million \
-whole numbers multiplied and added, {machine["words"] / 1e9:.1f} thousand million 64-bit words \
-compared and counted a second.
+{_machine(machine)}
 
 {table(head, rows)}
 
 {counts}.
 """
+
+
+def _machine(machine: dict[str, float]) -> str:
+    return f"""\
+{workers()} threads: {machine["bytes"] / 1e9:.1f} GB copied a second (read and write counted), \
+{machine["flop"] / 1e9:,.0f} GFLOP/s in float32, {machine["terms"] / 1e9:,.0f} thousand million \
+whole numbers multiplied and added, {machine["words"] / 1e9:.1f} thousand million 64-bit words \
+compared and counted a second."""

@@ -24,6 +24,7 @@ _STAGE = {
     "folding": "fold",
     "encoding": "encode",
     "judging": "judge",
+    "asking the pair model": "judge",
     "grouping": "group",
 }
 
@@ -34,15 +35,15 @@ class Clock:
     def __init__(self) -> None:
         self.wall: dict[str, float] = defaultdict(float)
         self.cpu: dict[str, float] = defaultdict(float)
-        self._stage = "open"
+        self.stage = "open"
         self._last = (time.perf_counter(), time.process_time())
 
     def tell(self, stage: str, _done: int = 0, _whole: int = 0) -> None:
         """A `Progress`: what went by since the last call belongs to the stage told then."""
         now = (time.perf_counter(), time.process_time())
-        self.wall[self._stage] += now[0] - self._last[0]
-        self.cpu[self._stage] += now[1] - self._last[1]
-        self._stage = "detect" if stage.startswith("looking") else _STAGE.get(stage, stage)
+        self.wall[self.stage] += now[0] - self._last[0]
+        self.cpu[self.stage] += now[1] - self._last[1]
+        self.stage = "detect" if stage.startswith("looking") else _STAGE.get(stage, stage)
         self._last = now
 
 
