@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-NAMES = ("join", "lexical", "dense", "road", "incremental", "spilled", "limits", "peers")
+NAMES = (
+    "join", "lexical", "dense", "road", "incremental", "first_run", "peers", "spilled", "limits",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -100,7 +100,7 @@ def test_a_file_that_is_not_trusted_sets_only_what_is_written_out_here() -> None
     assert {name for name, each in SETTINGS.items() if each.harmless} == WITHOUT_TRUST
     rest = {name: set(each.built_in) for name, each in SETTINGS.items() if not each.harmless}
     assert {name: words for name, words in rest.items() if words} == {
-        "encoder": {"auto", "stored", "none", "use"},
+        "encoder": {"auto", "stored", "none", "use", "fast"},
         "verifier": {"none"},
         "detector": {"exact", "normalised", "sequence", "lexical", "minhash", "semantic"},
     }

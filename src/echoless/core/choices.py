@@ -249,7 +249,7 @@ class Choices:
             "encoders` with its argument, such as model2vec:/models/potion.",
             metavar="NAME[:ARG]",
             default="auto",
-            built_in=frozenset({"auto", "stored", "none", "use"}),
+            built_in=frozenset({"auto", "stored", "none", "use", "fast"}),
             loads="model",
         )
     )

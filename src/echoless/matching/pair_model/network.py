@@ -21,7 +21,7 @@ from echoless.core.model import digest
 from echoless.core.optional import is_installed, lazy_module, require_module
 from echoless.core.shipped import shipped_json
 from echoless.matching.fields import fields_of
-from echoless.matching.pair_model.tokenizer import Tokenizer
+from echoless.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import numpy as np

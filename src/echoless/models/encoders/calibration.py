@@ -106,6 +106,7 @@ _MEASURED: Final = (
 OPERATING_POINTS: Final[Mapping[str, OperatingPoint]] = MappingProxyType(
     {
         "use-multilingual-v3": OperatingPoint(0.50, _MEASURED.format(recall=91, load="0.6")),
+        "echoless-static": OperatingPoint(0.50, _MEASURED.format(recall=86, load="0.5")),
         "all-minilm-l6-v2": OperatingPoint(0.60, _MEASURED.format(recall=89, load="0.9")),
         "potion-base-8m": OperatingPoint(0.60, _MEASURED.format(recall=84, load="1.4")),
         "multilingual-e5-small": OperatingPoint(

@@ -38,14 +38,21 @@ DIMENSIONS: Final = 512
 
 
 BULK: Final = 128
-"""Texts in one call from which they go through the model together: certifying that costs as much
-as 50 texts save."""
+"""Texts in one call from which ONNX Runtime is loaded, if it is installed: that costs about as
+much as it saves on so many. The vectors are the same."""
+
+KNOWN: Final = frozenset({"0.2.1"})
+"""Versions of the package whose weights go through `universal_sentence_encoder_batched`; its ranges
+of numbers were measured on them. Any other is asked text by text."""
+
+ARITHMETIC: Final = "int8"
+"""Part of the model's name: vectors of the package's own arithmetic differ in the fourth digit."""
 
 _TOKENIZER: Final = "_tokenizer"
 _BACKEND: Final = "_model"
-"""Of the package's object: not promised, so what is there is tried before it is used."""
+"""Of the package's object: not promised, so only known versions are asked for it."""
 
-_FAILURES: Final = (ValueError, IndexError, zipfile.BadZipFile, OSError)
+_FAILURES: Final = (AttributeError, ValueError, IndexError, zipfile.BadZipFile, OSError)
 
 
 class _Model(Protocol):
@@ -76,19 +83,16 @@ class UniversalSentenceEncoder:
 
     @property
     def model(self) -> str:
-        """Returns name and package version, for example `use-multilingual-v3@0.2.1`."""
-        try:
-            return f"use-multilingual-v3@{version(PACKAGE)}"
-        except PackageNotFoundError:
-            return "use-multilingual-v3@source"
+        """Returns name, version and arithmetic, for example `use-multilingual-v3@0.2.1-int8`."""
+        number = _version()
+        return f"use-multilingual-v3@{number}" + (f"-{ARITHMETIC}" if number in KNOWN else "")
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns one vector for each text, which depends on that text alone.
 
         The package's own batches are not used: in them the last bits of a vector depend on its
         neighbours (up to 2e-7, measured in the ADR), so a similarity in a plan would depend on what
-        is in the cache. Few texts are encoded one at a time, many together, with the same bits
-        (`universal_sentence_encoder_batched`).
+        is in the cache.
 
         Args:
             texts: Any number of texts, none blank.
@@ -100,65 +104,34 @@ class UniversalSentenceEncoder:
             DamagedPackage: Its weights are not as they were installed.
             EncoderError: A text cannot be read.
         """
-        rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         if not texts:
-            return rows
+            return np.empty((0, DIMENSIONS), dtype=np.float32)
+        what = f"a text of {len(texts[0])} characters" if len(texts) == 1 else f"{len(texts)} texts"
         with self._turn:
-            if self._inside is not None:
-                with self._one_thread():
-                    self._by_tokens(texts, rows, *self._inside)
-                return rows
             model = self._load()
+            if _version() in KNOWN:
+                with _telling(what), self._one_thread():
+                    return self._by_tokens(texts)
+            rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
             for row, text in enumerate(texts):
                 with _telling(f"a text of {len(text)} characters"):
                     rows[row] = model.encode(text)
-        return rows
+            return rows
 
-    def _by_tokens(
-        self,
-        texts: Sequence[str],
-        rows: NDArray[np.float32],
-        words: batched.Words,
-        model: batched.BulkModel,
-    ) -> None:
-        """Writes vectors into rows: texts of suitable length together, the others one by one."""
-        what = f"a text of {len(texts[0])} characters" if len(texts) == 1 else f"{len(texts)} texts"
-        with _telling(what):
-            ids = [words.encode(text) for text in texts]
-            lengths = self._together if len(texts) >= BULK else frozenset()
-            fit = [at for at, each in enumerate(ids) if len(each) in lengths]
-            if fit:
-                with self._pace.measured(sum(len(ids[at]) for at in fit)) as threads:
-                    rows[fit] = model.encode([ids[at] for at in fit], threads)
-            for at in sorted(set(range(len(texts))).difference(fit)):
-                rows[at] = model.alone(ids[at])
-
-    @cached_property
-    def _together(self) -> frozenset[int]:
-        """Returns the lengths in tokens of the texts that can be encoded with others."""
-        assert self._inside is not None
+    def _by_tokens(self, texts: Sequence[str]) -> NDArray[np.float32]:
         words, model = self._inside
-        lengths = model.certified()
-        ids = [tokens for tokens in map(words.encode, _PROBES) if len(tokens) in lengths]
-        alone = b"".join(model.alone(each).tobytes() for each in ids)
-        together = model.encode(ids, 1).tobytes() if ids else b""
-        return lengths if together == alone else frozenset()
+        ids = [words.encode(text) for text in texts]
+        if len(texts) < BULK:
+            return model.encode(ids, 1, bulk=False)
+        with self._pace.measured(sum(map(len, ids))) as threads:
+            return model.encode(ids, threads)
 
     @cached_property
-    def _inside(self) -> tuple[batched.Words, batched.BulkModel] | None:
-        """Returns the package's tokenizer and weights; None where this version differs."""
+    def _inside(self) -> tuple[batched.Words, batched.BulkModel]:
+        """Returns the package's tokenizer and weights."""
         loaded = self._load()
-        try:
-            words = batched.Words(getattr(loaded, _TOKENIZER))
-            model = batched.BulkModel(getattr(loaded, _BACKEND))
-            with self._one_thread():
-                for text in _PROBES:  # has to have the package's own vector where nothing is filled
-                    vector = model.alone(words.encode(text), filled=False)
-                    if vector.tobytes() != loaded.encode(text).tobytes():
-                        return None
-        except (AttributeError, ImportError, TypeError, *_FAILURES):
-            return None
-        return words, model
+        tokenizer, backend = getattr(loaded, _TOKENIZER), getattr(loaded, _BACKEND)
+        return batched.Words(tokenizer), batched.BulkModel(backend)
 
     def _one_thread(self) -> AbstractContextManager[object]:
         """Limits BLAS to one thread for each product: threads share texts, not rows."""
@@ -179,6 +152,14 @@ class UniversalSentenceEncoder:
         return self._loaded
 
 
+def _version() -> str:
+    """Returns the version of the package; `source` where it is not installed as one."""
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        return "source"
+
+
 @contextmanager
 def _telling(what: str) -> Iterator[None]:
     try:
@@ -188,10 +169,3 @@ def _telling(what: str) -> Iterator[None]:
             f"The encoder 'use' failed on {what} ({type(problem).__name__}: {problem}). If it "
             f"fails on every text, reinstall {PACKAGE}."
         ) from problem
-
-
-_PROBES: Final = (
-    "The deploy key of the staging cluster expires on 14 March 2026 and Ingrid renews it.",
-    "Bitte den Zähler im Keller am 3. jeden Monats ablesen; der Schlüssel hängt im Flur.",
-    "会議は毎週火曜日の午後三時に始まり、議事録は共有フォルダに置かれる。",
-)

@@ -1,58 +1,56 @@
-"""Encoding of many texts at once, each vector bit for bit as if its text were alone.
+"""The built-in encoder in integer products: a text's vector has the same bits in any company.
 
-A product of few rows streams all weights of the model for one short text, and that is what a text
-costs. Here the tokens of many texts go through a layer together, always as blocks of one shape, so
-that a row's bits do not depend on its neighbours; what a single text does with one row (the layers
-after its tokens are summed) is done row by row here too, because BLAS sums one row in another
-order. It has a way of its own for a few rows as well, so a text of few tokens, a single word for
-instance, is filled up with empty rows when it is alone. And on some processors it treats the rows
-of a block in turn (OpenBLAS for AVX2: the first six of every twelve in one way, the others in
-another), so there each text begins where a turn does, and is filled up to the end of one
-(`stride`). Whether a row among many is the row alone is not taken on trust: `certified` compares
-the two on this machine's BLAS, for every length of text, and the lengths that differ go one by one.
+The network is that of the package: token embeddings and three branches of two convolutions over
+2, 3 and 5 tokens, summed over a text, then dense layers. The weights are the package's own. What
+differs is the arithmetic. The products are sums of integers (`integer_products`), which are exact
+in any order, and everything else is computed number by number or row by row: the vector of a text
+is the same alone, among others, in any order, on any number of threads and with any library for
+matrices. The convolutions, 98 % of the arithmetic, round what goes in to 8 bits and their weights
+to 7; the other layers round to 20 bits.
 
-The arithmetic is that of the package's numpy model (a sum of token embeddings and of convolutions
-over 2, 3 and 5 tokens, then four dense layers); the weights are the package's own.
+What depends on a token alone, its first layer, is computed once for each token.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import numpy as np
+
+from echoless.models.encoders.integer_products import (
+    BYTE,
+    ByteLayer,
+    ExactWeights,
+    exact_product,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows: TypeAlias = NDArray[np.float32]
+    Bytes: TypeAlias = NDArray[np.uint8]
     Whole: TypeAlias = NDArray[np.int64]
 
-Count = TypeVar("Count", int, "Whole")
-
 ROWS: Final = 384
-"""Token rows in a product, always: the working set stays in the cache, and one shape of product
-means one path through BLAS. 256 and 512 were slower."""
+"""Tokens in a block, unless one text has more: the working set stays in the cache."""
 
-SHORTEST: Final = 8
-"""Rows to which the tokens of a shorter text are filled up. OpenBLAS 0.3.31 multiplies up to 7 rows
-in another way than more."""
-
-STRIDES: Final = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48)
-"""Rows after which BLAS may begin its turn again; each divides `ROWS` and `LONGEST`."""
-
-LONGEST: Final = 96
-"""Tokens up to which a text goes with others. A part of 40 words has 60; certifying costs the
-square of this."""
+TEXTS: Final = 128
+"""Texts that a thread takes at a time; their dense layers are computed together."""
 
 TOKENS_KEPT: Final = 8_192
-"""Tokens whose first layer is kept between calls: 25 MB. What a token gives there depends on
-nothing else, and 10,000 memories have about 8,000 tokens."""
+"""Tokens whose first layer is kept between calls: 31 MB. 10,000 memories have about 8,000."""
 
 WORDS_KEPT: Final = 65_536
+
+RANGES: Final = (((-18.0, 18.0), (-18.0, 36.0)), ((-11.0, 10.0), (-11.0, 28.0)),
+                 ((-12.0, 10.0), (-12.0, 30.0)))  # fmt: skip
+"""For each branch what goes into its first and into its second convolution, from lowest to
+highest: all but one number in 10,000 of 1,800 texts in English, German and Japanese
+(`benchmarks/pairs`). What lies outside is cut off."""
 
 _EMBEDDING: Final = 512
 _CHANNELS: Final = 256
@@ -121,11 +119,15 @@ class Words:
             and not any("\u2581" in piece[1:] for piece in pieces)
             and all(score == 0.0 or abs(score) > _LEAST_SCORE for score in scores)
         )
+        self._raw: dict[str, list[int]] = {}
+        self._plain = self._by_word and _keeps_plain_text(tokenizer)
 
     def encode(self, text: str) -> list[int]:
         """Returns the token ids of a text, with those of beginning and end."""
         if not self._by_word or self._normal is None or self._cut is None:
             return self._whole(text)
+        if self._plain and text.isascii() and text.isprintable() and text.strip():
+            return self._plain_text(text, self._cut)
         normal = self._normal(text)
         if not normal:
             return self._whole(text)
@@ -140,202 +142,249 @@ class Words:
         ids.append(2)
         return ids
 
+    def _plain_text(self, text: str, cut: Callable[[str], list[int]]) -> list[int]:
+        """Returns the ids of a text of printable ASCII characters: nothing is to be normalised."""
+        ids = [1]
+        for word in text.split(" "):
+            if word:
+                known = self._raw.get(word)
+                if known is None:
+                    known = cut("\u2581" + word)
+                    if len(self._raw) < WORDS_KEPT:
+                        self._raw[word] = known
+                ids += known
+        ids.append(2)
+        return ids
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The first layer of tokens.
+
+    Attributes:
+        places: By token id, its row in the two others.
+        rows: As numbers.
+        steps: As bytes for the first convolutions.
+    """
+
+    places: Whole
+    rows: Rows
+    steps: Bytes
+
+
+class _Convolution:
+    """A convolution over windows of tokens, with its input as bytes."""
+
+    def __init__(self, weights: Rows, bias: Rows, extent: tuple[float, float]) -> None:
+        """Rounds the weights; `extent` is the lowest and the highest input."""
+        lowest, highest = extent
+        step = (highest - lowest) / BYTE
+        self.zero = round(-lowest / step)
+        self._layer = ByteLayer(weights, bias, step, self.zero)
+        self._steps = np.float32(1 / step)
+        self._shift = np.float32(self.zero + 0.5)  # a cast to bytes rounds down
+
+    def as_bytes(self, rows: Rows, out: Bytes) -> None:
+        """Writes rows as bytes."""
+        steps = rows * self._steps
+        steps += self._shift
+        np.clip(steps, 0, BYTE, out=steps)
+        out[:] = steps
+
+    def __call__(self, padded: Bytes, seen: Whole, *, bulk: bool) -> Rows:
+        """Returns the convolution of the windows of tokens.
+
+        Args:
+            padded: The tokens as bytes, and a last row of zeros.
+            seen: The tokens of each window, as numbers of rows.
+            bulk: Whether many texts are encoded.
+        """
+        return self._layer(padded.take(seen, axis=0).reshape(len(seen), -1), bulk=bulk)
+
+
+def _keeps_plain_text(tokenizer: Tokenizer) -> bool:
+    """Returns whether printable ASCII characters stay as they are, whatever stands beside."""
+    normalizer = getattr(tokenizer, "_normalizer", None)
+    table, pairs = getattr(normalizer, "_ascii", ()), getattr(normalizer, "_two_byte", None)
+    return (
+        len(table) == 128
+        and pairs is not None
+        and all(table[code] == bytes([code]) for code in range(0x20, 0x7F))
+        and all(pair & 0xFF >= 0x80 for pair in pairs)
+    )
+
 
 class BulkModel:
     """The model's forward pass over one text or many."""
 
     def __init__(self, backend: Backend) -> None:
-        """Keeps the package's weights.
+        """Rounds the package's weights.
 
         Args:
             backend: The loaded model.
         """
-        self._of = backend
-        width = backend.proj_W.shape[1]
+        self._of = of = backend
+        self._layers = tuple(
+            (_Convolution(w1, b1, first), _Convolution(w2, b2, second))
+            for w1, b1, w2, b2, (first, second) in zip(
+                of.w1, of.b1, of.w2, of.b2, RANGES, strict=True
+            )
+        )
+        self._projection = ExactWeights(of.proj_W)
+        self._dense = tuple(
+            ExactWeights(np.concatenate([getattr(of, name) for name in names], axis=1))
+            for names in (("cnn_W",), ("d0", "p1"), ("d1",), ("d2", "p3"), ("d3",))
+        )
         self._places: dict[int, int] = {}
-        self._first = np.empty((0, width), dtype=np.float32)
+        self._rows = np.empty((0, of.proj_W.shape[1]), dtype=np.float32)
+        self._bytes = np.empty(self._rows.shape, dtype=np.uint8)
 
-    @cached_property
-    def stride(self) -> int:
-        """Returns the number of rows after which BLAS repeats its way of computing a block.
-
-        1 where all rows are alike, and where no stride was found: nothing is certified then. A few
-        thousandths of a second.
-        """
-        good = [each for each in STRIDES if all(_repeats(w, LONGEST, each) for w in self._shapes)]
-        return good[0] if good else 1
-
-    def certified(self) -> frozenset[int]:
-        """Returns the lengths in tokens at which a text in a block has the bits it has alone.
-
-        A block's path through BLAS is the same for every text, so it is enough to see that a row's
-        place in the block matters no further than its place within the stride, and that as many
-        rows alone give what they give in the block. About a tenth of a second.
-        """
-        source = np.random.default_rng(7)
-        good = set(range(1, LONGEST + 1))
-        for weights in self._shapes:
-            if not _repeats(weights, ROWS, self.stride):
-                return frozenset()
-            rows = source.standard_normal((ROWS, weights.shape[0]), dtype=np.float32)
-            block = rows @ weights
-            good = {n for n in good if np.array_equal(rows[:n] @ weights, block[:n])}
-        return frozenset(n for n in range(1, LONGEST + 1) if self._rows_alone(n) in good)
-
-    @property
-    def _shapes(self) -> tuple[Rows, ...]:
-        """Returns weights of each shape; the second convolutions have the shapes of the first."""
-        return (self._of.proj_W, *self._of.w1)
-
-    def _rows_alone(self, tokens: int) -> int:
-        """Returns the rows of a text that is encoded alone."""
-        return max(_up_to(tokens, self.stride), SHORTEST)
-
-    def alone(self, text: Sequence[int], *, filled: bool = True) -> Rows:
-        """Returns the vector of one text.
-
-        Args:
-            text: Its token ids, any number from 1.
-            filled: False takes its own rows only, as the package does. Its last bits may be others.
-
-        Returns:
-            Shape (1, 512), float32, of unit length.
-        """
-        flat = np.zeros(self._rows_alone(len(text)) if filled else len(text), dtype=np.int64)
-        flat[: len(text)] = text
-        one = np.array([len(text)], dtype=np.int64)
-        return self._vectors_of(flat, self._project(flat), np.zeros(1, dtype=np.int64), one)
-
-    def encode(self, texts: Sequence[Sequence[int]], threads: int) -> Rows:
+    def encode(self, texts: Sequence[Sequence[int]], threads: int, *, bulk: bool = True) -> Rows:
         """Returns the vectors of texts.
 
         Args:
-            texts: Token ids of each, at most `ROWS`.
-            threads: How many blocks are computed at a time; the bits do not depend on it.
+            texts: Token ids of each, at least one text and one token.
+            threads: How many parts are computed at a time; the bits do not depend on it.
+            bulk: Whether it pays off to load a library for many texts; the same bits.
 
         Returns:
             Shape (len(texts), 512), float32, of unit length.
         """
-        first = None
-        if self.stride == 1:  # else a token's row hangs on where it stands
-            first = self._first_layer(np.unique(np.concatenate([np.asarray(t) for t in texts])))
-        blocks = list(_blocks([_up_to(len(text), self.stride) for text in texts]))
-        if threads == 1 or len(blocks) == 1:
-            made = [self._block(texts[a:b], first) for a, b in blocks]
+        first = self._first_layer(np.unique(np.concatenate([np.asarray(t) for t in texts])))
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+        count = -(-len(texts) // TEXTS)
+        dealt = [order[at::count] for at in range(count)]  # parts of equal work
+        parts = [[texts[at] for at in places] for places in dealt]
+        if threads == 1 or count == 1:
+            made = [self._part(part, first, bulk) for part in parts]
         else:
             pool = ThreadPoolExecutor(threads)
             try:
-                asked = [pool.submit(self._block, texts[a:b], first) for a, b in blocks]
+                asked = [pool.submit(self._part, part, first, bulk) for part in parts]
                 made = [each.result() for each in asked]
             finally:
                 pool.shutdown(cancel_futures=True)
-        return np.concatenate(made)
+        rows = np.empty((len(texts), _EMBEDDING), dtype=np.float32)
+        rows[np.concatenate(dealt)] = np.concatenate(made)
+        return rows
 
     # ------------------------------------------------------------------ tokens
 
-    def _first_layer(self, tokens: Whole) -> tuple[Whole, Rows]:
-        """Returns the first layer of these tokens: the row of each token, and the rows."""
+    def _first_layer(self, tokens: Whole) -> _First:
+        """Returns the first layer of these tokens."""
         new = [token for token in tokens.tolist() if token not in self._places]
         if len(self._places) + len(new) > TOKENS_KEPT:
             self._places, new = {}, tokens.tolist()
-            self._first = self._first[:0]
+            self._rows, self._bytes = self._rows[:0], self._bytes[:0]
         if new:
-            made: list[Rows] = []
-            for at in range(0, len(new), ROWS):
-                some = new[at : at + ROWS]
-                flat = np.zeros(ROWS, dtype=np.int64)
-                flat[: len(some)] = some
-                made.append(self._project(flat)[: len(some)])
-            self._places.update((token, len(self._first) + n) for n, token in enumerate(new))
-            self._first = np.concatenate([self._first, *made])
+            made = np.concatenate(
+                [self._project(np.array(new[at : at + ROWS])) for at in range(0, len(new), ROWS)]
+            )
+            steps = np.empty(made.shape, dtype=np.uint8)
+            for at, (one, _) in enumerate(self._layers):
+                own = slice(at * _CHANNELS, (at + 1) * _CHANNELS)
+                one.as_bytes(made[:, own], steps[:, own])
+            self._places.update((token, len(self._rows) + n) for n, token in enumerate(new))
+            self._rows = np.concatenate([self._rows, made])
+            self._bytes = np.concatenate([self._bytes, steps])
         places = np.zeros(len(self._of.table), dtype=np.int64)
         places[tokens] = [self._places[token] for token in tokens.tolist()]
-        return places, self._first
+        return _First(places, self._rows, self._bytes)
 
     def _project(self, flat: Whole) -> Rows:
         of = self._of
-        x: Rows = self._embedded(flat) @ of.proj_W
+        rows = self._embed(flat, np.empty((len(flat), _EMBEDDING), dtype=np.float32))
+        x = exact_product(rows.astype(np.float64), self._projection)
         x += of.proj_b
-        return _normed(x, of.ln_g_all, of.ln_b_all, of.eps)
+        x -= x.mean(axis=1, keepdims=True)
+        x /= np.sqrt(np.mean(x * x, axis=1, keepdims=True) + of.eps)
+        return (x * of.ln_g_all + of.ln_b_all).astype(np.float32)
 
-    def _embedded(self, flat: Whole) -> Rows:
+    def _embed(self, flat: Whole, out: Rows) -> Rows:
+        """Writes the embeddings of tokens, and returns them."""
         of = self._of
         chunk = flat % len(of.scale)
-        rows = of.table[flat].astype(np.float32)
-        rows *= of.scale[chunk, None]
-        rows += of.lo[chunk, None]
-        return rows
+        np.multiply(of.table[flat], of.scale[chunk, None], out=out)
+        out += of.lo[chunk, None]
+        return out
 
-    # ------------------------------------------------------------------ a block of texts
+    # ------------------------------------------------------------------ a part of the texts
 
-    def _block(self, texts: Sequence[Sequence[int]], first: tuple[Whole, Rows] | None) -> Rows:
+    def _part(self, texts: Sequence[Sequence[int]], first: _First, bulk: bool) -> Rows:
+        """Returns the vectors of a few texts."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
-        starts = np.zeros(len(texts), dtype=np.int64)
-        np.cumsum(_up_to(lengths[:-1], self.stride), out=starts[1:])
-        flat = np.zeros(ROWS, dtype=np.int64)
-        for start, text in zip(starts.tolist(), texts, strict=True):
-            flat[start : start + len(text)] = text
-        if first is None:
-            return self._vectors_of(flat, self._project(flat), starts, lengths)
-        places, rows = first
-        return self._vectors_of(flat, rows[places[flat]], starts, lengths)
+        summed = np.empty((len(texts), self._of.cnn_W.shape[0]), dtype=np.float32)
+        for start, end in _blocks(lengths.tolist()):
+            flat = np.concatenate([np.asarray(text) for text in texts[start:end]])
+            ends = np.cumsum(lengths[start:end])
+            starts = ends - lengths[start:end]
+            features = self._features(flat, first, _windows(starts, ends), bulk)
+            self._add_up(features, starts, ends, summed[start:end])
+        return self._vectors(summed.astype(np.float64), lengths.astype(np.float64))
 
-    def _vectors_of(self, flat: Whole, x: Rows, starts: Whole, lengths: Whole) -> Rows:
-        """Returns vectors from the tokens of texts, where each begins, and their first layer."""
-        ends = starts + lengths
-        features = self._features(flat, x, _windows(starts, ends, len(flat)))
-        bounds = np.stack([starts, ends], axis=1).ravel()[:-1]
-        summed = np.add.reduceat(features[: ends[-1]], bounds, axis=0)[::2]  # not what fills up
-        return self._vectors(summed, lengths.astype(np.float32))
-
-    def _features(self, flat: Whole, x: Rows, windows: Whole) -> Rows:
-        """Returns embedding and convolutions of every token, normed together."""
-        of = self._of
-        width = _EMBEDDING + len(_BRANCHES) * _CHANNELS
-        features = np.empty((len(flat), width), dtype=np.float32)
-        features[:, :_EMBEDDING] = self._embedded(flat)
-        for at, (size, before) in enumerate(_BRANCHES):
+    def _features(self, flat: Whole, first: _First, windows: Whole, bulk: bool) -> Rows:
+        """Returns embedding and convolutions of every token."""
+        places = first.places[flat]
+        x = first.rows[places]
+        steps = np.empty((len(flat) + 1, x.shape[1]), dtype=np.uint8)
+        steps[:-1] = first.steps[places]
+        features = np.empty((len(flat), _EMBEDDING + x.shape[1]), dtype=np.float32)
+        self._embed(flat, features[:, :_EMBEDDING])
+        padded = np.empty((len(flat) + 1, _CHANNELS), dtype=np.uint8)
+        for at, ((size, before), (one, other)) in enumerate(
+            zip(_BRANCHES, self._layers, strict=True)
+        ):
             seen = windows[:, _LEFT - before : _LEFT - before + size]
-            own = x[:, at * _CHANNELS : (at + 1) * _CHANNELS]
-            hidden = _convolved(own, seen, of.w1[at], of.b1[at])
+            own = slice(at * _CHANNELS, (at + 1) * _CHANNELS)
+            steps[-1, own] = one.zero
+            hidden = one(steps[:, own], seen, bulk=bulk)
+            hidden += x[:, own]
+            other.as_bytes(hidden, padded[:-1])
+            padded[-1] = other.zero
+            made = other(padded, seen, bulk=bulk)
             start = _EMBEDDING + at * _CHANNELS
-            features[:, start : start + _CHANNELS] = _convolved(hidden, seen, of.w2[at], of.b2[at])
-        return _normed(features, of.ln_g, of.ln_b, of.eps)
+            np.add(made, hidden, out=features[:, start : start + _CHANNELS])
+        return features
 
-    def _vectors(self, summed: Rows, lengths: Rows) -> Rows:
-        """Returns vectors from the sums over the tokens of texts, each row computed by itself."""
+    def _add_up(self, features: Rows, starts: Whole, ends: Whole, summed: Rows) -> None:
+        """Writes the sum over each text of its tokens' features after layer normalisation.
+
+        Gain and shift are the same for all tokens, so they come after the sum; so does the mean.
+        """
         of = self._of
-        mean = _each(summed, of.cnn_W)
+        mean = features.mean(axis=1)
+        squares = np.einsum("ij,ij->i", features, features) / features.shape[1]
+        weights = np.reciprocal(np.sqrt(squares - mean * mean + of.eps))
+        features *= weights[:, None]
+        mean *= weights
+        for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+            row = features[start:end].sum(axis=0, out=summed[at])
+            row -= mean[start:end].sum()
+            row *= of.ln_g
+            row += (end - start) * of.ln_b
+
+    def _vectors(self, summed: NDArray[np.float64], lengths: NDArray[np.float64]) -> Rows:
+        """Returns vectors from the sums over the tokens of texts."""
+        of = self._of
+        to_mean, to_first, first, to_second, second = self._dense
+        mean = exact_product(summed, to_mean)
         mean += lengths[:, None] * of.cnn_b
-        mean *= np.reciprocal(np.sqrt(lengths))[:, None]
-        y = _each(mean, of.p1)
-        y += _each(np.maximum(_each(mean, of.d0), 0), of.d1)
+        mean /= np.sqrt(lengths)[:, None]
+        hidden, y = np.split(exact_product(mean, to_first), [of.d0.shape[1]], axis=1)
+        y += exact_product(np.maximum(hidden, 0), first)
         np.maximum(y, 0, out=y)
-        z = _each(y, of.p3)
-        z += _each(np.maximum(_each(y, of.d2), 0), of.d3)
+        hidden, z = np.split(exact_product(y, to_second), [of.d2.shape[1]], axis=1)
+        z += exact_product(np.maximum(hidden, 0), second)
         np.tanh(z, out=z)
-        squares = np.clip(np.einsum("ij,ij->i", z, z), of.eps, None)
-        z *= np.reciprocal(np.sqrt(squares))[:, None]
-        return z
-
-
-def _up_to(rows: Count, stride: int) -> Count:
-    """Returns the next multiple of the stride, or the number itself."""
-    return -(-rows // stride) * stride
-
-
-def _repeats(weights: Rows, rows: int, stride: int) -> bool:
-    """Returns whether so many equal rows have equal products from stride to stride."""
-    row = np.random.default_rng(11).standard_normal((1, weights.shape[0]), dtype=np.float32)
-    made = np.asarray(np.repeat(row, rows, axis=0) @ weights)
-    return np.array_equal(made[stride:], made[:-stride])
+        z /= np.sqrt(np.maximum(np.mean(z * z, axis=1, keepdims=True) * z.shape[1], of.eps))
+        return z.astype(np.float32)
 
 
 def _blocks(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yields runs of texts that fit in a block, from and to, by the rows each takes."""
+    """Yields runs of texts that fit in a block, from and to, by the tokens of each."""
     start = held = 0
     for at, size in enumerate(sizes):
-        if held + size > ROWS:
+        if held and held + size > ROWS:
             yield start, at
             start, held = at, 0
         held += size
@@ -343,41 +392,10 @@ def _blocks(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
         yield start, len(sizes)
 
 
-def _windows(starts: Whole, ends: Whole, rows: int) -> Whole:
-    """Returns the neighbours of each token; those outside its text are the last row, of zeros."""
-    begin = np.zeros(rows, dtype=np.int64)
-    end = np.zeros(rows, dtype=np.int64)
-    for one, other in zip(starts.tolist(), ends.tolist(), strict=True):
-        begin[one:other], end[one:other] = one, other
+def _windows(starts: Whole, ends: Whole) -> Whole:
+    """Returns the neighbours of each token; those outside its text are the row after the last."""
+    rows, lengths = int(ends[-1]), ends - starts
     around = np.arange(rows)[:, None] + np.arange(-_LEFT, _RIGHT + 1)
-    inside = (around >= begin[:, None]) & (around < end[:, None])
+    inside = around >= np.repeat(starts, lengths)[:, None]
+    inside &= around < np.repeat(ends, lengths)[:, None]
     return np.where(inside, around, rows)
-
-
-def _convolved(rows: Rows, seen: Whole, weights: Rows, bias: Rows) -> Rows:
-    """Returns the rows with the convolution of their windows added."""
-    padded = np.zeros((len(rows) + 1, _CHANNELS), dtype=np.float32)
-    padded[:-1] = rows
-    made: Rows = padded[seen].reshape(len(rows), -1) @ weights
-    made += bias
-    np.maximum(made, 0, out=made)
-    made += rows
-    return made
-
-
-def _normed(rows: Rows, gain: Rows, shift: Rows, eps: float) -> Rows:
-    """Returns rows after layer normalisation, done in place."""
-    rows -= rows.mean(axis=-1, keepdims=True)
-    variance = np.einsum("ij,ij->i", rows, rows) / rows.shape[-1]
-    rows *= np.reciprocal(np.sqrt(variance + eps))[:, None]
-    rows *= gain
-    rows += shift
-    return rows
-
-
-def _each(rows: Rows, weights: Rows) -> Rows:
-    """Returns the product of rows and weights, each row computed by itself."""
-    made = np.empty((len(rows), weights.shape[1]), dtype=np.float32)
-    for at in range(len(rows)):
-        np.matmul(rows[at : at + 1], weights, out=made[at : at + 1])
-    return made

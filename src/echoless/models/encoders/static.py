@@ -1,0 +1,125 @@
+"""Encoder `fast`: one vector for each piece of a text, added up; numpy alone, a dozen languages.
+
+The table beside this module was learned from the encoder `use` (`training/static.py`). It is some
+30 times as fast and sees words, not their order: it finds paraphrases a little less well, and what
+it proposes is judged like everything else. Figures: `docs/adr/0002-default-encoder.md`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from echoless.core.errors import DamagedPackage, UsageError
+from echoless.core.shipped import shipped_json
+from echoless.models.tokenizer import UNKNOWN, Tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+else:
+    from echoless.core.optional import lazy_module
+
+    np = lazy_module("numpy")
+
+FOLDER: Final = "models/encoders/static_table"
+PIECES: Final = "matching/pair_model/weights/pieces.json"
+"""The vocabulary is that of the pair model."""
+
+NAME: Final = "echoless-static"
+_DIGITS: Final = 12
+_ZERO: Final = 8
+"""What half a byte holds for 0."""
+
+
+class StaticEncoder:
+    """Sentence vectors from a table of piece vectors; reads its table when first used."""
+
+    sends_texts: ClassVar[bool] = False
+
+    def __init__(self, argument: str = "") -> None:
+        """Reads nothing yet.
+
+        Args:
+            argument: Must be empty; there is one table.
+
+        Raises:
+            UsageError: An argument was given.
+        """
+        if argument.strip():
+            raise UsageError(f"The encoder 'fast' takes no argument: {argument!r}.")
+
+    @property
+    def model(self) -> str:
+        """Returns its name and a digest of table and vocabulary.
+
+        Raises:
+            DamagedPackage: The manifest is missing or is another one.
+        """
+        files = sorted(self._manifest.items())
+        return f"{NAME}@{hashlib.sha256(repr(files).encode()).hexdigest()[:_DIGITS]}"
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Returns one vector for each text, which depends on that text alone.
+
+        Args:
+            texts: Any number of texts, none blank.
+
+        Returns:
+            Shape (len(texts), dimensions), float32, of unit length.
+
+        Raises:
+            DamagedPackage: A file of the table is missing or is another one.
+        """
+        table, scales = self._table
+        if not texts:
+            return np.empty((0, 2 * table.shape[1]), dtype=np.float32)
+        cuts = [self._tokenizer.encode(text) or (UNKNOWN,) for text in texts]
+        lengths = np.array([len(each) for each in cuts])
+        flat, places = np.unique(np.concatenate(cuts), return_inverse=True)
+        halves = table[flat]
+        rows = np.empty((len(flat), 2 * table.shape[1]), dtype=np.float32)
+        rows[:, ::2], rows[:, 1::2] = halves >> 4, halves & 15
+        rows -= _ZERO
+        rows *= scales[flat, None]
+        made: NDArray[np.float32] = np.add.reduceat(
+            rows[places], np.cumsum(lengths) - lengths, axis=0
+        )
+        size = np.sqrt(np.einsum("ij,ij->i", made, made))
+        made /= np.maximum(size, np.finfo(np.float32).tiny)[:, None]
+        return made
+
+    @cached_property
+    def _manifest(self) -> dict[str, str]:
+        """Returns the SHA-256 of each file."""
+        return {str(k): str(v) for k, v in shipped_json(f"{FOLDER}/manifest.json")["files"].items()}
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """Returns two numbers a byte for each piece, and what one of them stands for."""
+        folder = Path(__file__).parents[2] / FOLDER
+        for name, digest in self._manifest.items():
+            path = Path(__file__).parents[2] / PIECES if name == "pieces.json" else folder / name
+            try:
+                with path.open("rb") as file:
+                    same = hashlib.file_digest(file, "sha256").hexdigest() == digest
+            except OSError as problem:
+                raise _damaged(path) from problem
+            if not same:
+                raise _damaged(path)
+        scales = np.load(folder / "scales.npy").astype(np.float32)
+        return np.load(folder / "table.npy"), scales
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer.read(Path(__file__).parents[2] / PIECES)
+
+
+def _damaged(path: Path) -> DamagedPackage:
+    return DamagedPackage(
+        f"{path} is not as it was shipped, so nothing was encoded with it. Install echoless again: "
+        "pip install --force-reinstall --no-deps echoless"
+    )
