@@ -2,7 +2,9 @@
 
 Remembers texts in SQLite stores of several sizes with the default profile: half of them new, a
 quarter dressed copies, a quarter with another value. Vectors come from a table, so the encoder's
-own time is not in the figures; what the door does with them is. Times of one call each, by stage.
+own time is not in the figures; what the door does with them is. Times of one call each, by stage;
+as many texts again in groups of one commit; and one text by a new process of the command line,
+without vectors, which opens the index that the process before it kept.
 """
 
 from __future__ import annotations
@@ -10,25 +12,43 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from benchmarks.data import memories
-from benchmarks.measure import keep
+from benchmarks.measure import echoless, keep, run
 from echoless import Choices, Guard, open_store, resolve
 from echoless.ingest import guard as guards
 from echoless.ingest import writer as writing
 from echoless.ingest.index import MemoryIndex
 from echoless.ingest.matcher import Comparing, Question
+from echoless.ingest.request import Details
 
-STAGES = ("vectors", "index", "candidates", "read", "judge", "write", "lock and commit")
+STAGES = (
+    "vectors",
+    "index",
+    "candidates",
+    "read",
+    "judge",
+    "write",
+    "lock and commit",
+    "take in",
+)
+_COLUMNS = (
+    "| memories | processor, ms | in groups, ms (processor) | index built, s | kept, s "
+    "| opened, s | new process, s (processor) | its modules |"
+)
+PROCESSES = 9
+"""New processes that remember one text each; the median counts."""
 
 
 class Table:
@@ -93,7 +113,8 @@ def texts(size: int, writes: int) -> tuple[list[str], list[str]]:
 
 
 def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
-    there, said = texts(size, writes)
+    there, everything = texts(size, 2 * writes)
+    said, later = everything[:writes], everything[writes:]
     clock = Clock()
     path = folder / f"{size}.db"
     settings = resolve(Choices(encoder="none", cache=True))
@@ -101,28 +122,66 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
         with store.writing():
             store.put([replace(memory, namespace="") for memory in memories(size)])
         with Guard(store, settings) as guard:
-            _with_vectors(guard, Table([*there, *said]))
+            _with_vectors(guard, Table([*there, *everything]))
             start = time.perf_counter()
             guard.remember(said[0], dry_run=True)
             built = time.perf_counter() - start
             for text in said[:20]:  # lexicons and patterns are read when they are first used
                 guard.remember(text, dry_run=True)
             _instrument(clock, guard)
-            calls, stages = [], []
+            calls, stages, busy = [], [], []
             for text in said:
                 clock.spent = {}
-                start = time.perf_counter()
+                start, at_work = time.perf_counter(), time.process_time()
                 guard.remember(text)
+                busy.append(time.process_time() - at_work)
                 calls.append(time.perf_counter() - start - clock.spent["vectors"])
                 stages.append(dict(clock.spent))
+            grouped = _grouped(guard, later, clock)
             start = time.perf_counter()
         kept = time.perf_counter() - start
         with Guard(store, settings) as again:
-            _with_vectors(again, Table([*there, *said]))
+            _with_vectors(again, Table([*there, *everything]))
             start = time.perf_counter()
             again.remember(said[0], dry_run=True)
             opened = time.perf_counter() - start
-    return _figures(size, calls, stages) | {"built_s": built, "kept_s": kept, "opened_s": opened}
+    return _figures(size, calls, stages) | {
+        "busy_ms": _quantiles(busy),
+        "grouped_ms": grouped,
+        "built_s": built,
+        "kept_s": kept,
+        "opened_s": opened,
+        "process": _processes(path, there),
+    }
+
+
+def _grouped(guard: Guard, said: Sequence[str], clock: Clock) -> list[float]:
+    """Milliseconds of a text, wall and processor, of texts that are written in groups."""
+    clock.spent = {}
+    start, at_work = time.perf_counter(), time.process_time()
+    answers = list(guard.remember_many((text, Details()) for text in said))
+    took, busy = time.perf_counter() - start, time.process_time() - at_work
+    assert len(answers) == len(said)
+    spent = clock.spent["vectors"]
+    return [round(1000 * (each - spent) / len(said), 3) for each in (took, busy)]
+
+
+def _processes(path: Path, there: Sequence[str]) -> dict[str, float]:
+    """Seconds of a new process that remembers one text, whole; and the modules it loads."""
+    command = ("remember", str(path), "--encoder", "none", "--json")
+    echoless(*command, there[0], "--dry-run")  # makes and keeps the index without vectors
+    costs = [
+        echoless(*command, f"{there[number]} Checked again on day {number}.")
+        for number in range(PROCESSES)
+    ]
+    program = (
+        "import sys\nfrom echoless.cli.main import main\n"
+        f"main.main({[*command, there[1], '--dry-run']!r}, standalone_mode=False)\n"
+        "print(len(sys.modules))"
+    )
+    modules = int(run(sys.executable, "-c", program).output.split()[-1])
+    wall, busy = (median(each) for each in ([c.wall for c in costs], [c.cpu for c in costs]))
+    return {"wall": round(wall, 3), "cpu": round(busy, 3), "modules": modules}
 
 
 def _with_vectors(guard: Any, table: Table) -> None:
@@ -146,6 +205,7 @@ HOOKS: tuple[tuple[Any, str, str], ...] = (
     (Question, "named", "candidates"),
     (Comparing, "_read", "read"),
     (Guard, "_within", "lock and commit"),
+    (Guard, "_follow", "take in"),
     (writing, "add", "write"),
     (writing, "confirm", "write"),
 )
@@ -189,12 +249,24 @@ def _body(found: Sequence[Mapping[str, Any]], writes: int) -> str:
     ]
     lines += [
         "",
-        "| memories | index built, s | index kept, s | index opened again, s |",
-        "|---|---|---|---|",
+        _COLUMNS,
+        "|---" * 8 + "|",
     ]
     lines += [
-        f"| {f['memories']:,} | {f['built_s']:.2f} | {f['kept_s']:.2f} | {f['opened_s']:.2f} |"
+        f"| {f['memories']:,} | {f['busy_ms'][0]:.2f} / {f['busy_ms'][1]:.2f} | "
+        f"{f['grouped_ms'][0]:.2f} ({f['grouped_ms'][1]:.2f}) | {f['built_s']:.2f} | "
+        f"{f['kept_s']:.2f} | {f['opened_s']:.2f} | "
+        f"{f['process']['wall']:.3f} ({f['process']['cpu']:.3f}) | {f['process']['modules']} |"
         for f in found
+    ]
+    first, last = found[0], found[-1]
+    lines += [
+        "",
+        f"Whole call, {last['memories']:,} against {first['memories']:,} memories:",
+        f"{last['p50_ms'] / first['p50_ms']:.2f} times at the median,",
+        f"{last['p95_ms'] / first['p95_ms']:.2f} at the 95th percentile. A text in groups against",
+        f"one by one: {last['grouped_ms'][0] / last['p50_ms']:.2f}. Index opened against built:",
+        f"{last['opened_s'] / last['built_s']:.4f}.",
     ]
     return "\n".join(lines)
 

@@ -16,8 +16,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.text import char_ngrams
 from echoless.ingest.index import MemoryIndex
 from echoless.ingest.matcher import Question, vectors_of
-from echoless.ingest.ngram_index import WordingIndex, join, packed, row_of
-from echoless.ingest.ngram_index import build as built
+from echoless.ingest.ngram_index import WordingIndex, join, packed, segment_of
 from echoless.ingest.vector_index import BITS, VectorIndex, _differing
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.testing.encoders import WordBag
@@ -84,7 +83,10 @@ def test_similarities_by_meaning_are_those_of_the_detector(seed: int) -> None:
     assert {id_: found[id_] for id_ in strong} == pytest.approx(strong, abs=2e-6)
 
 
-def test_an_index_filled_one_by_one_answers_as_one_filled_at_once() -> None:
+def test_an_index_filled_one_by_one_answers_as_one_filled_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("echoless.ingest.ngram_index.OPEN", 7)
     texts = sentences(200)
     at_once, one_by_one = WordingIndex(), WordingIndex()
     at_once.add(enumerate(texts))
@@ -99,8 +101,14 @@ def test_an_index_filled_one_by_one_answers_as_one_filled_at_once() -> None:
 
 def test_joined_segments_hold_what_both_held() -> None:
     texts = sentences(30)
-    rows = [row_of(place, text) for place, text in enumerate(texts)]
-    whole, joined = built(rows), join(built(rows[:11]), built(rows[11:]))
+    rows = [
+        (
+            place,
+            *(each.astype(np.int32) for each in np.unique(packed(text) % 97, return_counts=True)),
+        )
+        for place, text in enumerate(texts)
+    ]
+    whole, joined = segment_of(rows), join(segment_of(rows[:11]), segment_of(rows[11:]))
     for name in whole.ARRAYS:
         assert np.array_equal(getattr(whole, name), getattr(joined, name))
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -24,6 +27,7 @@ from echoless.cli.options import (
 from echoless.core.errors import InputError
 from echoless.core.settings import Choices
 from echoless.ingest import Guard
+from echoless.ingest.guard import AT_ONCE
 from echoless.ingest.request import ORIGINS, Details, Origin
 from echoless.ingest.stream import FORMATS, Format, read_entries, read_texts, summary, take_in
 from echoless.stores import open_store
@@ -174,9 +178,21 @@ def hook_command(
         settings = settings_for(opened, choices)
         with Guard(opened, settings, boot=context.boot, recalled=recalled) as guard:
             entries = read_entries(sys.stdin.buffer, lines.form)
-            for line, outcome in take_in(guard, entries, details, batch=lines.batch):
+            at_once = _at_once(sys.stdin.buffer)
+            for line, outcome in take_in(
+                guard, entries, details, batch=lines.batch, at_once=at_once
+            ):
                 answer = {"line": line, **outcome.to_json()}
                 outcomes[str(answer["answer"])] += 1
                 click.echo(render.json_line(answer))
     render.note(json.dumps(outcomes) if as_json else summary(outcomes))
     return InputError.exit_code if outcomes["failed"] else 0
+
+
+def _at_once(stream: BinaryIO) -> int:
+    """Returns how many lines are written together: several of a file, one of a pipe."""
+    try:
+        in_file = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:  # it is no file of the system
+        return 1
+    return AT_ONCE if in_file else 1

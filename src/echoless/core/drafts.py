@@ -15,11 +15,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreLocked, UsageError
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    import filelock
+else:
+    filelock = lazy_module("filelock")
 
 SIDECAR: Final = ".echoless"
 BESIDE: Final = (SIDECAR, "-wal", "-journal")
@@ -51,7 +55,7 @@ def draft(target: Path) -> Iterator[Path]:
     refuse_what_is_in_the_way(target)
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_MAKING, dir=target.parent))
     try:
-        alive = FileLock(folder / _ALIVE)
+        alive = filelock.FileLock(folder / _ALIVE)
         alive.acquire(blocking=False)
         folder = folder.rename(folder.with_suffix(_DRAFT))  # no one saw it without its lock
         yield folder / target.name
@@ -168,10 +172,10 @@ def refuse_what_is_in_the_way(target: Path) -> None:
 
 def is_held(lock: Path) -> bool:
     """Returns whether another process holds a lock file."""
-    probe = FileLock(lock)
+    probe = filelock.FileLock(lock)
     try:
         probe.acquire(blocking=False)
-    except (Timeout, OSError):
+    except (filelock.Timeout, OSError):
         return True
     probe.release()
     return False

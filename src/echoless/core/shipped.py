@@ -13,11 +13,16 @@ import csv
 import hashlib
 import json
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import DamagedPackage
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:
+    metadata = lazy_module("importlib.metadata")
 
 _HERE: Final = Path(__file__).parents[1]
 _ALGORITHM: Final = "sha256="
@@ -35,7 +40,7 @@ def insist_as_shipped(package: str, *, suffixes: tuple[str, ...]) -> None:
     """
     for name, digest in _digests(package).items():
         if name.endswith(suffixes):
-            _insist(package, Path(str(distribution(package).locate_file(name))), digest)
+            _insist(package, Path(str(metadata.distribution(package).locate_file(name))), digest)
 
 
 def shipped_json(name: str) -> Any:
@@ -75,8 +80,8 @@ def _damaged(package: str, path: Path) -> DamagedPackage:
 def _digests(package: str) -> dict[str, str]:
     """Returns digests by path, in URL-safe base64 without padding; none if none are listed."""
     try:
-        record = distribution(package).read_text("RECORD") or ""
-    except (PackageNotFoundError, OSError, ValueError):
+        record = metadata.distribution(package).read_text("RECORD") or ""
+    except (metadata.PackageNotFoundError, OSError, ValueError):
         return {}
     rows = (row for row in csv.reader(record.splitlines()) if len(row) == 3)
     return {

@@ -215,6 +215,20 @@ class Database:
                 self._depth = 0
 
     @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Runs a block of an open transaction whose changes go, and only they, if it fails."""
+        with self.speaking():
+            self.connection.execute("SAVEPOINT part")
+            try:
+                yield
+            except BaseException:
+                if self.connection.in_transaction:  # a full disk ends the whole transaction
+                    self.connection.execute("ROLLBACK TO part")
+                    self.connection.execute("RELEASE part")
+                raise
+            self.connection.execute("RELEASE part")
+
+    @contextmanager
     def reading(self) -> Iterator[None]:
         """Runs a block that sees one state of the file, whoever writes to it meanwhile."""
         if self.connection.in_transaction:
@@ -326,6 +340,19 @@ def table_exists(db: sqlite3.Connection, name: str) -> bool:
     """Returns whether a table or virtual table of that name exists."""
     rows = db.execute("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", (name,))
     return rows.fetchone() is not None
+
+
+def application_id(path: Path) -> int | None:
+    """Returns the number by which a program knows its SQLite files; None where there is none.
+
+    https://sqlite.org/pragma.html#pragma_application_id; the file is read as by `is_sqlite`.
+    """
+    with suppress(OSError, *FAILURES):
+        if path.stat().st_size >= len(_MAGIC):
+            uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+            with closing(sqlite3.connect(uri, uri=True)) as connection:
+                return int(connection.execute("PRAGMA application_id").fetchone()[0])
+    return None
 
 
 def is_sqlite(path: Path) -> bool:

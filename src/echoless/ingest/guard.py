@@ -10,17 +10,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, Unpack
+from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
-from echoless.core.errors import UsageError
+from echoless.core.errors import InputError, UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text import content_key
 from echoless.ingest import index_cache as keeping
 from echoless.ingest import writer as writing
+from echoless.ingest.checked_arrays import DamagedIndex
 from echoless.ingest.index import MemoryIndex, Progress
 from echoless.ingest.matcher import Comparing, vectors_of
 from echoless.ingest.outcomes import (
@@ -39,7 +41,7 @@ from echoless.ingest.request import Details, Request
 from echoless.ingest.writer import as_stored, vectors_for
 from echoless.matching.runner import open_judge
 from echoless.models.encoders.base import NO_VECTOR
-from echoless.stores.base import Store, writing_within
+from echoless.stores.base import Savepoints, Store, writing_within
 
 if TYPE_CHECKING:
     from echoless.models.encoders.base import Matrix
@@ -47,9 +49,24 @@ if TYPE_CHECKING:
 WAIT: Final = 30.0
 """Seconds a writer waits for other writers."""
 
+AT_ONCE: Final = 64
+"""Texts of a group of `remember_many`."""
+
+_T = TypeVar("_T")
+
 _RECALLED: Final = (
     "The text is said to come out of memory, and no memory says it: nothing was stored."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """Text with all that is made before the store is locked: its record and vectors."""
+
+    request: Request
+    memory: Memory
+    matrices: Sequence[Matrix]
+    tally: Tally
 
 
 class Guard:
@@ -126,23 +143,37 @@ class Guard:
         """
         request = Request(text=text, **details)
         with self._lock:
-            before = self._answered(request)
-            if before is not None:
-                return before  # a retry, which needs neither index nor vector
-            tally = Tally()
-            # the first reading of a store must not hold its lock
-            index = self._index or self._current(tally)
-            others = None
-            if self.settings.profile.encoder == "stored":  # of the model most memories have
-                vectors = index.vectors.values()
-                others = max(vectors, key=lambda each: (len(each), each.model), default=None)
-            memory = as_stored(self._store, request.memory(), self._encoder, others)
-            matrices = vectors_of(memory, self._vectoriser, tally)
-            if request.dry_run:
-                return self._decide(request, memory, matrices, tally)
-            answer = self._within(lambda: self._decide(request, memory, matrices, tally))
-            self._follow(answer)
-            return answer
+            try:
+                return self._remember(request)
+            except DamagedIndex as problem:  # nothing was written
+                self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+                return self._remember(request)
+
+    def remember_many(
+        self, texts: Iterable[tuple[str, Details]], *, at_once: int = AT_ONCE
+    ) -> Iterator[Remembered | InputError | UsageError]:
+        """Remembers texts with the answers of one by one, and commits once for several.
+
+        The answers of a group come when all of it is committed. A store that cannot take back a
+        part of a transaction (`Savepoints`) commits each text by itself.
+
+        Args:
+            texts: Each with its details, see `Details`.
+            at_once: Texts of a group, at least 1. Other writers wait as long as it takes.
+
+        Yields:
+            The answer to each text in order, or the error that is of this text alone; the others
+            go on.
+
+        Raises:
+            EncoderError: No vector could be made.
+            EcholessError: The store is locked or full, or does not keep what is written. Nothing of
+                the group was written then; what was yielded before is done.
+        """
+        waiting = iter(texts)
+        grouped = at_once > 1 and isinstance(self._store, Savepoints)
+        while some := list(islice(waiting, at_once if grouped else 1)):
+            yield from self._together(some) if grouped else map(self._alone, some)
 
     def elsewhere(self, text: str, *, namespace: str = "") -> tuple[Memory, ...]:
         """Returns the memories of other namespaces that say a text; reads only.
@@ -164,7 +195,11 @@ class Guard:
             if not index.beyond(memory).any():
                 return ()  # the text needs no vector, which may cost money
             matrices = vectors_of(memory, self._vectoriser, tally)
-            compared = self._comparing.elsewhere(index, memory, matrices, tally)
+            try:
+                compared = self._comparing.elsewhere(index, memory, matrices, tally)
+            except DamagedIndex as problem:
+                self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+                compared = self._comparing.elsewhere(self._current(tally), memory, matrices, tally)
         others = (each.memory for each in compared if says_it_all(each))
         return tuple(memory for memory in others if memory.namespace != namespace)
 
@@ -190,7 +225,82 @@ class Guard:
 
     # ------------------------------------------------------------------ within the lock
 
-    def _within(self, decide: Callable[[], Remembered]) -> Remembered:
+    def _remember(self, request: Request) -> Remembered:
+        ready = self._ready(request)
+        if not isinstance(ready, _Ready):
+            return ready  # a retry, which needs neither index nor vector
+        if request.dry_run:
+            return self._decide(ready)
+        answer = self._within(lambda: self._decide(ready))
+        self._follow(answer, ready)
+        return answer
+
+    def _ready(self, request: Request) -> _Ready | Remembered:
+        """Returns all that is needed before the store is locked; or what was answered before."""
+        before = self._answered(request)
+        if before is not None:
+            return before
+        tally = Tally()
+        # the first reading of a store must not hold its lock
+        index = self._index or self._current(tally)
+        others = None
+        if self.settings.profile.encoder == "stored":  # of the model most memories have
+            vectors = index.vectors.values()
+            others = max(vectors, key=lambda each: (len(each), each.model), default=None)
+        memory = as_stored(self._store, request.memory(), self._encoder, others)
+        return _Ready(request, memory, vectors_of(memory, self._vectoriser, tally), tally)
+
+    def _alone(self, given: tuple[str, Details]) -> Remembered | InputError | UsageError:
+        text, details = given
+        try:
+            return self.remember(text, **details)
+        except (InputError, UsageError) as problem:
+            return problem
+
+    def _together(
+        self, some: Sequence[tuple[str, Details]]
+    ) -> list[Remembered | InputError | UsageError]:
+        """Remembers texts in one transaction; each sees what was stored before it."""
+        with self._lock:
+            try:
+                ready = [self._ready_or_not(*each) for each in some]
+                return self._within(lambda: [self._within_group(each) for each in ready])
+            except DamagedIndex as problem:
+                self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+            except BaseException:
+                if self._index is not None:
+                    self._index.token = ""  # it took in what was taken back
+                raise
+            return [self._alone(each) for each in some]
+
+    def _ready_or_not(self, text: str, details: Details) -> _Ready | InputError | UsageError:
+        """Returns all that is needed before the store is locked, or the error of this text."""
+        try:
+            request = Request(text=text, **details)
+            ready = self._ready(request)
+        except (InputError, UsageError) as problem:
+            return problem
+        return (
+            ready if isinstance(ready, _Ready) else _Ready(request, request.memory(), (), Tally())
+        )
+
+    def _within_group(
+        self, ready: _Ready | InputError | UsageError
+    ) -> Remembered | InputError | UsageError:
+        """Decides on one text of a group; an error of its own takes back nothing but its own."""
+        if not isinstance(ready, _Ready):
+            return ready
+        store = self._store
+        assert isinstance(store, Savepoints)
+        try:
+            with store.savepoint():
+                answer = self._decide(ready)
+        except (InputError, UsageError) as problem:
+            return problem
+        self._follow(answer, ready)
+        return answer
+
+    def _within(self, decide: Callable[[], _T]) -> _T:
         """Decides and writes as the only writer."""
         with writing_within(self._store, self._wait):
             return decide()
@@ -203,26 +313,29 @@ class Guard:
             self._index.refresh(self._store, tally, self._progress)
         return self._index
 
-    def _follow(self, answer: Remembered) -> None:
-        """Takes in what was just written; a store's clock may be too slow to show the change."""
-        written = answer.id if isinstance(answer, Admitted) else None
-        if isinstance(answer, Updates):
-            written = answer.new
-        if written is not None and self._index is not None:
-            with _invalidated(self._index):
-                self._index.fill(self._store.get([written]).values(), Tally())
+    def _follow(self, answer: Remembered, ready: _Ready) -> None:
+        """Takes in what was just written; a store's clock may be too slow to show the change.
 
-    def _decide(
-        self, request: Request, memory: Memory, matrices: Sequence[Matrix], tally: Tally
-    ) -> Remembered:
+        It was read back as it was written, so it is not read again, and its vectors are not made
+        again.
+        """
+        if isinstance(answer, Admitted | Updates) and answer.run and self._index is not None:
+            try:
+                with _invalidated(self._index):
+                    self._index.take_written(ready.memory, ready.matrices, Tally())
+            except DamagedIndex as problem:
+                self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+
+    def _decide(self, ready: _Ready) -> Remembered:
+        request, tally = ready.request, ready.tally
         before = self._answered(request)
         if before is not None:
             return before
-        ruling, source = self._rule(request, memory, matrices, tally)
+        ruling, source = self._rule(request, ready.memory, ready.matrices, tally)
         # what only counts is written with its answer: a retry after a crash counts nothing
         only_counts = ruling.kind == "known" and not (request.force or request.dry_run)
         with self._store.ledger.transaction() if only_counts else nullcontext():
-            return self._answer(request, memory, ruling, source, tally)
+            return self._answer(request, ready.memory, ruling, source, tally)
 
     def _answer(
         self, request: Request, memory: Memory, ruling: Ruling, source: Source, tally: Tally

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,11 @@ from echoless.core.model import Memory, canonical
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import loose, normalise
+from echoless.ingest.checked_arrays import Part, whole
+from echoless.ingest.key_table import KeyTable, TextTable, ordered
 from echoless.ingest.ngram_index import WordingIndex
-from echoless.ingest.vector_index import Rows, VectorIndex
+from echoless.ingest.rows import Rows
+from echoless.ingest.vector_index import VectorIndex
 from echoless.stores.base import Changes, Store
 
 if TYPE_CHECKING:
@@ -66,8 +69,8 @@ class MemoryIndex:
         self._profile = profile
         self._vectoriser = vectoriser
         self.token, self.touched = "", 0
-        self.ids: list[str] = []
-        self.places: dict[str, int] = {}
+        self.ids = TextTable()
+        self.used = Rows(np.empty(0, dtype=np.bool_))
         self.states = Rows(np.empty(0, dtype=np.uint64))
         self.keys = Rows(np.empty((0, len(KEYS)), dtype=np.uint64))
         self.scopes = Rows(np.empty(0, dtype=np.int32))
@@ -75,10 +78,18 @@ class MemoryIndex:
         self.codes: dict[str, int] = {}
         self.wording = WordingIndex()
         self.vectors: dict[str, VectorIndex] = {}
-        self._by_key: tuple[dict[int, list[int]], ...] = tuple({} for _ in KEYS)
+        self._by_key: tuple[KeyTable, ...] = tuple(KeyTable() for _ in KEYS)
+        self._by_id = KeyTable()
+        self._size = 0
 
     def __len__(self) -> int:
-        return len(self.places)
+        return self._size
+
+    def place(self, id_: str) -> int | None:
+        """Returns the place of a memory, or None."""
+        used = self.used.all
+        places = self._by_id.places(key_of(id_))
+        return next((at for at in places if used[at] and self.ids[at] == id_), None)
 
     @property
     def vectoriser(self) -> Vectoriser | None:
@@ -102,7 +113,7 @@ class MemoryIndex:
         else:
             done = self._take(store.get(ids), ids, tally) if ids else 0
         self.token = token
-        if len(self.ids) > 2 * len(self.places) + AT_ONCE:
+        if len(self.ids) > 2 * len(self) + AT_ONCE:
             fresh = MemoryIndex(self._profile, self._vectoriser)
             self.__dict__.update(fresh.__dict__ | {"touched": self.touched})
             done = self._compare(store.scan(), tally, progress)
@@ -113,6 +124,19 @@ class MemoryIndex:
         """Takes in memories that lie in no store."""
         by_id = {m.id: m for m in memories}
         self._take(by_id, by_id, tally)
+
+    def take_written(self, memory: Memory, matrices: Sequence[Matrix], tally: Tally) -> None:
+        """Takes in a memory that was just written, with the vectors it was compared by.
+
+        Args:
+            memory: As the store gives it back.
+            matrices: What the vectoriser gives for it alone.
+            tally: Takes what is not compared, and why.
+        """
+        if not self._holds(memory):
+            self._drop(memory.id)
+            self._place([memory], tally, matrices)
+            self.touched += 1
 
     def _compare(self, memories: Iterable[Memory], tally: Tally, progress: Progress | None) -> int:
         """Brings the index to exactly these memories."""
@@ -128,7 +152,8 @@ class MemoryIndex:
                 if progress:
                     progress(len(seen), 0)
         done += self._take({m.id: m for m in batch}, [m.id for m in batch], tally)
-        gone = [id_ for id_ in self.places if id_ not in seen]
+        held = np.flatnonzero(self.used.all).tolist()
+        gone = [id_ for id_ in (self.ids[place] for place in held) if id_ not in seen]
         for id_ in gone:
             self._drop(id_)
         if progress:
@@ -136,7 +161,7 @@ class MemoryIndex:
         return done + len(gone)
 
     def _holds(self, memory: Memory) -> bool:
-        place = self.places.get(memory.id)
+        place = self.place(memory.id)
         return place is not None and int(self.states.all[place]) == self._state(memory)
 
     def _state(self, memory: Memory) -> int:
@@ -164,40 +189,50 @@ class MemoryIndex:
         return done
 
     def _drop(self, id_: str) -> bool:
-        place = self.places.pop(id_, None)
+        place = self.place(id_)
         if place is None:
             return False
-        self.alive.all[place] = False
-        for known, key in zip(self._by_key, self.keys.all[place].tolist(), strict=True):
-            known[key].remove(place)
+        if self.alive.all[place]:
+            self.wording.remove(place)
+        self.alive.all[place] = self.used.all[place] = False
+        self._size -= 1
         return True
 
-    def _place(self, memories: Sequence[Memory], tally: Tally) -> None:
-        """Gives new places to memories, and takes in their keys, wording and vectors."""
+    def _place(
+        self, memories: Sequence[Memory], tally: Tally, matrices: Sequence[Matrix] | None = None
+    ) -> None:
+        """Gives new places to memories, and takes in their keys, wording and vectors.
+
+        Args:
+            memories: None of which has a place.
+            tally: Takes what is not compared, and why.
+            matrices: Vectors of the one memory; None where they are to be made.
+        """
         first = len(self.ids)
         fit = {m.id for m in eligible({m.id: m for m in memories}, {}, tally, self._profile)}
         scopes = [canonical(self._profile.scope_of(m)) for m in memories]
         codes = [self.codes.setdefault(scope, len(self.codes)) for scope in scopes]
         keys = np.array([forms(m.content) for m in memories], dtype=np.uint64)
-        self.ids += [m.id for m in memories]
-        self.places.update((m.id, first + at) for at, m in enumerate(memories))
+        self.ids.extend(m.id for m in memories)
+        self.used.append(np.ones(len(memories), dtype=np.bool_))
+        self._size += len(memories)
         self.states.append(np.array([self._state(m) for m in memories], dtype=np.uint64))
         self.keys.append(keys)
         self.scopes.append(np.array(codes, dtype=np.int32))
         self.alive.append(np.array([m.id in fit for m in memories], dtype=np.bool_))
-        self._note_keys(np.arange(first, len(self.ids)))
+        for at, (m, own) in enumerate(zip(memories, keys.tolist(), strict=True), first):
+            self._by_id.add(key_of(m.id), at)
+            for table, key in zip(self._by_key, own, strict=True):
+                table.add(key, at)
         compared = [(first + at, m) for at, m in enumerate(memories) if m.id in fit]
         self.wording.add((place, m.content) for place, m in compared)
         if self._vectoriser is None or not compared:
             return
         places = np.array([place for place, _ in compared], dtype=np.int64)
-        for matrix in self._vectoriser.matrices([m for _, m in compared], tally):
+        if matrices is None:
+            matrices = self._vectoriser.matrices([m for _, m in compared], tally)
+        for matrix in matrices:
             self._add_vectors(matrix, places[matrix.owners], tally)
-
-    def _note_keys(self, places: NDArray[np.int64]) -> None:
-        for place, keys in zip(places.tolist(), self.keys.all[places].tolist(), strict=True):
-            for known, key in zip(self._by_key, keys, strict=True):
-                known.setdefault(key, []).append(place)
 
     def _add_vectors(self, matrix: Matrix, owners: NDArray[np.int64], tally: Tally) -> None:
         known = self.vectors.get(matrix.model)
@@ -223,36 +258,45 @@ class MemoryIndex:
 
     def same(self, form: str, key: int, allowed: NDArray[np.bool_]) -> list[int]:
         """Returns places of the memories whose text has a key, in one of `KEYS`."""
-        places = self._by_key[KEYS.index(form)].get(key, ())
+        places = self._by_key[KEYS.index(form)].places(key)
         return [place for place in places if allowed[place]]
 
     # ------------------------------------------------------------------ kept between processes
 
-    def restore(
-        self,
-        ids: Sequence[str],
-        codes: Mapping[str, int],
-        arrays: Mapping[str, NDArray[np.generic]],
-    ) -> None:
-        """Takes up what was kept; wording and vectors are set by the caller."""
-        self.ids, self.codes = list(ids), dict(codes)
-        self.states = Rows(np.asarray(arrays["states"], dtype=np.uint64))
-        self.keys = Rows(np.asarray(arrays["keys"], dtype=np.uint64))
-        self.scopes = Rows(np.asarray(arrays["scopes"], dtype=np.int32))
-        self.alive = Rows(np.array(arrays["alive"], dtype=np.bool_))
-        used = arrays["there"]
-        self.places = {id_: at for at, id_ in enumerate(ids) if used[at]}
-        self._by_key = tuple({} for _ in KEYS)
-        self._note_keys(np.array(list(self.places.values()), dtype=np.int64))
+    def restore(self, codes: Mapping[str, int], arrays: Mapping[str, Part[Any]]) -> None:
+        """Takes up what was kept; wording and vectors are set by the caller.
+
+        Nothing is read through: the time it takes does not grow with the number of memories, but
+        for what marks the dead.
+        """
+        given = {name: whole(arrays[name]) for name in (*_ARRAYS, *map("by-{}".format, _TABLES))}
+        self.codes = dict(codes)
+        self.ids = TextTable(given["ids"], given["ids-ends"])
+        self.states, self.keys = Rows(given["states"]), Rows(given["keys"])
+        self.scopes = Rows(given["scopes"])
+        self.alive, self.used = Rows(given["alive"].copy()), Rows(given["used"].copy())
+        self._size = int(np.count_nonzero(self.used.all))
+        tables = [KeyTable(given[f"by-{name}"], whole(arrays[f"of-{name}"])) for name in _TABLES]
+        self._by_id, self._by_key = tables[-1], tuple(tables[:-1])
 
     def arrays(self) -> Mapping[str, NDArray[np.generic]]:
         """Returns what `restore` takes up."""
-        used = np.zeros(len(self.ids), dtype=np.bool_)
-        used[list(self.places.values())] = True
-        return {
+        ids, ends = self.ids.arrays()
+        id_keys = np.array([key_of(id_) for id_ in self.ids], dtype=np.uint64)
+        columns = [*self.keys.all.T, id_keys]
+        arrays: dict[str, NDArray[np.generic]] = {
+            "ids": ids,
+            "ids-ends": ends,
             "states": self.states.all,
             "keys": self.keys.all,
             "scopes": self.scopes.all,
             "alive": self.alive.all,
-            "there": used,
+            "used": self.used.all,
         }
+        for name, column in zip(_TABLES, columns, strict=True):
+            arrays[f"by-{name}"], arrays[f"of-{name}"] = ordered(column)
+        return arrays
+
+
+_ARRAYS: Final = ("ids", "ids-ends", "states", "keys", "scopes", "alive", "used")
+_TABLES: Final = (*KEYS, "id")

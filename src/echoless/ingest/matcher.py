@@ -7,7 +7,7 @@ early as one only wording can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -23,10 +23,11 @@ from echoless.core.timestamps import later
 from echoless.execution.recovery import outdated
 from echoless.ingest.index import EXACT, LOOSE, NORMALISED, MemoryIndex, forms
 from echoless.ingest.policy import Compared, says_it_all
+from echoless.matching.base import Layered
 from echoless.matching.runner import verdicts_on
 from echoless.models.encoders.base import Vectoriser
 from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
-from echoless.stores.base import Store, in_context
+from echoless.stores.base import Contexts, Store, in_context
 
 if TYPE_CHECKING:
     from echoless.blocking.detectors import sequence
@@ -41,7 +42,9 @@ what said all of a known text stood among the first 3 in each of 774 cases, what
 the first 5 in 256 of 258."""
 
 FIRST: Final = 3
-"""Memories judged before the others: where one of them says it all, the others need no judge."""
+"""Memories judged before the others, the only ones the pair model is asked about, in one batch.
+Where one of them says it all, the others need no judge; else the rules alone judge them, for the
+values they may hold."""
 
 _LOOKED_UP: Final = ("exact", "normalised")
 
@@ -144,7 +147,12 @@ class Question:
                 return []
 
     def _keyed(self, form: str, key: int, similarity: float) -> Ranked:
-        return [(place, similarity) for place in self._index.same(form, key, self._allowed)]
+        places = self._index.same(form, key, self._allowed)
+        return self._ordered((place, similarity) for place in places)
+
+    def _ordered(self, hits: Iterable[tuple[int, float]]) -> Ranked:
+        """Returns hits closest first, ties by id: places tell in which order texts came in."""
+        return sorted(hits, key=lambda hit: (-hit[1], self._index.ids[hit[0]]))
 
     def _normalised(self) -> Ranked:
         """Returns places of the same normal form; the judge, who reads both, sees the case."""
@@ -156,7 +164,8 @@ class Question:
 
     def _by_wording(self) -> Ranked:
         if self._wording is None:
-            self._wording = self._index.wording.nearest(self._memory.content, self._allowed)
+            near = self._index.wording.nearest(self._memory.content, self._allowed)
+            self._wording = self._ordered(near)
         return self._wording
 
     def _passing(self, use: DetectorUse, ranked: Ranked, default: float) -> Ranked:
@@ -170,15 +179,14 @@ class Question:
         ratios = [
             (places[id_], sequence.ratio(self._memory.content, text)) for id_, text in texts.items()
         ]
-        ranked = sorted(ratios, key=lambda hit: (-hit[1], hit[0]))
-        return self._passing(use, ranked, sequence.DEFAULT_THRESHOLD)
+        return self._passing(use, self._ordered(ratios), sequence.DEFAULT_THRESHOLD)
 
     def _by_meaning(self, use: DetectorUse) -> Ranked:
         best: dict[int, float] = {}
         for matrix in self._matrices:
             for place, cosine in self._close(matrix, use):
                 best[place] = max(cosine, best.get(place, 0.0))
-        return sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))
+        return self._ordered(best.items())
 
     def _close(self, matrix: Matrix, use: DetectorUse) -> Iterator[tuple[int, float]]:
         """Yields places and cosines of the vectors of one model that pass the threshold."""
@@ -230,6 +238,8 @@ class Comparing:
             lines: Statements that lie in no store, by id.
         """
         self._store, self._profile, self._judge, self._lines = store, profile, judge, lines
+        self._rules = judge.rules if isinstance(judge, Layered) else judge
+        self._contexts = isinstance(store, Contexts)  # to ask takes as long as to read a text
 
     def compared(
         self, index: MemoryIndex, memory: Memory, matrices: Sequence[Matrix], tally: Tally
@@ -252,10 +262,9 @@ class Comparing:
             return compared
         done = {each.memory.id for each in compared}
         named = [each for each in question.named(JUDGED) if index.ids[each.place] not in done]
-        for some in (named[:FIRST], named[FIRST:]):
-            compared += self._judged(index, memory, some)
-            if any(map(says_it_all, compared)):
-                break
+        compared += self._judged(index, memory, named[:FIRST])
+        if not any(map(says_it_all, compared)):
+            compared += self._judged(index, memory, named[FIRST:], by_rules=True)
         return compared
 
     def elsewhere(
@@ -274,23 +283,34 @@ class Comparing:
         )
         return self._judged(index, memory, question.named(JUDGED))
 
-    def _judged(self, index: MemoryIndex, memory: Memory, named: Sequence[Named]) -> list[Compared]:
+    def _judged(
+        self,
+        index: MemoryIndex,
+        memory: Memory,
+        named: Sequence[Named],
+        *,
+        by_rules: bool = False,
+    ) -> list[Compared]:
         if not named:
             return []
         memories = self._read([index.ids[each.place] for each in named])
         shown = self._shown(memories)
         counting = [each for each in named if index.ids[each.place] in shown]
         others = [memories[index.ids[each.place]] for each in counting]
-        new = in_context(self._store, memory)
+        new = self._in_context(memory)
         pairs = [
-            Pair(new, in_context(self._store, other), each.signals)
+            Pair(new, self._in_context(other), each.signals)
             for other, each in zip(others, counting, strict=True)
         ]
-        verdicts = verdicts_on(self._judge, self._profile, pairs)
+        judge = self._rules if by_rules else self._judge
+        verdicts = verdicts_on(judge, self._profile, pairs)
         return [
             Compared(other, _as_said_later(verdict, memory, other), shown[other.id])
             for other, verdict in zip(others, verdicts, strict=True)
         ]
+
+    def _in_context(self, memory: Memory) -> Memory:
+        return in_context(self._store, memory) if self._contexts else memory
 
     def _shown(self, memories: Mapping[str, Memory]) -> dict[str, str]:
         """Returns the visible memory for each that counts, by id.

@@ -5,14 +5,16 @@ The detector compares all with all; here one text asks. Postings of its rarest n
 would: cosine of TF-IDF rows, by the statistics of what is in the index. So a memory may be missed,
 but no similarity is an estimate.
 
-The index is a row of segments that never change. What comes in lies in a small open one; full
-segments of like size are joined, so each memory is copied some log(n) times.
+Every n-gram has a number, so that how often it occurs is one look into an array. The index is a
+row of segments that never change; what comes in lies in lists by n-gram until it is enough for a
+segment. Segments of like size are joined, so each memory is copied some log(n) times. Which
+memories are named hangs on what is in the index only, not on how it lies in segments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -20,8 +22,11 @@ from numpy.typing import NDArray
 
 from echoless.blocking.text_join.tfidf_join import DECIMALS
 from echoless.core.text import padded_for_ngrams
+from echoless.ingest.checked_arrays import Part, whole
+from echoless.ingest.rows import Rows, distinct
 
 Ints = NDArray[np.int64]
+Numbers = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 POSTINGS: Final = 10_000
@@ -30,8 +35,8 @@ POSTINGS: Final = 10_000
 LOOKED_AT: Final = 16
 """Memories scored exactly: twice as many as are judged."""
 
-OPEN: Final = 16
-"""Memories of the open segment, which is made anew for each that comes in."""
+OPEN: Final = 128
+"""Memories from which what came in becomes a segment."""
 
 MANY: Final = 16_384
 """Rows made into a segment at once, where many come in."""
@@ -55,52 +60,150 @@ def packed(text: str) -> Ints:
     return numbers
 
 
-@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Numbers of n-grams, given in the order in which they come in, with their frequencies."""
+
+    def __init__(self, names: Ints | None = None, frequencies: Ints | None = None) -> None:
+        """Begins with n-grams by their numbers, and in how many memories each occurs."""
+        none = np.empty(0, dtype=np.int64)
+        known = none if names is None else names
+        self.names = Rows(known)
+        self.frequencies = Rows(none if frequencies is None else frequencies.copy())
+        self._order = np.argsort(known, kind="stable")
+        self._sorted = known[self._order]
+        self._later: dict[int, int] = {}
+
+    def numbers(self, names: Ints) -> Ints:
+        """Returns the numbers of n-grams; -1 for those that are not known."""
+        if len(self._sorted):
+            at = np.minimum(np.searchsorted(self._sorted, names), len(self._sorted) - 1)
+            numbers = np.where(self._sorted[at] == names, self._order[at], -1)
+        else:
+            numbers = np.full(len(names), -1, dtype=np.int64)
+        if self._later:
+            missing = np.flatnonzero(numbers < 0)
+            if len(missing):
+                get = self._later.get
+                numbers[missing] = [get(name, -1) for name in names[missing].tolist()]
+        return numbers
+
+    def take(self, names: Ints) -> Numbers:
+        """Returns the numbers of n-grams, counts each, and gives numbers to those that are new.
+
+        Args:
+            names: Those of one memory or several, each once for each memory.
+        """
+        numbers = self.numbers(names)
+        missing = np.flatnonzero(numbers < 0)
+        if len(missing):
+            fresh = distinct(names[missing])
+            first = len(self.names)
+            self.names.append(fresh)
+            self.frequencies.append(np.zeros(len(fresh), dtype=np.int64))
+            if len(self._later) + len(fresh) > MANY:  # a dictionary of all would be slow to ask
+                self._order = np.argsort(self.names.all, kind="stable")
+                self._sorted, self._later = self.names.all[self._order], {}
+            else:
+                self._later.update(zip(fresh.tolist(), range(first, len(self.names)), strict=True))
+            numbers[missing] = self.numbers(names[missing])
+        np.add.at(self.frequencies.all, numbers, 1)
+        return numbers.astype(np.int32)
+
+
 class Segment:
-    """Immutable part of the index: some memories, by rows and by n-grams.
+    """Part of the index that never changes: some memories, by rows and by n-grams.
 
     Attributes:
-        owners: Shape (rows,), int64: the memory of each row, by its place in the index.
+        owners: Shape (rows,), int32, ascending: the memory of each row, by its place in the index.
         starts: Shape (rows + 1,), int64: where each row begins in the two arrays below.
-        terms: Shape (entries,), int64: n-grams, ascending within a row.
+        terms: Shape (entries,), int32: numbers of n-grams, each once within a row.
         counts: Shape (entries,), int32: how often each occurs in its row.
-        names: Shape (different n-grams,), int64, ascending.
+        names: Shape (different n-grams,), int32, ascending: their numbers.
         begins: Shape (different n-grams + 1,), int64: where the postings of each begin.
         posts: Shape (entries,), int32: rows of the postings.
     """
 
-    owners: Ints
-    starts: Ints
-    terms: Ints
-    counts: NDArray[np.int32]
-    names: Ints
-    begins: Ints
-    posts: NDArray[np.int32]
-
     ARRAYS = ("owners", "starts", "terms", "counts", "names", "begins", "posts")
+    LARGE: Final = frozenset({"terms", "counts", "posts"})
+    """Arrays of which a query reads a small part."""
+
+    def __init__(
+        self,
+        owners: Numbers,
+        starts: Ints,
+        terms: Part[np.int32],
+        counts: Part[np.int32],
+        names: Numbers,
+        begins: Ints,
+        posts: Part[np.int32],
+    ) -> None:
+        """Takes the arrays."""
+        self.owners, self.starts, self.terms, self.counts = owners, starts, terms, counts
+        self.names, self.begins, self.posts = names, begins, posts
+        self._roots = np.sqrt(np.diff(starts))
+        self._last = np.empty(len(owners), dtype=np.int32)
 
     @property
     def size(self) -> int:
         """Returns the number of memories."""
         return len(self.owners)
 
-    def place(self, terms: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-        """Returns where n-grams stand in `names`, and whether they do."""
-        at = np.searchsorted(self.names, terms)
-        inside = np.minimum(at, max(0, len(self.names) - 1))
-        known = self.names[inside] == terms if len(self.names) else np.zeros(len(terms), np.bool_)
-        return inside, known
+    def proposed(
+        self, terms: Ints, weights: Floats, allowed: NDArray[np.bool_], many: int
+    ) -> list[tuple[float, int, Segment, int]]:
+        """Returns rough score, place, segment and row of the rows that share most of the n-grams.
 
-    def frequencies(self, terms: Ints) -> Ints:
-        """Returns in how many memories each n-gram occurs."""
-        at, known = self.place(terms)
-        if not len(self.names):
-            return np.zeros(len(terms), dtype=np.int64)
-        counts: Ints = np.where(known, self.begins[at + 1] - self.begins[at], 0)
-        return counts
+        Args:
+            terms: Numbers of n-grams.
+            weights: Of each, squared.
+            allowed: Shape (places,): which memories may be named.
+            many: At most so many, ties by place.
+        """
+        at = np.minimum(np.searchsorted(self.names, terms), len(self.names) - 1)
+        known = self.names[at] == terms
+        at = at[known]
+        if not len(at):
+            return []
+        begins, ends = self.begins[at], self.begins[at + 1]
+        spans = zip(begins.tolist(), ends.tolist(), strict=True)
+        rows = np.concatenate([self.posts[begin:end] for begin, end in spans])
+        # Sums by row without an array of all rows: a row counts at its last posting. To count in
+        # one of 98,304 rows and look through it for what is not 0 takes three times as long.
+        numbers = np.arange(len(rows), dtype=np.int32)
+        self._last[rows] = numbers
+        last = self._last[rows]
+        shared = np.bincount(last, np.repeat(weights[known], ends - begins), minlength=len(rows))
+        own = np.flatnonzero((last == numbers) & allowed[self.owners[rows]])
+        scores = shared[own] / self._roots[rows[own]]
+        best = _highest(scores, self.owners[rows[own]], many)
+        chosen = rows[own[best]].tolist()
+        places = self.owners[chosen].tolist()
+        each = zip(scores[best].tolist(), places, chosen, strict=True)
+        return [(score, place, self, row) for score, place, row in each]
+
+    def find(self, place: int) -> int | None:
+        """Returns the row of a memory, or None."""
+        row = int(self.owners.searchsorted(place))
+        return row if row < len(self.owners) and self.owners[row] == place else None
+
+    def row(self, row: int) -> tuple[Numbers, Numbers]:
+        """Returns the n-grams of a row, and how often each occurs."""
+        span = slice(int(self.starts[row]), int(self.starts[row + 1]))
+        return self.terms[span], self.counts[span]
 
 
-def _segment(owners: Ints, starts: Ints, terms: Ints, counts: NDArray[np.int32]) -> Segment:
+def _highest(scores: Floats, places: NDArray[np.integer], many: int) -> Ints:
+    """Returns which scores are the highest, so many of them, ties by place."""
+    if len(scores) <= many:
+        return np.arange(len(scores))
+    limit = np.partition(scores, len(scores) - many)[len(scores) - many]
+    enough = np.flatnonzero(scores >= limit)
+    if len(enough) > many:
+        enough = enough[np.lexsort((places[enough], -scores[enough]))[:many]]
+    return enough
+
+
+def _segment(owners: Numbers, starts: Ints, terms: Numbers, counts: Numbers) -> Segment:
     rows = np.repeat(np.arange(len(owners), dtype=np.int32), np.diff(starts))
     order = np.argsort(terms, kind="stable")
     ordered = terms[order]
@@ -119,16 +222,19 @@ def row_of(place: int, text: str) -> Row:
     return place, names, times
 
 
-def build(rows: Iterable[Row]) -> Segment:
-    """Returns a segment of rows."""
-    rows = list(rows)
-    lengths = [len(names) for _, names, _ in rows]
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-    empty = [np.empty(0, np.int64)]
-    terms = np.concatenate([names for _, names, _ in rows] or empty)
-    counts = np.concatenate([times for _, _, times in rows] or empty)
-    owners = np.array([place for place, _, _ in rows], dtype=np.int64)
-    return _segment(owners, starts, terms, counts.astype(np.int32))
+Numbered = tuple[int, Numbers, Numbers]
+"""The same with the numbers of the n-grams instead of the n-grams."""
+
+
+def segment_of(rows: Sequence[Numbered]) -> Segment:
+    """Returns a segment of at least one row."""
+    lengths = [len(terms) for _, terms, _ in rows]
+    return _segment(
+        np.array([place for place, _, _ in rows], dtype=np.int32),
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]),
+        np.concatenate([terms for _, terms, _ in rows]),
+        np.concatenate([counts for _, _, counts in rows]),
+    )
 
 
 def join(one: Segment, other: Segment) -> Segment:
@@ -137,40 +243,125 @@ def join(one: Segment, other: Segment) -> Segment:
     return _segment(
         np.concatenate([one.owners, other.owners]),
         starts,
-        np.concatenate([one.terms, other.terms]),
-        np.concatenate([one.counts, other.counts]),
+        np.concatenate([whole(one.terms), whole(other.terms)]),
+        np.concatenate([whole(one.counts), whole(other.counts)]),
     )
+
+
+class _Recent:
+    """Memories that came in lately: rows, and lists of rows by n-gram."""
+
+    def __init__(self) -> None:
+        self.rows: list[Numbered] = []
+        self._posts: dict[int, list[int]] = {}
+
+    def add(self, row: Numbered) -> None:
+        """Adds a row."""
+        number = len(self.rows)
+        self.rows.append(row)
+        for term in row[1].tolist():
+            self._posts.setdefault(term, []).append(number)
+
+    def proposed(
+        self, terms: Ints, weights: Floats, allowed: NDArray[np.bool_], many: int
+    ) -> list[tuple[float, int, _Recent, int]]:
+        """Returns what `Segment.proposed` returns."""
+        lists = [self._posts.get(term, ()) for term in terms.tolist()]
+        rows = np.fromiter(chain.from_iterable(lists), dtype=np.int64)
+        if not len(rows):
+            return []
+        owners = np.array([place for place, _, _ in self.rows])
+        roots = np.sqrt([len(own) for _, own, _ in self.rows])
+        shared = np.bincount(rows, np.repeat(weights, [len(each) for each in lists]))
+        hit = distinct(rows)
+        hit = hit[allowed[owners[hit]]]
+        scores = shared[hit] / roots[hit]
+        best = _highest(scores, owners[hit], many)
+        each = zip(scores[best].tolist(), hit[best].tolist(), strict=True)
+        return [(score, self.rows[row][0], self, row) for score, row in each]
+
+    def find(self, place: int) -> int | None:
+        """Returns the row of a memory, or None."""
+        return next((row for row, own in enumerate(self.rows) if own[0] == place), None)
+
+    def row(self, row: int) -> tuple[Numbers, Numbers]:
+        """Returns the n-grams of a row, and how often each occurs."""
+        return self.rows[row][1:]
 
 
 class WordingIndex:
     """Index of memories by character n-grams."""
 
-    def __init__(self, segments: Sequence[Segment] = ()) -> None:
-        """Begins with segments that were kept, or with none."""
+    def __init__(
+        self,
+        vocabulary: Vocabulary | None = None,
+        segments: Sequence[Segment] = (),
+        size: int | None = None,
+    ) -> None:
+        """Begins with n-grams and segments that were kept, or with none.
+
+        Args:
+            vocabulary: N-grams with their frequencies.
+            segments: In the order of their places.
+            size: Memories in them that were not taken out; all by default.
+        """
+        self.vocabulary = vocabulary or Vocabulary()
         self._segments = list(segments)
-        self._rows: list[Row] = []
-        self._open: list[Segment] = []
-        self._stale = False
+        self._recent = _Recent()
+        self._size = sum(segment.size for segment in segments) if size is None else size
+
+    @property
+    def size(self) -> int:
+        """Returns the number of memories that count."""
+        return self._size
 
     @property
     def segments(self) -> list[Segment]:
-        """Returns all segments, the open part closed."""
+        """Returns all segments, what came in lately among them."""
         self._close()
         return self._segments
 
     def add(self, texts: Iterable[tuple[int, str]]) -> None:
-        """Adds memories: place in the index, and text."""
+        """Adds memories: place in the index, above those already added, and text."""
+        rows: list[Row] = []
         for place, text in texts:
-            self._rows.append(row_of(place, text))
-            if len(self._rows) >= MANY:
-                self._close()
-        self._stale = True
+            rows.append(row_of(place, text))
+            if len(rows) >= MANY:
+                self._take(rows)
+                rows = []
+        self._take(rows)
 
-    def _close(self) -> None:
-        """Makes a segment of the open rows, and joins segments of like size."""
-        if self._rows:
-            self._segments.append(build(self._rows))
-        self._rows, self._open = [], []
+    def remove(self, place: int) -> None:
+        """Takes a memory out of the statistics; whoever asks does not allow its place any more."""
+        for part in (*self._segments, self._recent):
+            row = part.find(place)
+            if row is not None:
+                terms, _ = part.row(row)
+                self.vocabulary.frequencies.all[terms] -= 1
+                self._size -= 1
+
+    def _take(self, rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        terms = self.vocabulary.take(np.concatenate([names for _, names, _ in rows]))
+        ends = np.cumsum([len(names) for _, names, _ in rows])
+        self._size += len(rows)
+        each = zip(rows, np.split(terms, ends[:-1]), strict=True)
+        numbered = [(place, own, times.astype(np.int32)) for (place, _, times), own in each]
+        if len(numbered) >= OPEN:
+            self._close(numbered)
+            return
+        for row in numbered:
+            self._recent.add(row)
+        if len(self._recent.rows) >= OPEN:
+            self._close()
+
+    def _close(self, more: Sequence[Numbered] = ()) -> None:
+        """Makes a segment of the recent rows and of more, and joins segments of like size."""
+        rows = [*self._recent.rows, *more]
+        if rows:
+            self._segments.append(segment_of(rows))
+        self._recent = _Recent()
         while len(self._segments) > 1 and self._segments[-2].size < 4 * self._segments[-1].size:
             last = self._segments.pop()
             self._segments[-1] = join(self._segments[-1], last)
@@ -189,107 +380,75 @@ class WordingIndex:
             Place and cosine (0 to 1, six decimals), closest first, ties by place.
         """
         _, names, times = row_of(-1, text)
-        if self._stale:
-            if len(self._rows) >= OPEN:
-                self._close()
-            self._open = [build(self._rows)] if self._rows else []
-            self._stale = False
-        pool = [*self._segments, *self._open]
-        if not len(names) or not pool:
+        if not len(names) or self._size <= 0:
             return []
-        everything = sum(segment.size for segment in pool)
-        frequencies = _frequencies(pool, names)
-        weights = times * _idf(frequencies, everything)
+        terms = self.vocabulary.numbers(names)
+        known = terms >= 0
+        frequencies = np.where(known, self.vocabulary.frequencies.all[terms], 0)
+        weights = times * self._idf(frequencies)
         # the rarest n-grams whose postings fit the budget; at least the eight rarest
         rarest = np.argsort(frequencies, kind="stable")
         spent = np.cumsum(frequencies[rarest])
         chosen = rarest[: max(8, int(np.searchsorted(spent, POSTINGS, side="right")))]
-        proposed: list[tuple[float, int, int]] = []
-        for number, segment in enumerate(pool):
-            proposed += _proposed(segment, number, names[chosen], weights[chosen], allowed, many)
-        proposed.sort(key=lambda each: (-each[0], each[1], each[2]))
-        rows = [(pool[number], row) for _, number, row in proposed[:many]]
-        if not rows:
+        chosen = chosen[known[chosen]]
+        asked = terms[chosen], weights[chosen] ** 2
+        pool: list[Segment | _Recent] = [*self._segments, self._recent]
+        proposed = [hit for each in pool for hit in each.proposed(*asked, allowed, many)]
+        proposed.sort(key=lambda hit: (-hit[0], hit[1]))
+        if not proposed:
             return []
-        query = (names, weights / np.sqrt((weights**2).sum()))
-        return _scored(pool, rows, query, everything)
+        worth = np.zeros(len(self.vocabulary.names))
+        worth[terms[known]] = weights[known] / np.sqrt((weights**2).sum())
+        return self._scored(proposed[:many], worth)
+
+    def _idf(self, frequencies: NDArray[np.integer]) -> Floats:
+        """Returns weights by the formula of `blocking/text_join/tfidf_rows.py`."""
+        weights: Floats = np.log((1.0 + self._size) / (1.0 + frequencies)) + 1.0
+        return weights
+
+    def _scored(
+        self, proposed: Sequence[tuple[float, int, Segment | _Recent, int]], worth: Floats
+    ) -> list[tuple[int, float]]:
+        """Returns place and exact cosine of some rows, closest first.
+
+        Args:
+            proposed: Score, place, segment and row.
+            worth: Shape (n-grams,): weights of the query, of length 1.
+        """
+        rows = [part.row(row) for _, _, part, row in proposed]
+        terms = np.concatenate([own for own, _ in rows])
+        counts = np.concatenate([times for _, times in rows])
+        lengths = np.array([len(own) for own, _ in rows])
+        weights = counts * self._idf(self.vocabulary.frequencies.all[terms])
+        ends = np.cumsum(lengths) - lengths
+        norms = np.sqrt(np.add.reduceat(weights**2, ends))
+        shared = np.add.reduceat(worth[terms] * weights, ends)
+        cosines = np.minimum(np.round(shared / norms, DECIMALS), 1.0)
+        places = [place for _, place, _, _ in proposed]
+        pairs = zip(places, cosines.tolist(), strict=True)
+        return sorted(pairs, key=lambda hit: (-hit[1], hit[0]))
 
 
-def _frequencies(pool: Sequence[Segment], names: Ints) -> Ints:
-    """Returns in how many memories of all segments each n-gram occurs."""
-    return sum((s.frequencies(names) for s in pool), np.zeros(len(names), np.int64))
-
-
-def _idf(frequencies: Ints, everything: int) -> Floats:
-    """Returns weights by the formula of `blocking/text_join/tfidf_rows.py`."""
-    weights: Floats = np.log((1.0 + everything) / (1.0 + frequencies)) + 1.0
-    return weights
-
-
-def _proposed(
-    segment: Segment,
-    number: int,
-    names: Ints,
-    weights: Floats,
-    allowed: NDArray[np.bool_],
-    many: int,
-) -> list[tuple[float, int, int]]:
-    """Returns rough score, segment and row of the rows that share most of the n-grams."""
-    at, known = segment.place(names)
-    at, weights = at[known], weights[known]
-    if not len(at):
-        return []
-    starts, counts = segment.begins[at], segment.begins[at + 1] - segment.begins[at]
-    rows = np.concatenate(
-        [segment.posts[s : s + c] for s, c in zip(starts.tolist(), counts.tolist(), strict=True)]
-    )
-    shared = np.bincount(rows, np.repeat(weights**2, counts), minlength=segment.size)
-    hit = np.flatnonzero(shared)
-    hit = hit[allowed[segment.owners[hit]]]
-    scores: Floats = shared[hit] / np.sqrt(segment.starts[hit + 1] - segment.starts[hit])
-    if len(hit) > many:
-        best = np.argpartition(-scores, many)[:many]
-        hit, scores = hit[best], scores[best]
-    pairs = zip(scores.tolist(), hit.tolist(), strict=True)
-    return [(score, number, row) for score, row in pairs]
-
-
-def _scored(
-    pool: Sequence[Segment],
-    rows: Sequence[tuple[Segment, int]],
-    query: tuple[Ints, Floats],
-    everything: int,
-) -> list[tuple[int, float]]:
-    """Returns place and exact cosine of some rows, closest first."""
-    spans = [(s, slice(int(s.starts[r]), int(s.starts[r + 1]))) for s, r in rows]
-    lengths = np.array([span.stop - span.start for _, span in spans])
-    terms = np.concatenate([segment.terms[span] for segment, span in spans])
-    counts = np.concatenate([segment.counts[span] for segment, span in spans])
-    names, where = np.unique(terms, return_inverse=True)
-    weights = counts * _idf(_frequencies(pool, names), everything)[where]
-    ends = np.cumsum(lengths) - lengths
-    norms = np.sqrt(np.add.reduceat(weights**2, ends))
-    asked, worth = query
-    at = np.minimum(np.searchsorted(asked, terms), len(asked) - 1)
-    shared = np.where(asked[at] == terms, worth[at], 0.0) * weights
-    cosines = np.minimum(np.round(np.add.reduceat(shared, ends) / norms, DECIMALS), 1.0)
-    owners = [int(segment.owners[row]) for segment, row in rows]
-    pairs = zip(owners, cosines.tolist(), strict=True)
-    return sorted(pairs, key=lambda hit: (-hit[1], hit[0]))
-
-
-def arrays_of(segments: Sequence[Segment]) -> Mapping[str, NDArray[np.generic]]:
-    """Returns the arrays of segments by name, for `segments_from`."""
+def arrays_of(wording: WordingIndex) -> Mapping[str, NDArray[np.generic]]:
+    """Returns the arrays of an index by name, for `wording_from`."""
+    vocabulary = wording.vocabulary
     return {
-        f"words-{number}-{name}": getattr(segment, name)
-        for number, segment in enumerate(segments)
-        for name in Segment.ARRAYS
+        "ngrams": vocabulary.names.all,
+        "frequencies": vocabulary.frequencies.all,
+        "counted": np.array([wording.size]),
+        **{
+            f"words-{number}-{name}": whole(getattr(segment, name))
+            for number, segment in enumerate(wording.segments)
+            for name in Segment.ARRAYS
+        },
     }
 
 
-def segments_from(arrays: Mapping[str, NDArray[np.generic]], many: int) -> list[Segment]:
-    """Returns segments from what `arrays_of` gave."""
-    return [
+def wording_from(arrays: Mapping[str, Part[np.generic]], many: int) -> WordingIndex:
+    """Returns an index from what `arrays_of` gave, with so many segments."""
+    segments = [
         Segment(*(arrays[f"words-{number}-{name}"] for name in Segment.ARRAYS))  # type: ignore[arg-type]
         for number in range(many)
     ]
+    vocabulary = Vocabulary(whole(arrays["ngrams"]), whole(arrays["frequencies"]))  # type: ignore[arg-type]
+    return WordingIndex(vocabulary, segments, int(whole(arrays["counted"])[0]))  # type: ignore[call-overload]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import BinaryIO, Final, Literal, TypeAlias
 
-from echoless.core.errors import BadRecord, InputError, UsageError
+from echoless.core.errors import BadRecord, EcholessError, InputError
 from echoless.core.json_codec import read_importance, read_object, read_provenance, read_tags
 from echoless.core.model import Json, JsonObject
 from echoless.core.text import is_blank
@@ -169,8 +170,9 @@ def take_in(
     details: Details,
     *,
     batch: str | None = None,
+    at_once: int = 1,
 ) -> Iterator[tuple[int, Outcome]]:
-    """Remembers memories through the guard, one by one.
+    """Remembers memories through the guard, in their order.
 
     Args:
         guard: An open guard.
@@ -178,6 +180,8 @@ def take_in(
         details: What holds for every line that does not say otherwise.
         batch: A name for this input. What was answered under it is answered again, and counts
             nothing, so that an interrupted run can be repeated.
+        at_once: Lines that are written together, see `Guard.remember_many`. The first outcome of a
+            group comes when its last line is read.
 
     Yields:
         Number of the line, and what came of it.
@@ -186,17 +190,27 @@ def take_in(
         StoreError: The store is locked, read-only or full; what was yielded before is done.
         EncoderError: No vector could be made; what was yielded before is done.
     """
-    for entry in entries:
-        if isinstance(entry, Broken):
-            yield entry.line, entry
-            continue
-        own: Details = {**details, **entry.details}
-        if batch is not None and "key" not in own:
-            own["key"] = f"{batch}:{entry.line}"
-        try:
-            yield entry.line, guard.remember(entry.text, **own)
-        except (InputError, UsageError) as problem:  # of this line; the others go on
-            yield entry.line, Broken(entry.line, str(problem))
+    waiting = iter(entries)
+    while some := list(islice(waiting, at_once)):
+        texts = [_text(each, details, batch) for each in some if isinstance(each, Entry)]
+        answers = guard.remember_many(texts, at_once=at_once)
+        for entry in some:
+            if isinstance(entry, Broken):
+                yield entry.line, entry
+                continue
+            answer = next(answers)
+            if isinstance(answer, EcholessError):  # of this line; the others go on
+                yield entry.line, Broken(entry.line, str(answer))
+            else:
+                yield entry.line, answer
+
+
+def _text(entry: Entry, details: Details, batch: str | None) -> tuple[str, Details]:
+    """Returns the text of a line with all its details."""
+    own: Details = {**details, **entry.details}
+    if batch is not None and "key" not in own:
+        own["key"] = f"{batch}:{entry.line}"
+    return entry.text, own
 
 
 def read_texts(stream: BinaryIO) -> list[str]:

@@ -39,3 +39,13 @@ class Repeatable(Judge, Protocol):
     def basis(self) -> str:
         """Names all that its verdicts hang on but the pair: its rules, words, weights, model."""
         ...
+
+
+@runtime_checkable
+class Layered(Judge, Protocol):
+    """A judge that asks a model after its rules, which can decide alone."""
+
+    @property
+    def rules(self) -> Judge:
+        """Returns the rules."""
+        ...

@@ -47,10 +47,12 @@ __all__: Final = (
     "Remembers",
     "Reports",
     "Retains",
+    "Savepoints",
     "Scope",
     "Sectioned",
     "Shapes",
     "ShowsOwner",
+    "Signed",
     "Store",
     "StoreKind",
     "TakesMap",
@@ -206,6 +208,15 @@ class General(Protocol):
 
 
 @runtime_checkable
+class Signed(Protocol):
+    """Kind of store whose files carry a sign that files of no other kind have."""
+
+    def signed(self, path: Path) -> bool:
+        """Returns whether a file carries the sign; it may be damaged all the same."""
+        ...
+
+
+@runtime_checkable
 class HoldsStores(Protocol):
     """Kind of store of which one folder or file may hold several, such as tables."""
 
@@ -240,6 +251,15 @@ class Transaction(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]:
         """Makes all changes inside the block visible together, or none of them."""
+        ...
+
+
+@runtime_checkable
+class Savepoints(Transaction, Protocol):
+    """Store that can take back a part of an open transaction, records and lineage."""
+
+    def savepoint(self) -> AbstractContextManager[None]:
+        """Takes back the changes inside the block, and only these, if it raises."""
         ...
 
 

@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Final
 
 from echoless.core import drafts
 from echoless.core.errors import ForeignStore, StoreError, StoreLocked, StoreReadOnly, UsageError
 from echoless.core.failures import of_system
+from echoless.core.optional import lazy_module
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
+
+if TYPE_CHECKING:
+    import filelock
+else:
+    filelock = lazy_module("filelock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +247,10 @@ def exclusive(path: Path) -> Iterator[None]:
         StoreLocked: Another writer holds it for longer than the busy timeout.
         StoreReadOnly: The folder may not be written.
     """
-    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=BUSY_TIMEOUT_SECONDS)
+    lock = filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=BUSY_TIMEOUT_SECONDS)
     try:
         lock.acquire()
-    except Timeout as problem:
+    except filelock.Timeout as problem:
         raise StoreLocked(
             f"{path} is locked by another process that writes to it. Wait for it to end and try "
             "again; nothing was changed."

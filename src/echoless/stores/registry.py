@@ -7,8 +7,9 @@ from typing import cast
 
 from echoless.core import plugins
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
-from echoless.stores.base import General, OneFile, Store, StoreKind, TakesMap
+from echoless.stores.base import General, OneFile, Signed, Store, StoreKind, TakesMap
 from echoless.stores.field_map import FieldMap
+from echoless.stores.sqlite import SqliteStore
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -21,6 +22,8 @@ _SUFFIXES = {
     ".markdown": "markdown",
 }
 
+_DEFAULT = "sqlite"
+
 
 def kinds() -> dict[str, StoreKind]:
     """Returns all kinds of store by scheme."""
@@ -28,6 +31,8 @@ def kinds() -> dict[str, StoreKind]:
 
 
 def _kind(scheme: str) -> StoreKind:
+    if scheme == _DEFAULT:
+        return SqliteStore  # without a look at all installed packages, which takes 30 ms
     return cast("StoreKind", plugins.load("stores", scheme))
 
 
@@ -92,6 +97,9 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
     path = Path(url)
     suffix = path.suffix.lower()
     if path.exists():
+        own = _kind(_DEFAULT)
+        if isinstance(own, Signed) and own.signed(path):
+            return _DEFAULT, url  # to ask the others would load them all
         matches = [name for name, kind in kinds().items() if kind.recognises(path)]
         if matches:
             return min(matches, key=lambda name: isinstance(_kind(name), General)), url

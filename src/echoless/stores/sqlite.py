@@ -29,6 +29,7 @@ from echoless.core.json_codec import field_to_json, json_text
 from echoless.core.model import Json, Memory
 from echoless.core.sqlite import (
     Database,
+    application_id,
     is_sqlite,
     open_for_reading,
     open_for_writing,
@@ -124,6 +125,11 @@ class SqliteStore:
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is an SQLite file; `open` refuses those of other programs."""
         return path.is_file() and is_sqlite(path)
+
+    @classmethod
+    def signed(cls, path: Path) -> bool:
+        """Returns whether it is an SQLite file with the application id of echoless."""
+        return path.is_file() and application_id(path) == schema.APPLICATION_ID
 
     # ------------------------------------------------------------------ reading
 
@@ -360,6 +366,11 @@ class SqliteStore:
         """Makes all changes inside, lineage included, or none of them."""
         self._must_write()
         return self._database.transaction()
+
+    def savepoint(self) -> AbstractContextManager[None]:
+        """Takes back the changes inside, lineage included, if the block fails."""
+        self._must_write()
+        return self._database.savepoint()
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds; a removed memory goes back to its old place if it is free."""

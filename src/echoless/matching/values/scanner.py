@@ -332,7 +332,8 @@ def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
         plain = flat(text, at)
         if plain is not None:
             word = plain[1].casefold()
-            phrase = phrases[word].match(text, plain.start(1)) if word in phrases else None
+            entries = phrases.beginning_with(word)
+            phrase = entries.match(text, plain.start(1)) if entries else None
             if phrase is not None:
                 yield Raw("phrase", phrase.group())
                 at = phrase.end()
