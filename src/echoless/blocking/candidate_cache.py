@@ -26,6 +26,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.blocking import known_pairs
+from echoless.blocking.known_pairs import Look
 from echoless.blocking.pair_scores import Floats, Ints
 from echoless.core.cache import BytesFile
 from echoless.core.model import Json, Memory, canonical
@@ -98,6 +100,7 @@ class ProposalCache:
         self._models = None if vectoriser is None else vectoriser.basis
         self._file = file
         self._tally = tally
+        self._prints: dict[str, dict[str, bytes]] = {}
         self._digests: dict[str, bytes] = {}
 
     def named(
@@ -111,12 +114,39 @@ class ProposalCache:
             partition: By id.
             order: Positions, best survivor first, where the entry depends on it.
         """
-        maker = _source(type(detector).__module__), type(detector).__qualname__
-        options = use.name, use.threshold, use.inclusive, canonical(use.settings), self._models
-        name = blake2b(repr((self._rules, maker, options)).encode(), digest_size=16)
+        name = blake2b(self._made_by(use, detector), digest_size=16)
         name.update(self._partition_digest(partition))
         name.update(b"" if order is None else order.tobytes())
         return name.digest()
+
+    def _made_by(self, use: DetectorUse, detector: object) -> bytes:
+        """Returns all that an entry depends on apart from the memories."""
+        maker = _source(type(detector).__module__), type(detector).__qualname__
+        options = use.name, use.threshold, use.inclusive, canonical(use.settings), self._models
+        return repr((self._rules, maker, options)).encode()
+
+    def look_named(self, use: DetectorUse, detector: object, partition: Sequence[Memory]) -> bytes:
+        """Returns the name of the latest look at a partition, whatever it holds now.
+
+        It is named by its namespace and first id, so that stores with equal namespaces do not
+        replace each other's looks. A wrong look costs time: what is known is told by digests.
+        """
+        first = partition[0]
+        names = repr((first.namespace, first.type, first.id)).encode("utf-8", "surrogatepass")
+        return blake2b(self._made_by(use, detector) + names, digest_size=16).digest()
+
+    def look(self, name: bytes) -> Look | None:
+        """Returns the latest look of a name; None where there is none."""
+        entries = self._file.get([name], self._tally)
+        look = known_pairs.unpacked(entries[name], name) if name in entries else None
+        self._file.damaged(int(name in entries and look is None), self._tally)
+        return look
+
+    def keep_look(self, name: bytes, look: Look) -> None:
+        """Writes a look in place of the one before; one that is too large is left out."""
+        data = known_pairs.packed(look, name)
+        if len(data) <= _LARGEST:
+            self._file.put({name: data}, self._tally)
 
     def recall(
         self, names: Sequence[bytes], partitions: Sequence[Sequence[Memory]]
@@ -160,16 +190,31 @@ class ProposalCache:
         first = partition[0].id
         if first in self._digests:
             return self._digests[first]
-        digest, models = blake2b(digest_size=32), set()
-        for memory in partition:
-            text = memory.content.encode("utf-8", "surrogatepass")
-            digest.update(b"%d %d\0" % (len(text), len(memory.vectors)) + text)
-            for vector in memory.vectors:
-                data, model = vector.data, vector.model.encode("utf-8", "surrogatepass")
-                models.add(vector.model)
-                digest.update(b"%d %d\0" % (len(model), len(data)) + model + data)
+        digest = blake2b(b"".join(self.prints(partition).values()), digest_size=32)
+        models = {vector.model for memory in partition for vector in memory.vectors}
         digest.update(repr([(model, operating_point(model)) for model in sorted(models)]).encode())
         return self._digests.setdefault(first, digest.digest())
+
+    def prints(self, partition: Sequence[Memory]) -> dict[str, bytes]:
+        """Returns a digest of the text and the stored vectors of each memory of a partition, by id.
+
+        Args:
+            partition: By id.
+        """
+        first = partition[0].id
+        if first not in self._prints:
+            self._prints[first] = {memory.id: _print_of(memory) for memory in partition}
+        return self._prints[first]
+
+
+def _print_of(memory: Memory) -> bytes:
+    """Returns a digest of a text and its stored vectors."""
+    text = memory.content.encode("utf-8", "surrogatepass")
+    parts = [b"%d %d\0" % (len(text), len(memory.vectors)), text]
+    for vector in memory.vectors:
+        data, model = vector.data, vector.model.encode("utf-8", "surrogatepass")
+        parts += (b"%d %d\0" % (len(model), len(data)), model, data)
+    return blake2b(b"".join(parts), digest_size=known_pairs.PRINT).digest()
 
 
 @cache

@@ -73,12 +73,14 @@ class Found(NamedTuple):
         left_out: How many more were proposed, beyond the budget, by namespace.
         notes: Sentences of the detectors, by the namespace they are about.
         taken_over: Partitions, counted for each detector, taken from the cache of an earlier run.
+        renewed: Partitions of which a detector was asked for the memories that changed alone.
     """
 
     signals: PairSignals
     left_out: Mapping[str, int]
     notes: Mapping[str, Collection[str]]
     taken_over: int
+    renewed: int = 0
 
 
 def eligible(
@@ -110,14 +112,14 @@ def _reason_to_skip(
     memory: Memory, marked: Mapping[str, str], profile: Profile, moment: int | None
 ) -> str | None:
     """Returns why a memory cannot be compared, None if it can."""
-    if not profile.looks_at(memory):
+    if profile.only and not profile.looks_at(memory):
         return NOT_LOOKED_AT
     if memory.id in marked:
         return MARKED
     reason = unfit(memory.content)
     if profile.shortest and reason in {None, "empty"}:
         reason = TOO_SHORT if utf16_length(loose(memory.content)) < profile.shortest else reason
-    if reason is None and expired(profile.expires(memory), moment):
+    if reason is None and profile.expiry and expired(profile.expires(memory), moment):
         return EXPIRED
     return reason
 
@@ -184,7 +186,7 @@ def candidates(
         detector = open_detector(use.name, _options(use, vectoriser, pulse, count, joins))
         search.look(use, detector, partitions, pulse)
         pulse(len(partitions))
-    return Found(search.signals(), search.left_out, search.notes, search.taken_over)
+    return Found(search.signals(), search.left_out, search.notes, search.taken_over, search.renewed)
 
 
 def beside(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from echoless.blocking.detector_options import Gate
+    from echoless.blocking.known_pairs import KnownPairs
     from echoless.blocking.top_k import Pairs
     from echoless.blocking.vector_join.planner import BandJoin
 
@@ -193,4 +194,26 @@ class Steady(Protocol):
     @property
     def steady(self) -> bool:
         """Returns whether equal input always gives equal proposals."""
+        ...
+
+
+@runtime_checkable
+class Pairwise(Protocol):
+    """A bulk detector whose similarities depend on two memories alone: an optional capability.
+
+    So pairs of memories that did not change hold in the next run (`blocking/known_pairs.py`).
+    """
+
+    def propose_beside(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None, known: KnownPairs | None
+    ) -> Iterator[Proposed]:
+        """Yields the pairs of `BulkDetector.propose`, the known ones among them.
+
+        Args:
+            memories: As there.
+            tally: As there.
+            most: As there.
+            known: Pairs that hold, which it may take over; it fills in `measured_with`. None:
+                nothing is known, and nothing is wanted for the next run.
+        """
         ...

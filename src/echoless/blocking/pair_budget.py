@@ -17,7 +17,8 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from echoless.blocking.candidate_cache import ProposalCache, Proposals
-from echoless.blocking.detectors import BulkDetector, Detector, Proposed, Steady
+from echoless.blocking.detectors import BulkDetector, Detector, Pairwise, Proposed, Steady
+from echoless.blocking.known_pairs import KnownPairs, Look, nothing_known
 from echoless.blocking.pair_scores import (
     Closest,
     DenseMemories,
@@ -70,6 +71,62 @@ class _Part:
     places: Ints
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A detector that is asked for the closest partners of each memory of a partition.
+
+    Attributes:
+        use: How it was made.
+        detector: Opened for this run.
+        cache: Where earlier looks are; None where nothing is kept.
+    """
+
+    use: DetectorUse
+    detector: BulkDetector
+    cache: ProposalCache | None
+
+    def known(self, part: _Part, ranked: _Part) -> KnownPairs | None:
+        """Returns what an earlier look tells; None where the detector has to look at all."""
+        if self.cache is None or not isinstance(self.detector, Pairwise):
+            return None
+        look = self.cache.look(self.cache.look_named(self.use, self.detector, part.memories))
+        if look is None:
+            return nothing_known(len(ranked.memories))
+        return look.known_among(self._prints(part, ranked))
+
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, known: KnownPairs | None
+    ) -> Iterator[Proposed]:
+        """Yields pairs as `BulkDetector.propose`; `memories` are best survivor first."""
+        if known is not None and isinstance(self.detector, Pairwise):
+            return self.detector.propose_beside(memories, tally, PAIRS_PER_MEMORY, known)
+        return self.detector.propose(memories, tally, PAIRS_PER_MEMORY)
+
+    def keep(self, known: KnownPairs, part: _Part, ranked: _Part, made: Proposals) -> None:
+        """Keeps what was proposed for the next look, if that can build on it."""
+        if self.cache is None or known.measured_with is None or made.crowds is None:
+            return
+        size = len(part.memories)
+        rank = np.empty(size, dtype=np.int64)
+        rank[ranked.at] = np.arange(size)
+        one, other = rank[made.keys // size], rank[made.keys % size]
+        look = Look(
+            known.measured_with,
+            self._prints(part, ranked),
+            np.minimum(one, other),
+            np.maximum(one, other),
+            made.similarity,
+            made.crowds[1],
+        )
+        self.cache.keep_look(self.cache.look_named(self.use, self.detector, part.memories), look)
+
+    def _prints(self, part: _Part, ranked: _Part) -> list[bytes]:
+        """Returns the digests of the memories, best survivor first."""
+        assert self.cache is not None
+        prints = self.cache.prints(part.memories)
+        return [prints[memory.id] for memory in ranked.memories]
+
+
 class Search:
     """Pairs that the detectors of one run proposed so far.
 
@@ -78,6 +135,7 @@ class Search:
         notes: Sentences of the detectors that every run over the same partition would repeat, by
             its namespace.
         taken_over: Looks that were known from an earlier run.
+        renewed: Looks that were known but for the memories that changed.
     """
 
     def __init__(
@@ -115,6 +173,7 @@ class Search:
         self.left_out: Counter[str] = Counter()
         self.notes: dict[str, dict[str, None]] = {}
         self.taken_over = 0
+        self.renewed = 0
 
     def look(
         self,
@@ -149,7 +208,7 @@ class Search:
                     self._take(use.name, part, entry)
                     continue
                 if self._stars and isinstance(detector, BulkDetector):
-                    new = self._closest_of_each(detector, part)
+                    new = self._closest_of_each(_Asked(use, detector, cache), part)
                 else:
                     new = self._closest_of_all(use.name, detector, part)
                 self._take(use.name, part, new)
@@ -218,9 +277,9 @@ class Search:
         low, high = np.minimum(one, other), np.maximum(one, other)
         return low * len(part.memories) + high, similarity
 
-    def _closest_of_each(self, detector: BulkDetector, part: _Part) -> Proposals:
+    def _closest_of_each(self, asked: _Asked, part: _Part) -> Proposals:
         """Returns all pairs if they fit the budget, else the closest of each memory."""
-        size, seen, tally = len(part.memories), 0, Tally()
+        detector, size, seen, tally = asked.detector, len(part.memories), 0, Tally()
         if size <= WHOLE_UP_TO:
             closest = Closest(PAIRS_PER_MEMORY * size)
             for block in detector.propose(part.memories, tally):
@@ -231,12 +290,16 @@ class Search:
         ranked, tally = self._in_order(part), Tally()
         every, near = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         closest = Closest(PAIRS_PER_MEMORY * size)
-        for block in detector.propose(ranked.memories, tally, PAIRS_PER_MEMORY):
+        known = asked.known(part, ranked)
+        for block in asked.propose(ranked.memories, tally, known):
             every += np.bincount(block.other, minlength=size)
             near += np.bincount(block.other[block.similarity >= DENSE], minlength=size)
             closest.add(*self._keyed(block, ranked))
         keys, similarity = closest.kept()
         crowds = near >= CROWD, every >= PAIRS_PER_MEMORY
+        if known is not None:
+            self.renewed += known.used
+            asked.keep(known, part, ranked, Proposals(keys, similarity, crowds=crowds))
         return Proposals(keys, similarity, max(0, seen - len(keys)), crowds, tally)
 
     def _in_order(self, part: _Part) -> _Part:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from operator import attrgetter
 from typing import Final, Literal
 
 from echoless.core.errors import UsageError
@@ -93,15 +95,7 @@ class Profile:
 
     def scope_of(self, memory: Memory) -> tuple[Json, ...]:
         """Returns a memory's values in the fields of `partition`; only equal ones may meet."""
-        values: list[Json] = []
-        for name in self.partition:
-            home, _, key = name.partition(".")
-            if key:
-                inside = memory.extra if home == "extra" else memory.metadata
-                values.append(canonical(inside.get(key)))
-            else:
-                values.append(getattr(memory, name))
-        return tuple(values)
+        return tuple([value(memory) for value in _fields(self.partition)])
 
     def expires(self, memory: Memory) -> str | None:
         """Returns the time from which a memory no longer counts, as written; None if never."""
@@ -109,6 +103,24 @@ class Profile:
         inside = memory.extra if home == "extra" else memory.metadata
         value = inside.get(key) if key else None
         return None if value is None else str(value)
+
+
+@cache
+def _fields(names: tuple[str, ...]) -> tuple[Callable[[Memory], Json], ...]:
+    """Returns a function for each field that reads its value; it is called for every memory."""
+    return tuple(map(_field, names))
+
+
+def _field(name: str) -> Callable[[Memory], Json]:
+    """Returns a function that reads a field, or a key in `extra` or `metadata`."""
+    home, _, key = name.partition(".")
+    if not key:
+        return attrgetter(name)
+
+    def inside(memory: Memory) -> Json:
+        return canonical((memory.extra if home == "extra" else memory.metadata).get(key))
+
+    return inside
 
 
 SAFE: Final = Profile(

@@ -9,6 +9,7 @@ from echoless.blocking.detector import (
     Card,
     Detector,
     DetectorOptions,
+    Pairwise,
     Proposed,
     Steady,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "Card",
     "Detector",
     "DetectorOptions",
+    "Pairwise",
     "Proposed",
     "Steady",
     "all_detectors",

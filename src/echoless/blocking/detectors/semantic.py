@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detector import Card, DetectorOptions, Proposed
@@ -25,10 +26,14 @@ from echoless.models.encoders.base import Matrix
 from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
 
 if TYPE_CHECKING:  # they bring in numpy
+    import numpy as np
+
+    from echoless.blocking.known_pairs import KnownPairs
     from echoless.blocking.vector_join import lsh_join, memory_pairs, planner
     from echoless.blocking.vector_join.exact_join import Hits, Join
     from echoless.blocking.vector_join.planner import BandJoin
 else:
+    np = lazy_module("numpy")
     lsh_join = lazy_module("echoless.blocking.vector_join.lsh_join")
     memory_pairs = lazy_module("echoless.blocking.vector_join.memory_pairs")
     planner = lazy_module("echoless.blocking.vector_join.planner")
@@ -109,18 +114,33 @@ class SemanticDetector:
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
     ) -> Iterator[Proposed]:
         """Yields the pairs of `detect` as arrays; see `BulkDetector`."""
+        yield from self.propose_beside(memories, tally, most, None)
+
+    def propose_beside(
+        self,
+        memories: Sequence[Memory],
+        tally: Tally,
+        most: int | None,
+        known: KnownPairs | None,
+    ) -> Iterator[Proposed]:
+        """Yields the pairs of `propose`; see `blocking.detector.Pairwise`."""
         if self._options.vectoriser is None:
             tally.note(_NO_VECTORISER)
             return
         matrices = self._options.vectoriser.matrices(memories, tally)
+        if len(matrices) != 1 or (np.diff(matrices[0].owners) == 0).any():
+            known = None  # the similarity of two memories is one of several pairs of rows
         by_model = (
-            memory_pairs.owned(matrix, self._hits(matrix, tally, most)) for matrix in matrices
+            memory_pairs.owned(matrix, self._hits(matrix, tally, most, known))
+            for matrix in matrices
         )
         yield from (
             next(by_model, iter(())) if len(matrices) == 1 else memory_pairs.highest(by_model)
         )
 
-    def _hits(self, matrix: Matrix, tally: Tally, most: int | None) -> Iterator[Hits]:
+    def _hits(
+        self, matrix: Matrix, tally: Tally, most: int | None, known: KnownPairs | None
+    ) -> Iterator[Hits]:
         """Yields pairs of rows, by the method that costs least or the one the profile asks for."""
         inclusive, size = self._options.inclusive, len(matrix.rows)
         threshold = self._threshold(matrix, tally)
@@ -135,7 +155,13 @@ class SemanticDetector:
                 tally.note(f"semantic: {size:,} vectors at {threshold:g}: {choice.line()}.")
             if choice.method != "product" and not compiled():
                 tally.note(f"semantic: {MISSING}.")
-            return choice
+            if known is None or not choice.exact:
+                return choice
+            # a row takes part if it has this width, whatever other rows there are
+            known.measured_with = f"{matrix.model} {matrix.rows.shape[1]} {threshold!r}"
+            if not known.hold(known.measured_with):
+                return choice
+            return replace(choice, known=memory_pairs.known_rows(matrix, known))
 
         work = Work(pulse=self._options.pulse)
         with self._band_join(size) as banded:
@@ -148,6 +174,8 @@ class SemanticDetector:
                 work=work,
                 banded=banded,
             )
+        if known is not None and work.folded:
+            known.measured_with = None
         if work.crowded and most is not None:
             tally.note(
                 f"semantic: {work.crowded:,} memories have more than {most} partners; for each the "

@@ -124,6 +124,30 @@ def arrange(starts: Ints, terms: Numbers) -> None:
 
 
 @njit(nogil=True)
+def add_squares(starts: Ints, terms: Numbers, idf: Floats, made: Floats) -> None:
+    """Writes the sum of squared weights of each row whose terms occur once, in their order."""
+    for row in range(len(starts) - 1):
+        total = 0.0
+        for place in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):
+            weight = idf[np.uint32(terms[place])]
+            total += weight * weight
+        made[row] = total
+
+
+@njit(nogil=True)
+def add_counted_squares(
+    starts: Ints, terms: Numbers, counts: Counts, idf: Floats, made: Floats
+) -> None:
+    """Writes the sum of squared weights of each row, as `tfidf_rows.lengths_of`."""
+    for row in range(len(starts) - 1):
+        total = 0.0
+        for place in range(np.uint64(starts[row]), np.uint64(starts[row + 1])):
+            weight = counts[place] * idf[np.uint32(terms[place])]
+            total += weight * weight
+        made[row] = total
+
+
+@njit(nogil=True)
 def post(clues: ClueRows, index: Index, filled: Ints) -> None:
     """Writes the rows of each clue, ascending, as many as there is room for, with their shares."""
     starts, terms, worth, lengths = clues

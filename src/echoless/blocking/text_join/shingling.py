@@ -95,11 +95,28 @@ def load_for(count: int) -> None:
         import_module(_LOOPS)
 
 
-def word_runs(texts: Sequence[str]) -> Runs:
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """Case-folded normal forms of texts, with a space at both ends if not empty.
+
+    Attributes:
+        points: Code points, one text after the other.
+        starts: Shape (texts + 1,), int64: where each text begins in `points`.
+    """
+
+    points: Points
+    starts: Ints
+
+
+def word_runs(texts: Sequence[str], forms: Forms | None = None) -> Runs:
     """Returns hashes of the words (`core.text.words`) of each text, in order, with repeats.
 
     Two different words share a hash of 64 bits once in 2^64; among ten million different ones,
     the chance that any two do is 3 in a million.
+
+    Args:
+        texts: One batch.
+        forms: Theirs, where they are made already.
     """
     if not pays(len(texts)):
         split = [words(text) for text in texts]
@@ -107,7 +124,8 @@ def word_runs(texts: Sequence[str]) -> Runs:
         flat = np.array([hashes[word] for each in split for word in each], dtype=np.uint64)
         return Runs(starts_of(np.array([len(each) for each in split], dtype=np.int64)), flat)
 
-    points, starts = _forms(texts)
+    known = forms_of(texts) if forms is None else forms
+    points, starts = known.points, known.starts
     made, begins = np.empty(len(points), np.uint64), np.empty_like(starts)
     kernels.words(points, starts, _classes(points), np.uint64(FACTOR), made, begins)
     return Runs(begins, made[: begins[-1]])
@@ -138,14 +156,20 @@ def word_shingle_runs(texts: Sequence[str], n: int, known: Runs | None = None) -
     return Runs(starts_of(counts), made)
 
 
-def gram_runs(texts: Sequence[str], n: int) -> Runs:
+def gram_runs(texts: Sequence[str], n: int, forms: Forms | None = None) -> Runs:
     """Returns the character n-grams of each text as numbers, in order, with repeats.
 
     The n-grams are those of `core.text.char_ngrams`: 2 characters where most of a text is in
     scripts without spaces. Up to three code points are packed side by side, so different n-grams
     have different numbers; longer n-grams become a hash of 64 bits.
+
+    Args:
+        texts: One batch.
+        n: Characters of an n-gram.
+        forms: Of the texts, where they are made already.
     """
-    points, starts = _forms(texts)
+    known = forms_of(texts) if forms is None else forms
+    points, starts = known.points, known.starts
     lengths = np.diff(starts)
     unspaced = starts_of((_classes(points)[points] & _UNSPACED) != 0)
     dense = unspaced[starts[1:]] - unspaced[starts[:-1]]
@@ -188,11 +212,11 @@ def distinct(runs: Runs) -> tuple[Runs, Counts]:
     return Runs(starts_of(lengths), values[places]), times
 
 
-def _forms(texts: Sequence[str]) -> tuple[Points, Ints]:
-    """Returns code points of case-folded normal forms, with a space at both ends if not empty."""
+def forms_of(texts: Sequence[str]) -> Forms:
+    """Returns the case-folded normal forms of the texts of one batch."""
     if not pays(len(texts)):
         forms = [normalise(text, fold_case=True) for text in texts]
-        return _points([f" {form} " if form else "" for form in forms])
+        return Forms(*_points([f" {form} " if form else "" for form in forms]))
 
     points, starts = _points(texts)
     bare = np.empty(len(texts), dtype=np.bool_)
@@ -202,7 +226,7 @@ def _forms(texts: Sequence[str]) -> tuple[Points, Ints]:
         points, starts = _points([t if b else normalise(t, fold_case=True) for t, b in given])
     made, begins = np.empty(len(points) + 2 * len(texts), np.uint32), np.empty_like(starts)
     kernels.padded(points, starts, bare, made, begins)
-    return made[: begins[-1]], begins
+    return Forms(made[: begins[-1]], begins)
 
 
 def _points(texts: Sequence[str]) -> tuple[Points, Ints]:

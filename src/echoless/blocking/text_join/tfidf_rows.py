@@ -13,6 +13,7 @@ from echoless.blocking.text_join.shingling import (
     Runs,
     batches,
     distinct,
+    forms_of,
     gram_runs,
     in_order,
     pays,
@@ -158,7 +159,8 @@ def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Cou
     """
 
     def read(batch: Sequence[str]) -> tuple[Counted, Counted]:
-        grams, words = gram_runs(batch, n), word_runs(batch)
+        forms = forms_of(batch)
+        grams, words = gram_runs(batch, n, forms), word_runs(batch, forms)
         pairs = word_shingle_runs(batch, 2, words)
         wordless = np.diff(words.starts) == 0
         lengths = [np.diff(words.starts), np.diff(pairs.starts), np.diff(grams.starts) * wordless]
@@ -283,6 +285,12 @@ def lengths_of(starts: Ints, terms: Numbers, counts: Counts | None, idf: Floats)
         idf: Weight of each term.
     """
     lengths = np.zeros(len(starts) - 1)
+    if pays(len(lengths)):
+        if counts is None:
+            lexical_kernels.add_squares(starts, terms, idf, lengths)
+        else:
+            lexical_kernels.add_counted_squares(starts, terms, counts, idf, lengths)
+        return np.sqrt(lengths, out=lengths)
     for first in range(0, len(lengths), 1 << 16):
         last = min(first + (1 << 16), len(lengths))
         own = slice(int(starts[first]), int(starts[last]))

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import Proposed
+from echoless.blocking.known_pairs import KnownPairs
 from echoless.blocking.vector_join.exact_join import Hits, cosines, row_norms
+from echoless.blocking.vector_join.known_join import KnownHits
 from echoless.models.encoders.base import Matrix
 
 
@@ -44,6 +46,15 @@ def owned(matrix: Matrix, hits: Iterator[Hits]) -> Iterator[Proposed]:
     if similar:
         first, second, similarity = zip(*similar, strict=True)
         yield Proposed(np.array(first), np.array(second), np.array(similarity))
+
+
+def known_rows(matrix: Matrix, known: KnownPairs) -> KnownHits:
+    """Returns known pairs of memories as pairs of the rows they own; each owns one at most."""
+    row_of = np.full(len(known.asked), -1, dtype=np.int64)
+    row_of[matrix.owners] = np.arange(len(matrix.owners))
+    hits = row_of[known.one], row_of[known.other], known.similarity
+    known.used = True
+    return KnownHits(hits, np.flatnonzero(known.asked[matrix.owners]))
 
 
 def highest(by_model: Iterator[Iterator[Proposed]]) -> Iterator[Proposed]:

@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from math import pi, sqrt
+from math import inf, pi, sqrt
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from echoless.blocking.vector_join.equal_rows import copies_of, each_once, unfolded, within
 from echoless.blocking.vector_join.exact_join import KERNELS, Hits, Join, product_pairs, row_norms
+from echoless.blocking.vector_join.known_join import KnownHits, renewed_pairs
 from echoless.blocking.vector_join.lsh_join import (
     MISS,
     bucket_pairs,
@@ -87,6 +88,8 @@ class Choice:
         layout: Of `bands`.
         frame: Of `bands`.
         most_bits: Of `bands`: signatures that differ in more are passed over.
+        known: Hits of an earlier join with the same threshold, of an exact method; they count as
+            long as no rows are folded.
     """
 
     method: Method
@@ -96,6 +99,7 @@ class Choice:
     layout: Layout | None = None
     frame: Frame | None = None
     most_bits: int = 0
+    known: KnownHits | None = None
 
     @property
     def exact(self) -> bool:
@@ -196,7 +200,7 @@ def _centred(join: Join, mean: Floats | None) -> Iterator[tuple[Floats, float]]:
 
 
 def _prefix_options(join: Join, held: Floats, directions: Directions) -> Iterator[_Option]:
-    """Yields a `prefix` for each number of coordinates.
+    """Yields a `prefix` for each number of coordinates that may be the cheapest.
 
     Args:
         join: Rows and threshold.
@@ -205,7 +209,11 @@ def _prefix_options(join: Join, held: Floats, directions: Directions) -> Iterato
     """
     count, dimensions = join.rows.shape
     sample = replace(join, rows=held, norms=np.ones(len(held)))
+    best = inf
     for planes in (each for each in _PREFIXES if each <= dimensions):
+        least = _prefix_cost(count, dimensions, planes)
+        if least > best:  # more coordinates cost more, whatever they let through
+            return
         sieve = PrefixSieve(Frame(directions.centre, directions.even(planes)))
         steps = sieve.steps(sample)
         whole = steps.whole.astype(np.float32)
@@ -213,12 +221,15 @@ def _prefix_options(join: Join, held: Floats, directions: Directions) -> Iterato
         apart = squares[:, None] + squares - 2.0 * (whole @ whole.T)
         close = int((apart <= steps.most).sum()) - len(whole)  # without each row with itself
         through = close / (len(whole) * (len(whole) - 1))
-        cost = (
-            _START
-            + count * (0.01 * dimensions * planes + 2.0 * planes)
-            + _pairs(count) * (0.01 + 0.003 * planes + 120.0 * through)
-        )
+        cost = least + _pairs(count) * 120.0 * through
+        best = min(best, cost)
         yield _Option(cost, partial(Choice, "prefix", 1.0, cost, sieve=sieve))
+
+
+def _prefix_cost(count: int, dimensions: int, planes: int) -> float:
+    """Returns what `prefix` costs where no pair passes its filter."""
+    rows = count * (0.01 * dimensions * planes + 2.0 * planes)
+    return _START + rows + _pairs(count) * (0.01 + 0.003 * planes)
 
 
 def _pairs(count: int) -> float:
@@ -313,6 +324,8 @@ def similar_pairs(
     if copies is None or int(copies.sizes.max()) < FOLD_FROM:
         yield from _by(chosen, join, most, work, bands)
         return
+    work.folded += len(rows) - len(copies.first)
+    chosen = replace(chosen, known=None)
     yield from _filled(within(join, copies, star=star))
     once = replace(join, rows=each_once(rows, copies), norms=join.norms[copies.first])
     for hits in _by(chosen, once, most, work, bands):
@@ -329,6 +342,9 @@ def _by(
     chosen: Choice, join: Join, most: int | None, work: Work, banded: BandJoin
 ) -> Iterator[Hits]:
     """Yields the hits of a join by the chosen method, or by `product` where it does not pay."""
+    if chosen.known is not None:
+        yield from renewed_pairs(join, chosen.known, most, work)
+        return
     if chosen.method == "bands":
         hits = banded(join, chosen, most, work)
         if hits is not None:

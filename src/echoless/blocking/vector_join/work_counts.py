@@ -16,10 +16,12 @@ class Work:
         compared: Pairs that were compared by a filter.
         verified: Pairs whose cosine was computed.
         crowded: Rows with more partners than were asked for.
+        folded: Rows that were compared as one with equal rows.
         pulse: Called between blocks of work; an exception it raises ends the join.
     """
 
     compared: int = 0
     verified: int = 0
     crowded: int = 0
+    folded: int = 0
     pulse: Callable[[], None] = field(default=no_pulse, compare=False, repr=False)

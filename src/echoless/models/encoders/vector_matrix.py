@@ -57,15 +57,23 @@ class Sheet:
         self._arrays: dict[int, Rows] = {}
         self._bytes: dict[int, memoryview] = {}
         self._widths = np.zeros(len(owners), dtype=np.int32)
+        self._appended = 0
 
-    def put_bytes(self, row: int, data: bytes) -> None:
-        """Writes a row from float32 little-endian bytes, at least one number."""
-        width = len(data) // 4
+    def append(self, rows: Sequence[bytes]) -> None:
+        """Writes the next rows from float32 little-endian bytes, each of at least one number."""
+        if len(set(map(len, rows))) > 1:
+            for row in rows:
+                self.append([row])
+            return
+        if not rows:
+            return
+        size, first = len(rows[0]), self._appended
+        width = size // 4
         if width not in self._bytes:
             self._bytes[width] = self._array(width).data.cast("B")
-        at = row * len(data)
-        self._bytes[width][at : at + len(data)] = data
-        self._widths[row] = width
+        self._bytes[width][first * size : (first + len(rows)) * size] = b"".join(rows)
+        self._widths[first : first + len(rows)] = width
+        self._appended += len(rows)
 
     def put(self, places: Whole, rows: Rows) -> None:
         """Writes some rows.

@@ -95,6 +95,7 @@ class Findings:
         protected: Why memories stay visible whatever they say, by id.
         remembered: Of how many pairs the verdict was known from an earlier run.
         taken_over: Looks of a detector at a partition that were known from an earlier run.
+        renewed: Looks of which only the memories that changed were asked for.
         parts: What was told of the work by namespace, where there is any.
         in_context: The memories as the judge read them, by id, where the store has contexts.
         overlaps: Notes that stay apart though most of one is in the other, by ids. No plan takes
@@ -121,6 +122,7 @@ class Findings:
     protected: Mapping[str, str] = field(default_factory=dict)
     remembered: int = 0
     taken_over: int = 0
+    renewed: int = 0
     parts: Mapping[str, Part] = field(default_factory=dict)
     in_context: Mapping[str, Memory] = field(default_factory=dict)
     overlaps: tuple[Overlap, ...] = ()

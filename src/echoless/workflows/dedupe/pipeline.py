@@ -255,6 +255,7 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
         protected=decided.protected,
         remembered=decided.remembered,
         taken_over=proposed.taken_over,
+        renewed=proposed.renewed,
         parts={
             name: Part(
                 left_out=proposed.left_out.get(name, 0),
