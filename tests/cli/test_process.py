@@ -80,9 +80,12 @@ def test_a_reader_that_goes_away_is_no_error(notes: str, place: Path) -> None:
 
 
 def many_texts(place: Path) -> str:
-    """A file whose texts take the encoder a few seconds."""
+    """A file whose texts take the encoder a second."""
+    others = " and Ben" * 14
     lines = (
-        json.dumps({"id": f"m-{n}", "content": f"Pump {n} of hall {n * 7} was oiled by Ada."})
+        json.dumps(
+            {"id": f"m-{n}", "content": f"Pump {n} of hall {n * 7} was oiled by Ada{others}."}
+        )
         for n in range(2000)
     )
     (place / "pumps.jsonl").write_text("\n".join(lines))

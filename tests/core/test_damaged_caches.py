@@ -46,7 +46,7 @@ FILES = {
     "pages": ("pages.sqlite3", AUDIT),
     "door": ("door/*/current", REMEMBER),
     "door's folder": ("door/*", REMEMBER),
-    "door's arrays": ("door/*/*/keys.npy", REMEMBER),
+    "door's arrays": ("door/*/*/arrays.bin", REMEMBER),
 }
 """Each kind of cache: where its file is, and a command that reads it."""
 

@@ -245,6 +245,16 @@ class MemoryIndex:
 
     # ------------------------------------------------------------------ asking
 
+    def check(self) -> None:
+        """Reads and checks all that was kept, so that no question has to.
+
+        Raises:
+            DamagedIndex: It is not as it was written.
+        """
+        self.wording.check()
+        for vectors in self.vectors.values():
+            vectors.check()
+
     def allowed(self, memory: Memory) -> NDArray[np.bool_]:
         """Returns which places are in the scope of a memory: shape (places,)."""
         code = self.codes.get(canonical(self._profile.scope_of(memory)), -1)

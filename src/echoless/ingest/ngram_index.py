@@ -331,9 +331,16 @@ class WordingIndex:
                 rows = []
         self._take(rows)
 
+    def check(self) -> None:
+        """Reads all that was kept; raises `DamagedIndex` where it is not as it was written."""
+        for segment in self._segments:
+            for part in (segment.terms, segment.counts, segment.posts):
+                whole(part)
+
     def remove(self, place: int) -> None:
         """Takes a memory out of the statistics; whoever asks does not allow its place any more."""
-        for part in (*self._segments, self._recent):
+        parts: list[Segment | _Recent] = [*self._segments, self._recent]
+        for part in parts:
             row = part.find(place)
             if row is not None:
                 terms, _ = part.row(row)
@@ -451,4 +458,4 @@ def wording_from(arrays: Mapping[str, Part[np.generic]], many: int) -> WordingIn
         for number in range(many)
     ]
     vocabulary = Vocabulary(whole(arrays["ngrams"]), whole(arrays["frequencies"]))  # type: ignore[arg-type]
-    return WordingIndex(vocabulary, segments, int(whole(arrays["counted"])[0]))  # type: ignore[call-overload]
+    return WordingIndex(vocabulary, segments, int(whole(arrays["counted"])[0]))

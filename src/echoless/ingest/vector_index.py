@@ -107,6 +107,10 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self._owners)
 
+    def check(self) -> None:
+        """Reads all that was kept; raises `DamagedIndex` where it is not as it was written."""
+        whole(self._kept)
+
     def add(self, owners: Ints, rows: Floats) -> None:
         """Adds vectors: shape (n,) and (n, dimensions); owners not below those already added."""
         unit = _unit(rows)

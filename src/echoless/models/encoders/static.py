@@ -2,7 +2,7 @@
 
 The table beside this module was learned from the encoder `use` (`training/static.py`). It is some
 30 times as fast and sees words, not their order: it finds paraphrases a little less well, and what
-it proposes is judged like everything else. Figures: `docs/adr/0002-default-encoder.md`.
+it proposes is judged like everything else. Figures: `docs/adr/0026-encoders-that-are-quick.md`.
 """
 
 from __future__ import annotations

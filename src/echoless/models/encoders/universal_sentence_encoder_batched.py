@@ -273,20 +273,18 @@ class BulkModel:
     def _first_layer(self, tokens: Whole) -> _First:
         """Returns the first layer of these tokens."""
         new = [token for token in tokens.tolist() if token not in self._places]
-        if len(self._places) + len(new) > TOKENS_KEPT:
+        if len(self._places) + len(new) > len(self._rows):
             self._places, new = {}, tokens.tolist()
-            self._rows, self._bytes = self._rows[:0], self._bytes[:0]
-        if new:
-            made = np.concatenate(
-                [self._project(np.array(new[at : at + ROWS])) for at in range(0, len(new), ROWS)]
-            )
-            steps = np.empty(made.shape, dtype=np.uint8)
-            for at, (one, _) in enumerate(self._layers):
-                own = slice(at * _CHANNELS, (at + 1) * _CHANNELS)
-                one.as_bytes(made[:, own], steps[:, own])
-            self._places.update((token, len(self._rows) + n) for n, token in enumerate(new))
-            self._rows = np.concatenate([self._rows, made])
-            self._bytes = np.concatenate([self._bytes, steps])
+            room = max(TOKENS_KEPT, len(new)), self._rows.shape[1]
+            self._rows, self._bytes = np.empty(room, np.float32), np.empty(room, np.uint8)
+        for at in range(0, len(new), ROWS):
+            some, start = new[at : at + ROWS], len(self._places)
+            here = slice(start, start + len(some))
+            self._rows[here] = self._project(np.array(some))
+            for branch, (one, _) in enumerate(self._layers):
+                own = slice(branch * _CHANNELS, (branch + 1) * _CHANNELS)
+                one.as_bytes(self._rows[here, own], self._bytes[here, own])
+            self._places.update((token, start + n) for n, token in enumerate(some))
         places = np.zeros(len(self._of.table), dtype=np.int64)
         places[tokens] = [self._places[token] for token in tokens.tolist()]
         return _First(places, self._rows, self._bytes)
