@@ -28,7 +28,7 @@ from echoless import open_store
 from echoless.cli.main import main
 from echoless.core.llm_limits import Limits
 from echoless.core.masking import OUTPUT, Masks, Veil, without_secrets
-from echoless.core.secrets import secrets_in, uncut
+from echoless.core.secrets import may_hold, secrets_in, uncut
 from echoless.models.encoders.openai import OpenAIEncoder
 from echoless.models.llm.base import Answer, Prompt
 from echoless.models.llm.retrying_model import GovernedModel
@@ -335,6 +335,16 @@ def test_harmless_texts_stay_as_they_are(text: str) -> None:
     assert secrets_in(text) == []
     assert Masks().text(text) == text
     assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize("text", [text for _, text in KINDS.values()])
+def test_a_secret_that_a_name_and_a_value_tell_together_has_its_sign_in_one_of_them(
+    text: str,
+) -> None:
+    for cut in range(len(text)):
+        name, value = text[:cut].rstrip(" :="), text[cut:].lstrip(" :=")
+        if secrets_in(f"{name}: {value}"):
+            assert may_hold(name) or may_hold(value)
 
 
 @pytest.mark.parametrize("text", [text for _, text in KINDS.values()])

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from echoless.core.secrets import Secret, secrets_in, uncut
+from echoless.core.secrets import Secret, may_hold, secrets_in, uncut
 
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 
@@ -226,6 +226,8 @@ class Veil:
 
 def _named(key: str, value: str) -> Secret | None:
     """Returns the part of a value that is a secret because of its key."""
+    if not (may_hold(key) or may_hold(value)):
+        return None
     before = f"{key}: "
     for secret in secrets_in(before + value):
         if secret.start == len(before):
