@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from benchmarks.measure import RESULTS, keep
 from benchmarks.scale.namespaces import CHOICES, fill, whole
-from benchmarks.scale.servers import results_of, stores_of
+from benchmarks.scale.servers import stores_of
 from benchmarks.speed.side_by_side import table
 from echoless import open_store
 from echoless.core.json_codec import memory_to_json
@@ -52,11 +52,11 @@ def main(argv: Sequence[str]) -> None:
     rows = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        stores_of(chosen.engines, Path(folder), 64) as urls,
+        stores_of(chosen.engines, Path(folder), 64) as stores,
     ):
-        for engine, url in urls.items():
+        for engine, url in stores.urls.items():
             fill(url, chosen.namespaces, chosen.each, 64)
-            place = results_of(engine, url, f"{folder}/{engine}")
+            place = stores.results_of(engine, f"{folder}/{engine}")
             rows.append(_one(engine, url, place, chosen.kills, random.Random(chosen.seed)))
     (RESULTS / "scale_kills.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", "utf-8")
     head = list(rows[0])

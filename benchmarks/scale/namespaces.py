@@ -26,7 +26,7 @@ def memories(namespaces: int, each: int) -> Iterator[Memory]:
     """Memories of so many users, some 20 words each, 30 % of them repetition."""
     for number in range(namespaces):
         for memory in stream(each, seed=number):
-            id_ = f"{number:07d}-{memory.id[-4:]}"
+            id_ = f"{number:07d}-{memory.id}"
             yield replace(memory, id=id_, namespace=f"user {number:07d}")
 
 
@@ -50,7 +50,8 @@ def loop(url: str) -> dict[str, float | str | int]:
     with open_store(url) as store:
         settings = make_job(store, CHOICES).resolved()
         partitions = partitions_of(store.namespaces(), memories=MEMORIES)
-        audit(find(store, settings, within=partitions[-1].namespaces))  # loads what has to be
+        if len(partitions) > 1:  # loads what has to be
+            audit(find(store, settings, within=partitions[-1].namespaces))
         actions: list[str] = []
         wall, cpu, looked = time.perf_counter(), time.process_time(), 0
         for partition in partitions:

@@ -19,16 +19,19 @@ from echoless.engines.workers import Workers
 def main(name: str, url: str, processes: int, place: str, address: str | None = None) -> None:
     """Runs a new job on workers that have their models loaded: a job takes hours, their start not.
 
+    Where there is no partition to spare for that, loading them counts.
+
     Processor time is that of the partitions, and of this process.
     """
     with open_store(url) as store:
         opened = open_job(store, CHOICES, open_results(place))
         engine = open_engine(name, Workers(processes, address))
         try:
-            warm = replace(opened, partitions=opened.partitions[-processes:])
-            run_job(warm, url, engine)
-            for partition in warm.partitions:
-                opened.results.remove(file_name(partition.number, REPORT))
+            if len(opened.partitions) > processes:
+                warm = replace(opened, partitions=opened.partitions[-processes:])
+                run_job(warm, url, engine)
+                for partition in warm.partitions:
+                    opened.results.remove(file_name(partition.number, REPORT))
             wall, own = time.perf_counter(), time.process_time()
             outcome = run_job(opened, url, engine)
             wall, own = time.perf_counter() - wall, time.process_time() - own

@@ -1,6 +1,8 @@
 """Partitions a second by engine and number of processes, against the plain loop in the same run.
 
 `python -m benchmarks.scale partitions [--namespaces 500] [--each 200] [--rounds 3]`
+`python -m benchmarks.scale partitions --namespaces 1 --each 1000000 --rounds 1
+    --processes 1 --in-file --store scale_one`
 
 The plain loop calls `find` and `plan` for one partition after the other, in one process with one
 thread, and writes nothing. Each engine runs the same partitions and writes their plans and reports.
@@ -23,10 +25,12 @@ from typing import Any
 
 from benchmarks.measure import RESULTS, keep, run
 from benchmarks.scale.namespaces import fill, size_of
-from benchmarks.scale.servers import results_of, stores_of
+from benchmarks.scale.servers import Stores, stores_of
 from benchmarks.speed.side_by_side import table
 
 Row = Mapping[str, Any]
+
+_LOOP: Row = {"engine": "loop", "processes": 1}
 
 _ONE_THREAD = {"ECHOLESS_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -40,43 +44,56 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--engines", default="local,ray,postgres")
     parser.add_argument("--processes", default="1,2")
+    parser.add_argument("--in-file", action="store_true", help="all engines read one SQLite file")
+    parser.add_argument("--store", default="scale_partitions", help="results/NAME")
     chosen = parser.parse_args(argv)
     rows: list[Row] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        stores_of(chosen.engines, Path(folder), chosen.dims) as urls,
+        stores_of(chosen.engines, Path(folder), chosen.dims, in_file=chosen.in_file) as stores,
     ):
+        urls = stores.urls
         for url in set(urls.values()):
             fill(url, chosen.namespaces, chosen.each, chosen.dims)
-        wholes = {url: _child("whole", url) for url in set(urls.values())}
+        # of one namespace the plain loop is one `find` over the whole store
+        what = "loop" if chosen.namespaces == 1 else "whole"
+        wholes = {url: _child(what, url) for url in set(urls.values())}
         counts = [int(each) for each in chosen.processes.split(",")]
         for number in range(chosen.rounds):
-            rows += _round(urls, counts, number, folder)
+            if chosen.namespaces > 1:
+                rows += _loops(urls, number)
+            rows += _jobs(stores, counts, number, folder)
         sizes = {_kind(url): size_of(url) for url in urls.values() if url.startswith("sqlite")}
         digests = {_kind(url): each["digest"] for url, each in wholes.items()}
+    if chosen.namespaces == 1:
+        rows = [
+            *({**_LOOP, "store": _kind(url), "round": 0, **each} for url, each in wholes.items()),
+            *rows,
+        ]
     for row in rows:
         assert row["digest"] == digests[row["store"]], (row, digests)
     lines = [json.dumps({"sizes": sizes, "whole": list(wholes.values())}), *map(json.dumps, rows)]
-    (RESULTS / "scale_partitions.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    (RESULTS / f"{chosen.store}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     keep(
-        "scale_partitions",
+        chosen.store,
         "Partitions by engine",
         f"python -m benchmarks.scale partitions {' '.join(argv)}",
         _body(rows, chosen.namespaces, chosen.each),
     )
 
 
-def _round(
-    urls: Mapping[str, str], processes: Sequence[int], number: int, folder: str
-) -> Iterator[Row]:
-    """Yields one measurement of each: the plain loop on each store, then each engine."""
+def _loops(urls: Mapping[str, str], number: int) -> Iterator[Row]:
+    """Yields one measurement of the plain loop on each store."""
     for url in sorted(set(urls.values())):
-        loop = {"engine": "loop", "store": _kind(url), "processes": 1}
-        yield {**loop, "round": number, **_child("loop", url)}
-    for engine, url in urls.items():
+        yield {**_LOOP, "store": _kind(url), "round": number, **_child("loop", url)}
+
+
+def _jobs(stores: Stores, processes: Sequence[int], number: int, folder: str) -> Iterator[Row]:
+    """Yields one measurement of each engine with each number of processes."""
+    for engine, url in stores.urls.items():
         for count in processes:
             job = {"engine": engine, "store": _kind(url), "processes": count}
-            yield {**job, "round": number, **_job(engine, url, count, folder)}
+            yield {**job, "round": number, **_job(stores, engine, count, folder)}
 
 
 def _kind(url: str) -> str:
@@ -90,7 +107,7 @@ def _child(what: str, url: str) -> Row:
     return dict(json.loads(cost.output))
 
 
-def _job(engine: str, url: str, processes: int, folder: str) -> Row:
+def _job(stores: Stores, engine: str, processes: int, folder: str) -> Row:
     """Runs a job in a process of its own; its processes count with it."""
     place = Path(folder) / "results"
     shutil.rmtree(place, ignore_errors=True)
@@ -99,9 +116,9 @@ def _job(engine: str, url: str, processes: int, folder: str) -> Row:
         "-m",
         "benchmarks.scale.one_job",
         engine,
-        url,
+        stores.urls[engine],
         str(processes),
-        results_of(engine, url, str(place)),
+        stores.results_of(engine, str(place)),
         environment=_ONE_THREAD,
     )
     return dict(json.loads(cost.output))
@@ -138,7 +155,7 @@ def _body(rows: Sequence[Row], namespaces: int, each: int) -> str:
         "wall x processes over the loop", "processor time over the loop", "peak of a worker, MB",
     ]  # fmt: skip
     intro = (
-        f"{namespaces:,} namespaces of {each} memories of some 20 words with a vector each. Every "
-        "row's plans have the digest of one `find` over the whole store.\n\n"
+        f"Namespaces: {namespaces:,}, each of {each:,} memories of some 20 words with a vector. "
+        "Every row's plans have the digest of one `find` over the whole store.\n\n"
     )
     return intro + table(head, shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -19,35 +20,45 @@ _TABLE = (
 )
 
 
-def results_of(engine: str, url: str, folder: str) -> str:
-    """Returns where the results of a job go: the database of the store for workers of Postgres.
+@dataclass(frozen=True)
+class Stores:
+    """Stores that are still empty.
 
-    Args:
-        engine: Its name.
-        url: Of the store.
-        folder: For the other engines.
+    Attributes:
+        urls: Store of each engine, by its name.
+        server: Of the PostgreSQL server, if there is one.
     """
-    if engine != "postgres":
-        return folder
-    return postgres_session.address_beside(url, f"job-{uuid.uuid4().hex[:8]}")
+
+    urls: Mapping[str, str]
+    server: str | None
+
+    def results_of(self, engine: str, folder: str) -> str:
+        """Returns where the results of a new job go: workers of Postgres have a database."""
+        if engine != "postgres" or self.server is None:
+            return folder
+        return postgres_session.address_beside(self.server, f"job-{uuid.uuid4().hex[:8]}")
 
 
 @contextmanager
-def stores_of(engines: str, folder: Path, dimensions: int) -> Iterator[Mapping[str, str]]:
-    """Yields the URL of an empty store for each engine, by its name.
+def stores_of(
+    engines: str, folder: Path, dimensions: int, *, in_file: bool = False
+) -> Iterator[Stores]:
+    """Yields empty stores.
 
     Args:
         engines: Names with commas between them.
         folder: For the SQLite file.
         dimensions: Of the vectors.
+        in_file: Workers of Postgres read the SQLite file too; only the job is in the database.
     """
     urls = dict.fromkeys(engines.split(","), f"sqlite:///{folder}/many.db")
     with ExitStack() as stack:
-        if "postgres" in urls:
-            server = stack.enter_context(postgres_server.running())
-            place = server.database("many")
-            with psycopg.connect(server.conninfo("many"), autocommit=True) as connection:
-                connection.execute(_TABLE.format(dimensions=dimensions))
-                connection.execute("CREATE INDEX ON memories (namespace)")
-            urls["postgres"] = f"postgresql://{place}&model=bow@1#memories"
-        yield urls
+        if "postgres" not in urls:
+            yield Stores(urls, None)
+            return
+        server = stack.enter_context(postgres_server.running())
+        place = f"postgresql://{server.database('many')}&model=bow@1#memories"
+        with psycopg.connect(server.conninfo("many"), autocommit=True) as connection:
+            connection.execute(_TABLE.format(dimensions=dimensions))
+            connection.execute("CREATE INDEX ON memories (namespace)")
+        yield Stores(urls if in_file else {**urls, "postgres": place}, place)
