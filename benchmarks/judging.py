@@ -2,7 +2,7 @@
 
 Kinds of pairs, all from the bundled sample but the labelled ones (`benchmarks/pairs`). Texts are
 known (warm), as they are when a store is judged: each text stands in several pairs. The pair model
-is measured by `benchmarks.pair_model`.
+stands beside the rules in a second table, with its counts; `benchmarks.pair_model` tells more.
 Beside them, in the same run, two plain similarities of texts that decide nothing:
 `rapidfuzz.fuzz.token_set_ratio` and `difflib.SequenceMatcher.ratio`.
 """
@@ -24,11 +24,15 @@ from typing import Final, TypeAlias
 from rapidfuzz import fuzz
 
 from benchmarks.measure import keep
+from benchmarks.speed import peer_truth
 from echoless.core.model import Memory, Pair
 from echoless.core.run_notes import Tally
 from echoless.matching.batch.serialisation import packed
 from echoless.matching.batch.verdict_cache import CachedVerdicts, VerdictCache
 from echoless.matching.facts import facts_of
+from echoless.matching.judge import LearnedJudge
+from echoless.matching.pair_model.network import open_network
+from echoless.matching.pair_model.scoring import PairScorer, Scores
 from echoless.matching.rule_judge import RuleJudge
 from echoless.models.encoders.registry import open_encoder
 from echoless.models.encoders.vector_cache import open_cache
@@ -40,6 +44,10 @@ MOST: Final = 2_000
 ROUNDS: Final = 5
 DIFFLIB: Final = 100
 """Pairs difflib is measured on: it is slow, and its speed does not depend on how many there are."""
+
+ASKED: Final = 300
+"""Pairs of a kind that rules and pair model are measured on side by side."""
+STORE: Final = 3_000
 
 PAIRS: Final = Path(__file__).parent / "pairs"
 _NUMBER: Final = re.compile(r"\d+")
@@ -54,10 +62,13 @@ def main() -> None:
         "same words in other dressing": list(_dressed(told)),
         "a number differs": list(_numbered(told)),
         f"store candidates, cosine {CANDIDATE} or more": list(_candidates(told, vectors)),
+        f"the same of {STORE:,} memories in one namespace": list(_crowd(vectors)),
         "labelled pairs (hard)": list(_labelled()),
         "long texts (ten memories each)": list(_long(told)),
     }
-    rows = [_row(name, list(islice(pairs, MOST))) for name, pairs in kinds.items()]
+    some = {name: list(islice(pairs, MOST)) for name, pairs in kinds.items()}
+    rows = [_row(name, pairs) for name, pairs in some.items()]
+    both = [_side_by_side(name, pairs[:ASKED]) for name, pairs in some.items()]
     body = f"""
 | pairs | number | judge, pairs/s | nothing known of the texts | remembered \
 | token_set_ratio takes | difflib takes |
@@ -67,6 +78,14 @@ def main() -> None:
 Best of {ROUNDS} rounds, CPU time of the process. `Judge`: the texts are known, as where each stands
 in several pairs; `remembered`: verdicts taken over from an earlier run. The last two columns: time
 of a pair as a multiple of the time the judge takes for it (2.0: twice as long).
+
+Rules and pair model side by side, of at most {ASKED:,} pairs each, nothing remembered (what is too
+long for the model takes it no time):
+
+| pairs | number | the model is asked about | rules, pairs/s | model, pairs/s \
+| tokens of a pair asked about | share of the model in the time |
+|---|---|---|---|---|---|---|
+{chr(10).join(both)}
 
 First look at a text (facts, words): {_first_look(told):.2f} ms.
 """
@@ -105,6 +124,13 @@ def _candidates(told: dict[str, list[str]], vectors: TextVectors) -> Iterator[Te
                 yield texts[i], texts[j]
 
 
+def _crowd(vectors: TextVectors) -> Iterator[Texts]:
+    """Candidates of a store whose texts are drawn from few words, spread over all of them."""
+    texts = list(peer_truth.build(STORE, peer_truth.never_seen()).texts)
+    pairs = list(_candidates({"": texts}, vectors))
+    yield from pairs[:: max(1, len(pairs) // MOST)]
+
+
 def _labelled() -> Iterator[Texts]:
     for path in sorted(PAIRS.glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
@@ -139,6 +165,51 @@ def _row(name: str, texts: Sequence[Texts]) -> str:
     return (
         f"| {name} | {len(pairs):,} | {1 / judged:,.0f} | {1 / first:,.0f} | {1 / known:,.0f} "
         f"| {sets / judged:.2f} | {loop / judged:.1f} |"
+    )
+
+
+class _TimedScorer(PairScorer):
+    """Tells how long the pair model took, and of how many pairs and tokens."""
+
+    pairs = tokens = 0
+    took = 0.0
+
+    def score(
+        self,
+        pairs: Sequence[Texts],
+        tally: Tally,
+        progress: Callable[[int, int], None] = lambda _done, _all: None,
+        *,
+        threads: int = 1,
+        keep: bool = True,
+    ) -> list[Scores | None]:
+        start = time.process_time()
+        scores = super().score(pairs, tally, progress, threads=threads, keep=keep)
+        self.took += time.process_time() - start
+        self.pairs += len(pairs)
+        network = open_network()
+        self.tokens += sum(len(network.tokens(text) or ()) for pair in pairs for text in pair)
+        return scores
+
+
+def _side_by_side(name: str, texts: Sequence[Texts]) -> str:
+    pairs = [
+        Pair(Memory(id="a", content=a), Memory(id="b", content=b), {"semantic": 0.6})
+        for a, b in texts
+    ]
+    _forget()
+    open_network()
+    scorer = _TimedScorer(open_network)
+    judge = LearnedJudge(RuleJudge(), scorer, Tally())
+    start = time.process_time()
+    judged = judge.rules.judge_all(pairs)
+    rules = time.process_time() - start
+    judge.settle(pairs, judged)
+    asked = max(1, scorer.pairs)
+    return (
+        f"| {name} | {len(pairs):,} | {scorer.pairs:,} | {len(pairs) / rules:,.0f} "
+        f"| {asked / max(scorer.took, 1e-9):,.0f} | {scorer.tokens / asked:.0f} "
+        f"| {100 * scorer.took / (scorer.took + rules):.0f} % |"
     )
 
 

@@ -18,6 +18,7 @@ from echoless.core.run_notes import Tally
 from echoless.matching.pair_model import PairScorer, Scores, open_network, scoring
 from echoless.matching.pair_model.network import LONGEST_TEXT, read_manifest
 from echoless.matching.pair_model.scoring import open_scores
+from echoless.models.tokenizer import Tokenizer
 
 WEIGHTS = network_module.WEIGHTS
 PAIRS = [
@@ -201,3 +202,17 @@ def test_texts_are_cut_as_the_library_cuts_them(library: Library, words: list[st
         list(open_network().tokenizer.encode(text))
         == library.encode(text, add_special_tokens=False).ids
     )
+
+
+def test_a_text_of_several_pairs_is_cut_into_tokens_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut: list[str] = []
+    plain = Tokenizer.encode
+
+    def counted(self: Tokenizer, text: str) -> tuple[int, ...]:
+        cut.append(text)
+        return plain(self, text)
+
+    monkeypatch.setattr(Tokenizer, "encode", counted)
+    one, *others = (f"Nobody has cut text {number} before." for number in "7183")
+    PairScorer(open_network).score([(one, other) for other in others], Tally())
+    assert sorted(cut) == sorted([one, *others])

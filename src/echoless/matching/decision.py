@@ -20,6 +20,7 @@ from echoless.core.shipped import shipped_json
 from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.scoring import Scores
 from echoless.matching.rules import HOLDING
+from echoless.matching.text_cache import ByText
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _FAR: Final = 8.0
@@ -103,6 +104,12 @@ def shipped_decision() -> Decision:
     return Decision(prior, same, conflict, *(float(stored[name]) for name in names))
 
 
+@ByText
+def _numbers(sentence: str) -> frozenset[str]:
+    """Returns the numbers of a sentence as written."""
+    return frozenset(_NUMBER.findall(sentence))
+
+
 def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
     """Returns the features that need no model. Exchanging the sides changes none of them.
 
@@ -113,7 +120,7 @@ def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
     """
     one, other = sorted((fields_of(a).sentence, fields_of(b).sentence))
     lengths = sorted((len(one), len(other)))
-    numbers = set(_NUMBER.findall(one)), set(_NUMBER.findall(other))
+    numbers = _numbers(one), _numbers(other)
     more = [bool(numbers[0] - numbers[1]), bool(numbers[1] - numbers[0])]
     evidence = verdict.evidence
     held = evidence.rule in HOLDING

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
 from echoless.core.shipped import shipped_json
@@ -160,6 +160,19 @@ class Lexicon:
         stems = _opposite_stems(self.language)
         return stem(other, self.language) in stems.get(stem(one, self.language), ())
 
+    def opposites(self, word: str) -> frozenset[str]:
+        """Returns what a folded word looks for among what others offer, see `opposable`."""
+        return _opposites(self, word)
+
+    def opposable(self, word: str) -> frozenset[str]:
+        """Returns what a folded word offers to those that look for their opposite.
+
+        Of two words that are `opposed`, the first looks for something that the second offers; so
+        thousands of words of two texts need not be compared one by one. Not the other way round:
+        `until` offers `til`.
+        """
+        return _opposable(self, word)
+
 
 _SETS: Final = (
     "markers",
@@ -242,6 +255,46 @@ def _opposite_stems(language: str) -> Opposites:
     """Returns the stems of the opposites of a stem, made when first asked for."""
     pairs = _folded(_raw(language)["antonyms"], language)
     return _both_ways([stem(one, language), stem(other, language)] for one, other in pairs)
+
+
+_AS_STEM: Final = "stem "
+_UNTURNED: Final = "without "
+"""Before a word that is not meant as written: no folded word has a space."""
+_PREFIX: Final = "prefix "
+_ANY: Final = "any "
+
+
+@lru_cache(maxsize=65_536)
+def _opposites(lex: Lexicon, word: str) -> frozenset[str]:
+    stems = _opposite_stems(lex.language).get(stem(word, lex.language), ())
+    return frozenset(
+        {
+            *lex.antonyms.get(word, ()),
+            *(f"{_AS_STEM}{each}" for each in stems),
+            *_without_prefix(lex, word),
+            f"{_UNTURNED}{word}",
+            # a word that is a prefix itself is the opposite of any shorter one that long words have
+            _PREFIX,
+            *([_ANY] if word in lex.prefixes else ()),
+        }
+    )
+
+
+@lru_cache(maxsize=65_536)
+def _opposable(lex: Lexicon, word: str) -> frozenset[str]:
+    return frozenset(
+        {
+            word,
+            f"{_AS_STEM}{stem(word, lex.language)}",
+            *(f"{_UNTURNED}{each}" for each in _without_prefix(lex, word)),
+            _ANY,
+            *([_PREFIX] if word in lex.prefixes else ()),
+        }
+    )
+
+
+def _without_prefix(lex: Lexicon, word: str) -> list[str]:
+    return [word.removeprefix(each) for each in lex.prefixes if word.startswith(each)]
 
 
 def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:

@@ -160,18 +160,19 @@ def _without_comparison(pair: Pair, a: Facts, b: Facts) -> Verdict | None:
 
 def _apart(pair: Pair, found: Comparison, told: Sequence[Finding]) -> Verdict:
     """Returns what two texts are to each other that do not say the same."""
-    evidence = _evidence(pair, told[0].rule.name, *(each.difference for each in told))
+    differences = [each.difference for each in told]
     one, other = _sentences(pair)
     kind, opposed = told[0].rule.kind, _opposed(found, told[0])
     if (opposed or kind is DifferenceKind.NAME) and fuzz.ratio(one, other) >= 100 * ALIKE:
-        vetoing = replace(evidence, veto=kind in VALUES or opposed)
-        if in_one_slot(pair, evidence.differences):
+        veto = kind in VALUES or opposed
+        vetoing = _evidence(pair, told[0].rule.name, *differences, veto=veto)
+        if in_one_slot(pair, differences):
             newer = _newer(pair, found.a, found.b)
             return Contradiction(vetoing) if newer is None else Update(vetoing, newer)
         return Sibling(vetoing)
     if fuzz.token_set_ratio(one, other) >= 100 * TOPIC:
-        return Related(replace(evidence, rule="same-topic"))
-    return Distinct(replace(evidence, rule="little-in-common"))
+        return Related(_evidence(pair, "same-topic", *differences))
+    return Distinct(_evidence(pair, "little-in-common", *differences))
 
 
 def _opposed(found: Comparison, first: Finding) -> bool:

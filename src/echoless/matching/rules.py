@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from echoless.core.model import Difference, DifferenceKind, Evidence
 from echoless.matching.comparison import Comparison
+from echoless.matching.facts import Facts, remembered
 from echoless.matching.facts.surface import capitals, has_case, past, signs, small_words, words
 from echoless.matching.values.tokens import Kind, Number, Token
 
@@ -44,6 +45,7 @@ class Rule(NamedTuple):
         find: Returns the difference, or None where there is none.
         between: Whether it looks between the words: only where neither text has a word of its own.
         languages: Those it reads, of which one of the texts has to be; empty for all.
+        by_token: Whether it tells the tokens of its kind that one text has and the other has not.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Rule(NamedTuple):
     find: Callable[[Comparison], Difference | None]
     between: bool = False
     languages: frozenset[str] = frozenset()
+    by_token: bool = False
 
     def reads(self, found: Comparison) -> bool:
         """Checks whether the rule has anything to say of two texts, by place and language."""
@@ -108,6 +111,12 @@ def kind_of(token: Token) -> DifferenceKind:
     return KINDS[token.kind]
 
 
+@remembered
+def _kinds(facts: Facts) -> tuple[DifferenceKind, ...]:
+    """Returns the kind of difference that each token of a text makes."""
+    return tuple([kind_of(token) for token in facts.tokens])
+
+
 def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(token.text for token in tokens)
 
@@ -116,8 +125,9 @@ def _left_over(kind: DifferenceKind) -> Callable[[Comparison], Difference | None
     """Returns a rule that tells what of one kind stands on one side only."""
 
     def find(found: Comparison) -> Difference | None:
-        a = tuple(token.text for token in found.only_a if kind_of(token) is kind)
-        b = tuple(token.text for token in found.only_b if kind_of(token) is kind)
+        kinds, kinds_too = _kinds(found.a), _kinds(found.b)
+        a = tuple([token.text for token in found.only_a if kinds[token.index] is kind])
+        b = tuple([token.text for token in found.only_b if kinds_too[token.index] is kind])
         return Difference(kind, a, b) if a or b else None
 
     return find
@@ -203,11 +213,12 @@ def _captured(found: Comparison) -> Difference | None:
 
 
 def _values(kind: DifferenceKind) -> Rule:
-    return Rule(f"{kind.value}-differs", kind, Force.VETOES, _left_over(kind))
+    return Rule(f"{kind.value}-differs", kind, Force.VETOES, _left_over(kind), by_token=True)
 
 
 def _small(kind: DifferenceKind) -> Rule:
-    return Rule(f"{kind.value}-differs", kind, Force.IN_ONE_WORDING, _left_over(kind))
+    name, force = f"{kind.value}-differs", Force.IN_ONE_WORDING
+    return Rule(name, kind, force, _left_over(kind), by_token=True)
 
 
 def _between(
@@ -233,7 +244,13 @@ RULES: Final[tuple[Rule, ...]] = (
     _small(DifferenceKind.MODALITY),
     _small(DifferenceKind.SCOPE),
     _small(DifferenceKind.NAME),
-    Rule("words-differ", DifferenceKind.DETAIL, Force.NAMES, _left_over(DifferenceKind.DETAIL)),
+    Rule(
+        "words-differ",
+        DifferenceKind.DETAIL,
+        Force.NAMES,
+        _left_over(DifferenceKind.DETAIL),
+        by_token=True,
+    ),
     _between("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),
     _between("order-differs", DifferenceKind.ORDER, Force.IN_ONE_WORDING, _order),
     _between("tense-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _tense, "en"),
@@ -266,7 +283,11 @@ wording, inclusive."""
 
 def findings(found: Comparison) -> list[Finding]:
     """Returns all differences of two texts: those that stand on both sides first."""
-    rules = (rule for rule in RULES if rule.reads(found))
+    kinds, kinds_too = _kinds(found.a), _kinds(found.b)
+    left = {kinds[token.index] for token in found.only_a}
+    left |= {kinds_too[token.index] for token in found.only_b}
+    # Most pairs differ in a few kinds of token: the other eleven rules would find nothing.
+    rules = (r for r in RULES if (r.kind in left if r.by_token else r.reads(found)))
     made = [Finding(rule, told) for rule in rules if (told := rule.find(found)) is not None]
     # A denial on one side is told as if both sides had one.
     made.sort(

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 else:
     process_pool = lazy_module("echoless.matching.batch.process_pool")
 
-PROCESSES_FROM: Final = 10_000
-"""Pairs from which other processes help. Each needs half a second to start."""
+PROCESSES_FROM: Final = 20_000
+"""Pairs from which other processes help. Each needs a second of its core to start, in which one
+judges some five thousand pairs: of 10,000 two took two thirds more processor time for a sixth less
+waiting."""
 
 _LOAD_OF: Final = 60.0
 """Seconds of which the load of the machine is told."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from echoless.core.model import Side
 from echoless.matching.comparison.containment import View, contained
+from echoless.matching.comparison.forms import PLAIN, VALUES, forms_of, representative, spelling
 from echoless.matching.facts import Facts
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values.equivalence import (
@@ -29,8 +30,6 @@ from echoless.matching.values.tokens import (
 
 _MOST_PAIRED: Final = 24
 """Tokens left over on one side beyond which no further forms of a value are tried."""
-_VALUES: Final = frozenset({Kind.NUMBER, Kind.UNIT, Kind.DATE, Kind.RELATION})
-_PLAIN: Final = frozenset({Kind.WORD, Kind.NAME, Kind.SCOPE})
 
 
 class Relation(StrEnum):
@@ -79,20 +78,19 @@ class Comparison:
 def compare(a: Facts, b: Facts) -> Comparison:
     """Returns the comparison of what two texts say."""
     only_a, only_b = _left_over(a, b), _left_over(b, a)
-    stands_for = _match_forms(only_a, only_b, a.lexicon) if only_a and only_b else {}
-    one, other = _view(a, {}), _view(b, stands_for)
+    stands_for = _match_forms(a, b, only_a, only_b) if only_a and only_b else {}
     ordered, superset, narrows = False, None, False
     if not only_a and not only_b:
         # words of one meaning may stand in each other's place: `price - cost`, `cost - price`
         texts, texts_too = ([token.text.casefold() for token in f.tokens] for f in (a, b))
         exchanged = texts != texts_too and sorted(texts) == sorted(texts_too)
-        ordered = one.values == other.values and not exchanged
+        ordered = _view(a, {}).values == _view(b, stands_for).values and not exchanged
         superset = _more_exact(b, stands_for) if ordered else None
     elif not only_b:
-        added = contained(other, one)
+        added = contained(_view(b, stands_for), _view(a, {}))
         superset, narrows = "a" if added else None, added == "narrows"
     elif not only_a:
-        added = contained(one, other)
+        added = contained(_view(a, {}), _view(b, stands_for))
         superset, narrows = "b" if added else None, added == "narrows"
     return Comparison(
         a,
@@ -102,7 +100,7 @@ def compare(a: Facts, b: Facts) -> Comparison:
         ordered,
         superset,
         narrows,
-        _opposites(a, only_a, only_b),
+        _opposites(a, b, only_a, only_b),
     )
 
 
@@ -127,7 +125,7 @@ def _left_over(one: Facts, other: Facts) -> list[Token]:
     return left
 
 
-def _match_forms(only_a: list[Token], only_b: list[Token], lex: Lexicon) -> dict[int, Value]:
+def _match_forms(a: Facts, b: Facts, only_a: list[Token], only_b: list[Token]) -> dict[int, Value]:
     """Takes out what is the same in another form: `8 pm` and `at eight`, `café` and `cafe`.
 
     Returns:
@@ -138,10 +136,21 @@ def _match_forms(only_a: list[Token], only_b: list[Token], lex: Lexicon) -> dict
         return stands_for
     for one, other in same_instant(only_a, only_b):
         _take_out(one, other, only_a, only_b, stands_for)
+    lex = a.lexicon
+    forms, forms_too = forms_of(a, lex), forms_of(b, lex)
+    spelled = {spelling for token in only_b for spelling in forms_too.spellings[token.index]}
+    values = [token for token in only_b if token.index in forms_too.values]
     for one in list(only_a):
-        found = next((token for token in only_b if _same_form(one, token, lex)), None)
+        if not spelled.isdisjoint(forms.spellings[one.index]):
+            others = only_b
+        elif values and one.index in forms.values:
+            others = values
+        else:
+            continue
+        found = next((token for token in others if _same_form(one, token, lex)), None)
         if found is not None:
             _take_out(one, found, only_a, only_b, stands_for)
+            values = [token for token in values if token is not found]
     return stands_for
 
 
@@ -154,13 +163,12 @@ def _take_out(
 
 
 def _same_form(one: Token, other: Token, lex: Lexicon) -> bool:
-    if one.kind in _VALUES and other.kind in _VALUES:
+    if one.kind in VALUES and other.kind in VALUES:
         return same_value(one, other)
-    if one.text.removesuffix("()") == other.text.removesuffix("()"):
+    if spelling(one) == spelling(other):
         return one.kind is not Kind.DATE  # `tomorrow` of two days is one spelling and two days
-    if one.kind in _PLAIN and other.kind in _PLAIN:
-        x, y = fold(one.text, lex.language), fold(other.text, lex.language)
-        return x == y or lex.synonyms.get(x, x) == lex.synonyms.get(y, y)
+    if one.kind in PLAIN and other.kind in PLAIN:
+        return representative(one, lex) == representative(other, lex)
     letters = {one.kind, other.kind} == {Kind.IDENTIFIER, Kind.WORD} and one.text.isalpha()
     if letters and one.text.casefold() == other.text.casefold():
         return True  # `BigQuery` and `bigquery`
@@ -190,7 +198,7 @@ def _more_exact(b: Facts, stands_for: Mapping[int, Value]) -> Side | None:
 
 
 def _opposites(
-    a: Facts, only_a: Sequence[Token], only_b: Sequence[Token]
+    a: Facts, b: Facts, only_a: Sequence[Token], only_b: Sequence[Token]
 ) -> tuple[tuple[str, str], ...]:
     """Returns words left over on both sides that the lexicon knows as opposites."""
     if not only_a or not only_b:
@@ -198,7 +206,9 @@ def _opposites(
     if max(len(only_a), len(only_b)) > _MOST_PAIRED:
         return ()
     lex = a.lexicon
-    left, right = ([t for t in side if t.kind in _PLAIN] for side in (only_a, only_b))
+    if forms_of(a, lex).opposed.isdisjoint(forms_of(b, lex).offered):
+        return ()
+    left, right = ([t for t in side if t.kind in PLAIN] for side in (only_a, only_b))
     return tuple(
         (one.text, other.text)
         for one in left

@@ -21,6 +21,7 @@ from echoless.core.model import digest
 from echoless.core.optional import is_installed, lazy_module, require_module
 from echoless.core.shipped import shipped_json
 from echoless.matching.fields import fields_of
+from echoless.matching.text_cache import ByText
 from echoless.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ LONGEST: Final = 256
 """Tokens of a pair with its three special ones; a longer pair is not scored. Training saw 192."""
 LONGEST_TEXT: Final = 4_000
 """Characters of a text; a longer one cannot fit and is not cut into tokens."""
+_KNOWN: Final = 500_000
+"""Characters of the texts whose tokens are remembered: some 5 MB of tokens."""
 WEIGHTS: Final = Path(__file__).parent / "weights"
 _LEARNED: Final = ("matching/pair_model/weights/manifest.json", "matching/decision.json")
 """Files of echoless that were fitted to data and on which a verdict depends."""
@@ -162,6 +165,8 @@ class PairNetwork:
             disabled_optimizers=_FUSIONS,
         )
         self.tokenizer = Tokenizer.read(folder / "pieces.json")
+        # a text stands in two or three of the pairs asked about: a fortieth of the whole time
+        self._cut = ByText(self._cut_afresh, _KNOWN)
         self._words: NDArray[np.int8] = np.load(folder / "words.npy", mmap_mode="r")
         with np.load(folder / "embeddings.npz") as arrays:
             self._small: dict[str, NDArray[np.float32]] = {k: arrays[k] for k in arrays.files}
@@ -171,6 +176,9 @@ class PairNetwork:
         """Returns the token numbers of a text's sentence; None where it is too long."""
         if len(text) > LONGEST_TEXT:
             return None
+        return self._cut(text)
+
+    def _cut_afresh(self, text: str) -> tuple[int, ...]:
         return self.tokenizer.encode(fields_of(text).sentence)
 
     def fits(self, a: Sequence[int], b: Sequence[int]) -> bool:
