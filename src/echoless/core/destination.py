@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from echoless.core.errors import UsageError
+from echoless.core.expressions import lazy_pattern
 
 NO_KEY: Final = "no-key"
 SEND_KEY: Final = "send-key"
@@ -23,9 +23,9 @@ LOG: Final = logging.getLogger("echoless.destination")
 """Told, at level INFO, where texts go, before the first request of a client."""
 
 _LONGEST_NAME: Final = 100
-_SECRET: Final = re.compile(r"(?<=://)[^/?#\s]*@")
-_PASSWORD: Final = re.compile(r"(?<=://)(/?[^/?#\s:@]*):[^/?#\s]*@|(?<=[?&]password=)[^&#\s]*")
-_PRINTABLE: Final = re.compile(r"[!-~\u00a1-\U0010ffff]+")
+_SECRET: Final = lazy_pattern(r"(?<=://)[^/?#\s]*@")
+_PASSWORD: Final = lazy_pattern(r"(?<=://)(/?[^/?#\s:@]*):[^/?#\s]*@|(?<=[?&]password=)[^&#\s]*")
+_PRINTABLE: Final = lazy_pattern(r"[!-~\u00a1-\U0010ffff]+")
 
 
 @dataclass(frozen=True, slots=True)

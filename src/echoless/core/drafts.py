@@ -10,8 +10,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,8 +19,13 @@ from echoless.core.errors import StoreLocked, UsageError
 from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
+    import shutil
+    import tempfile
+
     import filelock
 else:
+    tempfile = lazy_module("tempfile")
+    shutil = lazy_module("shutil")
     filelock = lazy_module("filelock")
 
 SIDECAR: Final = ".echoless"

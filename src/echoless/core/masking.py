@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets as randomness
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.secrets import Secret, may_hold, secrets_in, uncut
 
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -23,10 +23,10 @@ Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Js
 VARIABLE: Final = "ECHOLESS_SHOW_SECRETS"
 OPTION: Final = "--show-secrets"
 
-MARKED: Final = re.compile(r"\[secret \d+(?:, \d+ characters)?\]")
+MARKED: Final = lazy_pattern(r"\[secret \d+(?:, \d+ characters)?\]")
 """A mark with its number, as it stands in a text."""
 
-_WORDS: Final = re.compile(r"\[secret[^\]\n]{0,40}\]|[^\W_]+")
+_WORDS: Final = lazy_pattern(r"\[secret[^\]\n]{0,40}\]|[^\W_]+")
 MARK: Final = "[secret"
 """What each mark holds."""
 _LEAST: Final = 3
@@ -54,7 +54,7 @@ class Masks:
             shown: Leave every text as it is.
         """
         self.shown = shown
-        self._key = randomness.token_bytes(32)
+        self._key = os.urandom(32)
         self._numbers: dict[bytes, int] = {}
         self._telling: dict[str, int] = {}
         self._words: dict[str, int] = {}

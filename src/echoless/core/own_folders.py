@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,8 +16,11 @@ from typing import TYPE_CHECKING, Final, Literal
 from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
+    import secrets
+
     import platformdirs
 else:
+    secrets = lazy_module("secrets")
     platformdirs = lazy_module("platformdirs")
 
 LOG: Final = logging.getLogger("echoless.cache")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.text import normalise, token_estimate
 
 LONG: Final = 160
@@ -25,14 +26,14 @@ MOST_PASSAGES: Final = 256
 _LEAD: Final = 200
 """Characters of a paragraph that is taken for the lead of a list, at most."""
 
-_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})")
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
-_UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_BREAK: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_ITEM: Final = re.compile(r"([ \t]*)(?:[-*+\u2022\u25cf\u25aa\u2023]|(\d{1,3})[.)])[ \t]+(?=\S)")
-_LABEL: Final = re.compile(r"\*\*[^*\n]{1,60}(?::\*\*|\*\*[ \t]?:)")
-_BOLD: Final = re.compile(r"(\*\*|__)[^*_\n]{1,100}\1:?$")
-_INDENT: Final = re.compile(r"[ \t]*")
+_FENCE: Final = lazy_pattern(r"[ \t]*(`{3,}|~{3,})")
+_HEADING: Final = lazy_pattern(r" {0,3}(#{1,6})(?:[ \t]|$)")
+_UNDERLINE: Final = lazy_pattern(r" {0,3}(=+|-+)[ \t]*$")
+_BREAK: Final = lazy_pattern(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_ITEM: Final = lazy_pattern(r"([ \t]*)(?:[-*+\u2022\u25cf\u25aa\u2023]|(\d{1,3})[.)])[ \t]+(?=\S)")
+_LABEL: Final = lazy_pattern(r"\*\*[^*\n]{1,60}(?::\*\*|\*\*[ \t]?:)")
+_BOLD: Final = lazy_pattern(r"(\*\*|__)[^*_\n]{1,100}\1:?$")
+_INDENT: Final = lazy_pattern(r"[ \t]*")
 _TAB: Final = 4
 
 

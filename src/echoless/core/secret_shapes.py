@@ -9,7 +9,9 @@ import re
 from itertools import pairwise
 from typing import Final
 
-_KNOWN: Final = re.compile(
+from echoless.core.expressions import lazy_pattern
+
+_KNOWN: Final = lazy_pattern(
     r"v?\d+(?:\.\d+)+\S*"  # versions, addresses
     r"|\d+[^\W\d_]*%?"  # 12characters, 15min, 128000
     r"|(?:min|max)\d+\S*"
@@ -24,10 +26,10 @@ _KNOWN: Final = re.compile(
     r"|[<{$%\[&].*|\S*\*{3}.*|x{3,}\S*|your\S*|redacted\S*|changeme\S*|example\S*|placeholder\S*",
     re.IGNORECASE,
 )
-_CONSTANT: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_PART: Final = re.compile(r"[-_/.:@=+]+")
-_WORD_NUMBER: Final = re.compile(r"[^\W\d_]+\d{1,2}|\d{1,2}[^\W\d_]+|[A-Za-z]?\d+")
+_CONSTANT: Final = lazy_pattern(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_UUID: Final = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_PART: Final = lazy_pattern(r"[-_/.:@=+]+")
+_WORD_NUMBER: Final = lazy_pattern(r"[^\W\d_]+\d{1,2}|\d{1,2}[^\W\d_]+|[A-Za-z]?\d+")
 _SIGNS: Final = frozenset("!#$%^&*+=?@~")
 _LEAST: Final = 6
 _LEAST_TOKEN: Final = 8

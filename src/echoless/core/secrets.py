@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.secret_shapes import looks_made_up
 
 _WORD: Final = r"(?:(?<![A-Za-z0-9_])|(?<=\\n))"
@@ -65,39 +66,39 @@ _TOKENS: Final[tuple[tuple[str, str], ...]] = (
 )
 """Heads that give a token away and are shown, and what follows and is not."""
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     f"{_WORD}(?:" + "|".join(f"(?:{head})(?:{rest})" for head, rest in _TOKENS) + f"){_END}"
 )
-_HEAD: Final = re.compile("|".join(head for head, _ in _TOKENS))
+_HEAD: Final = lazy_pattern("|".join(head for head, _ in _TOKENS))
 
-_HOOK: Final = re.compile(r"hooks\.slack\.com/services/(T\w{6,20}/B\w{6,20}/\w{16,40})")
+_HOOK: Final = lazy_pattern(r"hooks\.slack\.com/services/(T\w{6,20}/B\w{6,20}/\w{16,40})")
 """Slack, "Incoming webhooks": the path of such a URL is all that is needed to post."""
-_BOT: Final = re.compile(r"(?<!\w)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![\w-])")
+_BOT: Final = lazy_pattern(r"(?<!\w)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![\w-])")
 """Telegram, "Bots: authorising your bot": the number of the bot, a colon and 35 characters."""
 
 _BREAK: Final = r"(?:[\s>|]|\\n|\\r)"
-_KEY: Final = re.compile(
+_KEY: Final = lazy_pattern(
     rf"-----BEGIN (?:[A-Z0-9]{{1,12}} ){{0,3}}PRIVATE KEY(?: BLOCK)?-----(?={_BREAK}*[A-Za-z0-9+/])"
 )
 """RFC 7468 and OpenSSH: a header in words, then base64."""
-_KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_BODY: Final = re.compile(rf"(?:{_BREAK}*+[A-Za-z0-9+/=]{{16,}}+)++")
+_KEY_END: Final = lazy_pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_BODY: Final = lazy_pattern(rf"(?:{_BREAK}*+[A-Za-z0-9+/=]{{16,}}+)++")
 _LONGEST_KEY: Final = 16_384
 """Characters of a private key in text: 12,700 for RSA of 16,384 bits."""
 
-_URL: Final = re.compile(
+_URL: Final = lazy_pattern(
     r"://[^\s/?#:@'\"<>`\[\]]{0,128}:(?P<value>[^\s'\"<>`…]{1,256})@(?=[\w\[])"
 )
 """RFC 3986, 3.2.1: `scheme://user:password@host`; a password that is not escaped may hold `/`."""
 
-_QUERY: Final = re.compile(
+_QUERY: Final = lazy_pattern(
     r"[?&;](?:access_token|api_?key|auth|key|password|secret|sig|signature|token)="
     r"(?P<value>[A-Za-z0-9%+/_.~-]{12,400}=*)",
     re.IGNORECASE,
 )
 """RFC 6750, 2.3, and shared access signatures of Azure: a secret as a parameter of a URL."""
 
-_BEARER: Final = re.compile(
+_BEARER: Final = lazy_pattern(
     r"(?<!\w)(?:bearer|basic)[ \t]{1,3}(?P<value>[A-Za-z0-9._~+/-]{16,1000}=*)", re.IGNORECASE
 )
 """RFC 6750, 2.1, and RFC 7617."""
@@ -118,16 +119,16 @@ _LONGEST_LOOK: Final = 96
 """Characters of a value whose shape is looked at; what goes on beyond is part of it."""
 _OTHER: Final = "\\s\"'`,;<>(){}\\[\\]|…\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff0c\uff1b"
 """What ends a value; scripts without spaces too, whose words would else be part of it."""
-_REST: Final = re.compile(f"[^{_OTHER}]*+")
+_REST: Final = lazy_pattern(f"[^{_OTHER}]*+")
 _VALUE: Final = rf"(?P<value>[^{_OTHER}]{{4,{_LONGEST_LOOK}}})"
-_ASSIGNED: Final = re.compile(
+_ASSIGNED: Final = lazy_pattern(
     rf"(?:(?P<password>{_SPEAKS}|(?<![a-z])pass(?=\s?[=:])|(?<![a-z])pw(?=\s?[=:]))|"
     rf"(?P<keyword>{_KEYWORD})(?![a-z]))"
     rf"{_QUOTED}[ \t]{{0,3}}{_ASSIGN}[ \t]{{0,3}}{_QUOTED}{_VALUE}",
     re.IGNORECASE,
 )
 """`password: ...`, `"api_key": "..."`, `SECRET_KEY=...`."""
-_SAID: Final = re.compile(
+_SAID: Final = lazy_pattern(
     rf"(?:(?P<password>{_SPEAKS})|(?P<keyword>{_KEYWORD})(?![a-z]))"
     r"(?:[ \t][^\s.:;=]{1,24}){0,5}?(?:[ \t]{1,2}|(?=[はを是为]))"
     r"(?:is now|is|was|are|to|set to|changed to|ist|lautet|war|est|es|は|を|是|为)"
@@ -274,10 +275,10 @@ def _tokens(text: str) -> Iterator[Secret]:
             yield Secret(match.start(), match.end(), head[0])
 
 
-_BLANK_INSIDE: Final = re.compile(r"x{6}|\*{3}|\.{3}|your[_-]?|(?:redacted|placeholder)", re.I)
+_BLANK_INSIDE: Final = lazy_pattern(r"x{6}|\*{3}|\.{3}|your[_-]?|(?:redacted|placeholder)", re.I)
 """Marks of an example, as manuals write them: `sk-xxxxxxxx`, `ghp_your_token_here...`."""
 
-_BLANK: Final = re.compile(
+_BLANK: Final = lazy_pattern(
     r"[<{$%\[].*|[*x.•_-]+|password|passwd|pass|pwd|secret|token|your\S*|redacted|xxx.*|\d{1,5}/.*",
     re.IGNORECASE,
 )

@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.choices import SETTINGS
 from echoless.core.destination import (
@@ -28,9 +27,15 @@ from echoless.core.destination import (
 from echoless.core.errors import InputError
 from echoless.core.model import Json
 from echoless.core.model_files import folder_digest
+from echoless.core.optional import lazy_module
 from echoless.core.own_folders import expanded
 from echoless.core.plugins import text_destination
 from echoless.core.trust import config_folder, is_trusted, was_trusted
+
+if TYPE_CHECKING:
+    import tomllib
+else:
+    tomllib = lazy_module("tomllib")
 
 CONFIG_FILE: Final = "echoless.toml"
 

@@ -80,8 +80,8 @@ def _damaged(package: str, path: Path) -> DamagedPackage:
 def _digests(package: str) -> dict[str, str]:
     """Returns digests by path, in URL-safe base64 without padding; none if none are listed."""
     try:
-        record = metadata.distribution(package).read_text("RECORD") or ""
-    except (metadata.PackageNotFoundError, OSError, ValueError):
+        record = _own_record() if package == "echoless" else _record(package)
+    except (OSError, ValueError):
         return {}
     rows = (row for row in csv.reader(record.splitlines()) if len(row) == 3)
     return {
@@ -89,3 +89,19 @@ def _digests(package: str) -> dict[str, str]:
         for name, digest, _ in rows
         if digest.startswith(_ALGORITHM)
     }
+
+
+def _own_record() -> str:
+    """Returns the list of the files of echoless, which lies beside them.
+
+    `importlib.metadata` would find it too, and takes a twentieth of the time of a short command.
+    """
+    beside = [*_HERE.parent.glob("echoless-*.dist-info/RECORD")]
+    return beside[0].read_text("utf-8") if len(beside) == 1 else ""
+
+
+def _record(package: str) -> str:
+    try:
+        return metadata.distribution(package).read_text("RECORD") or ""
+    except metadata.PackageNotFoundError:
+        return ""

@@ -13,6 +13,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
+
 TEXT_VERSION: Final = 1
 
 _UNSPACED: Final = (
@@ -22,12 +24,14 @@ _UNSPACED: Final = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
     "\U00020000-\U0003ffff"
 )
-_UNSPACED_RUN: Final = re.compile(f"[{_UNSPACED}]+")
-_WORD: Final = re.compile(r"\w+(?:['’]\w+)*", re.UNICODE)
-_SPACE: Final = re.compile(r"\s+", re.UNICODE)
-_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
-_SUPERSCRIPT: Final = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
-_FRACTION: Final = re.compile("(\\d?)([¼-¾⅐-⅞])")
+_UNSPACED_RUN: Final = lazy_pattern(f"[{_UNSPACED}]+")
+_WORD: Final = lazy_pattern(r"\w+(?:['’]\w+)*", re.UNICODE)
+_SPACE: Final = lazy_pattern(r"\s+", re.UNICODE)
+_INVISIBLE: Final = lazy_pattern(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+)
+_SUPERSCRIPT: Final = lazy_pattern("([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_FRACTION: Final = lazy_pattern("(\\d?)([¼-¾⅐-⅞])")
 _QUOTES: Final = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′`´", "'"),
@@ -37,13 +41,13 @@ _QUOTES: Final = str.maketrans(
     }
 )
 
-_HEADING: Final = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?(?![ \t]*[\d.]))+", re.MULTILINE)
-_BULLET: Final = re.compile(
+_HEADING: Final = lazy_pattern(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?(?![ \t]*[\d.]))+", re.MULTILINE)
+_BULLET: Final = lazy_pattern(
     r"^[ \t]*(?:[*•‣▪]|[-+](?![ \t]*[\d.]))[ \t]+(?!\[[ xX]\])", re.MULTILINE
 )
-_STRONG: Final = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
-_CODE_SPAN: Final = re.compile(r"(`{1,2})([^`\n]{1,2000})\1")
-_FENCE: Final = re.compile(r"^[ \t]*```[\w+-]*[ \t]*$", re.MULTILINE)
+_STRONG: Final = lazy_pattern(r"(?<![\w*])(\*{1,3})(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
+_CODE_SPAN: Final = lazy_pattern(r"(`{1,2})([^`\n]{1,2000})\1")
+_FENCE: Final = lazy_pattern(r"^[ \t]*```[\w+-]*[ \t]*$", re.MULTILINE)
 
 
 def valid_unicode(text: str) -> str:
@@ -105,7 +109,7 @@ def undress(text: str) -> str:
     return _CODE_SPAN.sub(r"\2", text) if "`" in text else text
 
 
-_DRESSED_START: Final = re.compile(r"^[ \t]*[#>+-]", re.MULTILINE)
+_DRESSED_START: Final = lazy_pattern(r"^[ \t]*[#>+-]", re.MULTILINE)
 
 
 def _is_bare(text: str) -> bool:
@@ -257,7 +261,7 @@ def token_estimate(text: str) -> int:
     return dense + (len(text) - dense + 3) // 4
 
 
-_LOOSE_SPACE: Final = re.compile(
+_LOOSE_SPACE: Final = lazy_pattern(
     "[\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"
 )
 """White space as ECMAScript has it: without U+0085, with the byte order mark."""
@@ -280,7 +284,7 @@ def utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-_TRAILING_NUMBER: Final = re.compile(r"(\d{1,18})\Z")
+_TRAILING_NUMBER: Final = lazy_pattern(r"(\d{1,18})\Z")
 
 
 def numbered(id_: str) -> tuple[str, int, str]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Memory, Side
 
-_FRACTION: Final = re.compile(r"[.,](\d+)")
-_EPOCH: Final = re.compile(r"-?\d{9,19}(?:\.\d+)?\Z")
+_FRACTION: Final = lazy_pattern(r"[.,](\d+)")
+_EPOCH: Final = lazy_pattern(r"-?\d{9,19}(?:\.\d+)?\Z")
 _SECOND: Final = 1_000_000_000
 
 

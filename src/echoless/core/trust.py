@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreReadOnly
+from echoless.core.optional import lazy_module
 from echoless.core.own_folders import user_folder
+
+if TYPE_CHECKING:
+    import tempfile
+else:
+    tempfile = lazy_module("tempfile")
 
 FOLDER: Final = "ECHOLESS_CONFIG_DIR"
 

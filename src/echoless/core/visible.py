@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
+
 _STEERING: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _BREAKING: Final = "\u2028\u2029\ud800-\udfff"
 _HIDDEN: Final = (
@@ -22,9 +24,9 @@ or Indic words."""
 _SELECTOR: Final = r"(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]"
 """Variation selectors after the first: a run of them can carry hidden bytes."""
 
-_UNSAFE: Final = re.compile(f"[{_STEERING}{_BREAKING}{_HIDDEN}]|{_JOINER}|{_SELECTOR}")
+_UNSAFE: Final = lazy_pattern(f"[{_STEERING}{_BREAKING}{_HIDDEN}]|{_JOINER}|{_SELECTOR}")
 
-_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~]|&(?=#?\w+;))")
+_MARKUP: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~]|&(?=#?\w+;))")
 
 
 def visible(text: str) -> str:

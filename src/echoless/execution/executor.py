@@ -28,8 +28,6 @@ from echoless.execution.journal import (
     shares_transaction,
     write,
 )
-from echoless.execution.plan import Plan
-from echoless.execution.preflight import prepare, release_stale
 from echoless.execution.recovery import recover, settle
 from echoless.execution.run_account import Account, Refusal
 from echoless.stores.base import (
@@ -43,9 +41,11 @@ from echoless.stores.base import (
 from echoless.stores.link_index import Backlinks
 
 if TYPE_CHECKING:
-    from echoless.execution import plan_html
+    from echoless.execution import plan_html, preflight
+    from echoless.execution.plan import Plan
 else:
     plan_html = lazy_module("echoless.execution.plan_html")  # only notebooks need it
+    preflight = lazy_module("echoless.execution.preflight")  # additions need none
 
 __all__ = ["Progress", "Refusal", "Run", "apply"]
 
@@ -227,10 +227,10 @@ def take(
     Raises:
         PlanRefused: A record did not read back as written, or the store changed others.
     """
-    release_stale(store, actions)
+    preflight.release_stale(store, actions)
     with together(store):
         before = _count(store, counted)
-        entries = prepare(store, actions, first, account, backlinks)
+        entries = preflight.prepare(store, actions, first, account, backlinks)
         announce(store.ledger, run, entries)
         final = write(store, run, entries, ROLLED_BACK)
         removed = sum(memory is None for memory in final.values())

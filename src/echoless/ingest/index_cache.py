@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
-import shutil
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.core.model import digest
+from echoless.core.optional import lazy_module
 from echoless.core.own_folders import (
     LOG,
     InTheWay,
@@ -42,8 +41,14 @@ from echoless.ingest.vector_index import BITS, SEED, VectorIndex
 from echoless.stores.base import Changes, Store
 
 if TYPE_CHECKING:
+    import secrets
+    import shutil
+
     from echoless.models.encoders.base import Vectoriser
     from echoless.models.encoders.vectorizer import MemoryVectoriser
+else:
+    shutil = lazy_module("shutil")
+    secrets = lazy_module("secrets")
 
 FORMAT: Final = 3
 

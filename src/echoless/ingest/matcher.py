@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from echoless.blocking.detectors.lexical import DEFAULT_THRESHOLD as LEXICAL
-from echoless.blocking.detectors.normalised import CASE_FOLDED, CASE_KEPT
+from echoless.blocking.similarities import CASE_FOLDED, CASE_KEPT
+from echoless.blocking.similarities import LEXICAL_THRESHOLD as LEXICAL
 from echoless.core.model import Memory, Pair, Update, Verdict
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import DetectorUse, Profile
@@ -26,14 +26,15 @@ from echoless.ingest.policy import Compared, says_it_all
 from echoless.matching.base import Layered
 from echoless.matching.runner import verdicts_on
 from echoless.models.encoders.base import Vectoriser
-from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
 from echoless.stores.base import Contexts, Store, in_context
 
 if TYPE_CHECKING:
     from echoless.blocking.detectors import sequence
     from echoless.matching.base import Judge
+    from echoless.models.encoders import calibration
     from echoless.models.encoders.base import Matrix
 else:
+    calibration = lazy_module("echoless.models.encoders.calibration")
     sequence = lazy_module("echoless.blocking.detectors.sequence")  # rapidfuzz loads with it
 
 JUDGED: Final = 5
@@ -193,7 +194,7 @@ class Question:
         known = self._index.vectors.get(matrix.model)
         if known is None or known.dimensions != matrix.rows.shape[1]:
             return
-        limit = use.threshold or matrix.operating_point or DEFAULT_OPERATING_POINT
+        limit = use.threshold or matrix.operating_point or calibration.DEFAULT_OPERATING_POINT
         close = known.nearest(matrix.rows, self._allowed)
         passing = close.one_way > limit
         if use.inclusive:

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.text_join.tfidf_join import DECIMALS
+from echoless.blocking.similarities import DECIMALS
 from echoless.core.text import padded_for_ngrams
 from echoless.ingest.checked_arrays import Part, whole
 from echoless.ingest.rows import Rows, distinct
@@ -173,12 +173,14 @@ class Segment:
         self._last[rows] = numbers
         last = self._last[rows]
         shared = np.bincount(last, np.repeat(weights[known], ends - begins), minlength=len(rows))
-        own = np.flatnonzero((last == numbers) & allowed[self.owners[rows]])
-        scores = shared[own] / self._roots[rows[own]]
-        best = _highest(scores, self.owners[rows[own]], many)
-        chosen = rows[own[best]].tolist()
-        places = self.owners[chosen].tolist()
-        each = zip(scores[best].tolist(), places, chosen, strict=True)
+        own = np.flatnonzero(last == numbers)
+        met, owners = rows[own], self.owners[rows[own]]
+        may = allowed[owners]
+        if not may.all():
+            own, met, owners = own[may], met[may], owners[may]
+        scores = shared[own] / self._roots[met]
+        best = _highest(scores, owners, many)
+        each = zip(scores[best].tolist(), owners[best].tolist(), met[best].tolist(), strict=True)
         return [(score, place, self, row) for score, place, row in each]
 
     def find(self, place: int) -> int | None:

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.vector_join.exact_join import DECIMALS
+from echoless.blocking.similarities import DECIMALS
 from echoless.ingest.checked_arrays import Part, whole
 from echoless.ingest.rows import Rows, distinct
 

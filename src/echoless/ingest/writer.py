@@ -10,21 +10,27 @@ from echoless.blocking.candidates import open_vectors
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Judged, Link, Memory, Vector, flipped
+from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
-from echoless.execution.executor import apply
 from echoless.execution.insertions import add
-from echoless.execution.plan import PlanBasis, make_plan
 from echoless.ingest.outcomes import Admitted, Updates
 from echoless.ingest.policy import Compared
 from echoless.ingest.request import Request
-from echoless.models.encoders.registry import open_encoder
-from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.stores.base import Shapes, Store
 
 if TYPE_CHECKING:
+    from echoless.execution import executor
+    from echoless.execution import plan as planning
     from echoless.ingest.vector_index import VectorIndex
+    from echoless.models.encoders import registry, vectorizer
     from echoless.models.encoders.base import Encoder
+    from echoless.models.encoders.vectorizer import MemoryVectoriser
+else:  # what a text that is only added, or has no vector, does without
+    executor = lazy_module("echoless.execution.executor")
+    planning = lazy_module("echoless.execution.plan")
+    registry = lazy_module("echoless.models.encoders.registry")
+    vectorizer = lazy_module("echoless.models.encoders.vectorizer")
 
 
 def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | None, Encoder | None]:
@@ -36,7 +42,7 @@ def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | No
     if settings.profile.encoder != "stored":
         return open_vectors(settings, tally, lambda *_: None), None
     named = settings.named_encoder
-    return MemoryVectoriser(), None if named is None else open_encoder(named)
+    return vectorizer.MemoryVectoriser(), None if named is None else registry.open_encoder(named)
 
 
 def as_stored(
@@ -150,10 +156,10 @@ def _hide(
         return ""
     group = Group(new.id, tuple(sorted(members, key=lambda member: member.id)))
     memories = store.get([new.id, *(member.id for member in members)])
-    plan = make_plan(
+    plan = planning.make_plan(
         [group],
         memories.__getitem__,
-        PlanBasis(
+        planning.PlanBasis(
             store=store.identity,
             url=store.url,
             profile=settings.profile.name,
@@ -162,7 +168,7 @@ def _hide(
         action="mark",
         reasons={new.id: "the newer word, hidden because the caller asked for it"},
     )
-    done = apply(store, plan)
+    done = executor.apply(store, plan)
     if done.refused:
         names = ", ".join(member.id for member in group.members)
         tally.note(f"Not hidden: {names}: {done.refused[0].reason}.")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.matching.text_cache import ByText
 
 
@@ -92,18 +93,18 @@ _WORDS: Final[dict[str, Status | None]] = {
 }
 """Words that stand in capitals, brackets or before a colon, with the status they tell."""
 
-_BULLET: Final = re.compile(r"(?:[-*+\u2022\u25cf\u25aa\u2023]|\d{1,3}[.)]|>+|#{1,6})\s+")
-_BOX: Final = re.compile(r"\[(?P<inside>[ xX\u2713\u2714/~-])\]\s*")
-_SIGN: Final = re.compile("(?P<sign>[" + "".join(_MARKS) + "])[\ufe0e\ufe0f]?\\s*")
-_WORD: Final = re.compile(
+_BULLET: Final = lazy_pattern(r"(?:[-*+\u2022\u25cf\u25aa\u2023]|\d{1,3}[.)]|>+|#{1,6})\s+")
+_BOX: Final = lazy_pattern(r"\[(?P<inside>[ xX\u2713\u2714/~-])\]\s*")
+_SIGN: Final = lazy_pattern("(?P<sign>[" + "".join(_MARKS) + "])[\ufe0e\ufe0f]?\\s*")
+_WORD: Final = lazy_pattern(
     r"(?:[\[(](?P<inside>[^\W\d_][\w ]{1,12})[\])]\s*:?|(?P<upper>[A-Z][A-Z ]{1,12}):"
     r"|(?P<before>[^\W\d_][\w ]{1,12})[:\uff1a])\s*"
 )
-_DATE: Final = re.compile(
+_DATE: Final = lazy_pattern(
     r"[\[(]?(?P<date>\d{4}[-/.]\d{1,2}[-/.]\d{1,2})(?:[T ,]+(?P<time>\d{1,2}:\d{2}(?::\d{2})?))?"
     r"(?:\s?(?:Z|UTC))?[\])]?\s*(?:[:|]|[-\u2013\u2014]\s)?\s*"
 )
-_TAIL: Final = re.compile(
+_TAIL: Final = lazy_pattern(
     "\\s*(?:[(\\[](?P<word>[^\\W\\d_][\\w ]{1,12})[)\\]]|(?P<sign>[" + "".join(_MARKS) + "]))"
     "[\ufe0e\ufe0f]?[.]?$"
 )
@@ -126,7 +127,7 @@ _SIGNS: Final = str.maketrans(
 )
 """Signs that are written in two ways, and mean the same."""
 
-_MARKUP: Final = re.compile(r"\*\*|__|`{1,3}|~~")
+_MARKUP: Final = lazy_pattern(r"\*\*|__|`{1,3}|~~")
 _LONGEST_HEAD: Final = 12
 """Fields taken off one text at most."""
 

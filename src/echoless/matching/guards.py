@@ -9,7 +9,6 @@ length decides who survives, the junk would win; so such a pair goes to a person
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from echoless.core.errors import UsageError
+from echoless.core.expressions import lazy_pattern
 from echoless.core.model import (
     Contradiction,
     Difference,
@@ -34,8 +34,8 @@ from echoless.core.text import loose
 from echoless.matching.base import Judge
 from echoless.matching.rule_judge import RuleJudge
 
-_NUMBER: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_WORD: Final = re.compile(r"\w+(?:'\w+)*")
+_NUMBER: Final = lazy_pattern(r"\d+(?:[.,:/-]\d+)*")
+_WORD: Final = lazy_pattern(r"\w+(?:'\w+)*")
 _NEGATIONS: Final = frozenset(
     {
         "not",

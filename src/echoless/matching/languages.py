@@ -14,12 +14,13 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.shipped import shipped_json
 
 LANGUAGES: Final = ("en", "de", "ja")
-_KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
-_HAN: Final = re.compile("[\u4e00-\u9fff]")
-_WORDS: Final = re.compile(r"[^\W\d_]+")
+_KANA: Final = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa]")
+_HAN: Final = lazy_pattern("[\u4e00-\u9fff]")
+_WORDS: Final = lazy_pattern(r"[^\W\d_]+")
 _UMLAUTS: Final = frozenset("äöüßÄÖÜ")
 _DETECT_WORDS: Final = 400
 

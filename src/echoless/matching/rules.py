@@ -8,13 +8,13 @@ forbids. To add a rule: write a function, add a row to `RULES`, add an example t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Difference, DifferenceKind, Evidence
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts, remembered
@@ -91,10 +91,10 @@ KINDS: Final[Mapping[Kind, DifferenceKind]] = MappingProxyType(
 )
 """The kind of difference that a token without a counterpart makes."""
 
-_NAMED_BY_NUMBER: Final = re.compile(r"\d{3,}(?!00)\d\d|\d{4}\.\d{4,5}")
+_NAMED_BY_NUMBER: Final = lazy_pattern(r"\d{3,}(?!00)\d\d|\d{4}\.\d{4,5}")
 _SHORT: Final = 3
 """Letters up to which every change of case may tell another word."""
-_VERSION: Final = re.compile(r"\d{1,2}\.\d{1,2}")
+_VERSION: Final = lazy_pattern(r"\d{1,2}\.\d{1,2}")
 
 
 def kind_of(token: Token) -> DifferenceKind:

@@ -9,16 +9,21 @@ read as a field, and written in the form it had, is in `column_values.py`.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 from echoless.core.errors import InputError, UsageError
 from echoless.core.json_codec import FIELDS
+from echoless.core.optional import lazy_module
 from echoless.core.text import unreadable
+
+if TYPE_CHECKING:
+    import tomllib
+else:
+    tomllib = lazy_module("tomllib")
 
 MAPPABLE: Final = FIELDS
 """Fields that may have a column. `extra` has none: it holds what belongs to no field."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,8 +18,11 @@ from echoless.core.optional import lazy_module
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
+    import tempfile
+
     import filelock
 else:
+    tempfile = lazy_module("tempfile")
     filelock = lazy_module("filelock")
 
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from echoless.blocking.detector import Card, DetectorOptions, Proposed
 from echoless.blocking.detector_options import count_setting, gate_for, refuse_unknown
 from echoless.blocking.equal_values import by_id
+from echoless.blocking.similarities import DECIMALS, LEXICAL_THRESHOLD
 from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin
 from echoless.blocking.text_join.shingling import load_for
-from echoless.blocking.text_join.tfidf_join import DECIMALS, Likeness
+from echoless.blocking.text_join.tfidf_join import Likeness
 from echoless.blocking.text_join.tfidf_rows import gram_rows, rows_and_clues
 from echoless.blocking.top_k import among_classes, proposed
 from echoless.core.model import Candidate, Memory
@@ -29,10 +30,7 @@ Ints = NDArray[np.int64]
 
 NAME: Final = "lexical"
 
-DEFAULT_THRESHOLD: Final = 0.25
-"""Finds 86 % of the gold pairs of the development store at 1.3 candidates for each memory, 28 % at
-0.60. One step lower, 0.20, finds 90 % for twice the candidates, and their number grows with the
-store: 10,000 made-up texts already give 11 for each at 0.25 (`benchmarks/results/detectors.md`)."""
+DEFAULT_THRESHOLD: Final = LEXICAL_THRESHOLD
 
 EXACT_UP_TO: Final = 20_000
 """Memories up to which every pair is scored."""

@@ -11,6 +11,7 @@ import numpy as np
 from echoless.blocking.detector import Card, DetectorOptions, Proposed
 from echoless.blocking.detector_options import gate_for, refuse_unknown
 from echoless.blocking.equal_values import by_id, cut_short, fold, stars
+from echoless.blocking.similarities import CASE_FOLDED, CASE_KEPT
 from echoless.core.model import Candidate, Memory, candidate
 from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
@@ -18,16 +19,6 @@ from echoless.core.text import normalise
 __all__ = ["CASE_FOLDED", "CASE_KEPT", "NormalisedDetector"]
 
 NAME: Final = "normalised"
-
-CASE_KEPT: Final = 1.0
-"""Similarity of two texts whose normal forms are equal with their case kept."""
-
-CASE_FOLDED: Final = 0.999
-"""Similarity of two texts that are equal only once case is folded.
-
-Below 1 so that a reader, and the judge, can tell the tiers apart: `TLS` and `tls`, or two paths
-that differ in case, may be two things.
-"""
 
 
 class NormalisedDetector:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector_options import Gate
+from echoless.blocking.similarities import DECIMALS
 from echoless.blocking.text_join.shingling import chunks, in_order, pays, ranges
 from echoless.blocking.text_join.tfidf_rows import TermRows
 from echoless.blocking.top_k import Pairs, closest_before, together
@@ -49,8 +50,6 @@ CHUNK: Final = 1 << 21
 SCREEN_LOSS: Final = 1e-4
 """Relative error allowed for in the screen. All products are positive, so a float32 sum of
 `DENSE_TERMS` of them is off by at most 384 * 2^-23 = 4.6e-5 of itself."""
-
-DECIMALS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.blocking.similarities import DECIMALS
 from echoless.blocking.vector_join.top_k import before_enough, kept_partners
 from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.optional import lazy_module
@@ -27,10 +28,6 @@ else:
 
 Hits: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Three arrays of one length: i, j (i < j), and the cosine rounded to `DECIMALS`."""
-
-DECIMALS: Final = 6
-"""Cosines are rounded before they are compared or shown, so that what is shown explains what was
-decided."""
 
 BUDGET: Final = 64 << 20
 """Bytes the join may use over its input and one 8-byte norm a row."""

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.vector_join.exact_join import DECIMALS
+from echoless.blocking.similarities import DECIMALS
 
 Floats = NDArray[np.float32]
 Words = NDArray[np.uint64]

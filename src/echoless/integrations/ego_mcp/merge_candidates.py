@@ -13,7 +13,8 @@ from datetime import datetime
 from heapq import nsmallest
 from typing import Final
 
-from echoless.blocking.vector_join.exact_join import DECIMALS, pairs_above
+from echoless.blocking.similarities import DECIMALS
+from echoless.blocking.vector_join.exact_join import pairs_above
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, Memory
 from echoless.core.run_notes import Tally

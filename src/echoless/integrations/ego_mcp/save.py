@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias, overload
 
-from echoless.blocking.vector_join.exact_join import DECIMALS, cosines, row_norms
+from echoless.blocking.similarities import DECIMALS
+from echoless.blocking.vector_join.exact_join import cosines, row_norms
 from echoless.core.errors import EncoderError, ForeignStore, UsageError
 from echoless.core.model import Duplicate, Json, JsonObject, Link, Memory, Pair
 from echoless.core.optional import lazy_module

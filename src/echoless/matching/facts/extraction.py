@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from functools import cache, wraps
 from typing import Any, Final, TypeVar
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.text import normalise, undress
 from echoless.core.timestamps import instant
 from echoless.matching.facts.note_wrappers import unframe
@@ -28,11 +29,11 @@ MAX_LENGTH: Final = 20_000
 MAX_CODE_MARKS: Final = 1_000
 """Finding code spans is quadratic in the number of back quotes; beyond this they are left alone."""
 
-_CODE: Final = re.compile(r"`([^`\n]{1,80})`")
-_CODE_WORD: Final = re.compile(r"[^\W\d_]+")
-_HIDDEN: Final = re.compile("(?<=\\w)[\u200b\u2060](?=.)|[\u202a-\u202e\u2066-\u2069]")
-_ENUMERATOR: Final = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
-_RULE: Final = re.compile(r"^[ \t|:=+-]{3,}$", re.MULTILINE)
+_CODE: Final = lazy_pattern(r"`([^`\n]{1,80})`")
+_CODE_WORD: Final = lazy_pattern(r"[^\W\d_]+")
+_HIDDEN: Final = lazy_pattern("(?<=\\w)[\u200b\u2060](?=.)|[\u202a-\u202e\u2066-\u2069]")
+_ENUMERATOR: Final = lazy_pattern(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
+_RULE: Final = lazy_pattern(r"^[ \t|:=+-]{3,}$", re.MULTILINE)
 
 _EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = 86_400_000_000_000

@@ -10,41 +10,42 @@ import json
 import re
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values.patterns import LINE
 
-_TAG: Final = re.compile(r"^<(\w{1,20})(?:\s[^<>]{0,200})?>\s*(.+?)\s*</\1>$", re.DOTALL)
-_BRACKET: Final = re.compile(
+_TAG: Final = lazy_pattern(r"^<(\w{1,20})(?:\s[^<>]{0,200})?>\s*(.+?)\s*</\1>$", re.DOTALL)
+_BRACKET: Final = lazy_pattern(
     r"^(?:\[([^\[\]]{1,80})\]|\(([^()]{1,80})\)|【([^【】]{1,80})】)\s*[:,-]?\s*"
 )
-_LABEL: Final = re.compile(
+_LABEL: Final = lazy_pattern(
     r"^((?:[^.!?;|⏎]|(?<=\d)\.(?=\d)|(?<=no)\.|(?<=No)\.|(?<=Nr)\.){1,100}?)"
     r"(?:: | \| |\s[-–—]\s+|\s⏎\s)"
 )
-_RULED: Final = re.compile(r"^(?:={3,}|-{3,})([^=⏎-]{1,60})(?:={3,}|-{3,})\s*")
-_FIELD: Final = re.compile(
+_RULED: Final = lazy_pattern(r"^(?:={3,}|-{3,})([^=⏎-]{1,60})(?:={3,}|-{3,})\s*")
+_FIELD: Final = lazy_pattern(
     r"^(?:agent|bot|author|session|date|time|topic|source|channel|saved|recorded|captured|created)"
     r"(?:[ _]at)?\s?[:=]\s?[^⏎:=]{1,60}(?::\d\d[^⏎:=]{0,20}){0,2}\s⏎\s",
     re.IGNORECASE,
 )
-_LOG: Final = re.compile(
+_LOG: Final = lazy_pattern(
     r"^(?P<at>\S{10,40}(?:\s\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?Z?)?)"
     r"(?:\s(?:[\w-]{0,30}(?:bot|agent|assistant)|\[?(?:INFO|DEBUG|NOTICE|NOTE)\]?|"
     r"(?:agent|bot|source|session|level|id|user_agent)=\S{1,40}))+"
     r"\s(?:saved|stored|noted|memory|note|remember(?:ed)?|fact|learned)\s?[:=]\s?(?P<body>.+)$"
 )
-_ATTRIBUTED: Final = re.compile(
+_ATTRIBUTED: Final = lazy_pattern(
     r"^(?:the )?(?:assistant|agent|bot|ai) (?:has )?"
     r"(?:noted|recorded|remembered|logged|learned|observed|saved|stored)"
     r"(?: for (?:future|later)(?: (?:sessions?|reference|use))?)?,? that (?:one should )?",
     re.IGNORECASE,
 )
-_TAIL_BRACKET: Final = re.compile(r"\s*(?:\(([^()]{1,80})\)|\[([^\[\]]{1,80})\])$")
-_TAIL_RULE: Final = re.compile(r"\s*(?:-{3,}|={3,})([^-=]{0,60})(?:-{3,}|={3,})$")
-_HASHTAGS: Final = re.compile(r"(\S*)((?:\s+#[^\W\d][\w-]*)+)$")
-_FIRST_TAG: Final = re.compile(r"^#([^\W\d][\w-]*)\s+")
-_TAIL_SENTENCE: Final = re.compile(r"(?<=[.!?。])\s+([^.!?:]{1,30}:[^.!?]{1,40})[.]?$")
-_STAMP: Final = re.compile(
+_TAIL_BRACKET: Final = lazy_pattern(r"\s*(?:\(([^()]{1,80})\)|\[([^\[\]]{1,80})\])$")
+_TAIL_RULE: Final = lazy_pattern(r"\s*(?:-{3,}|={3,})([^-=]{0,60})(?:-{3,}|={3,})$")
+_HASHTAGS: Final = lazy_pattern(r"(\S*)((?:\s+#[^\W\d][\w-]*)+)$")
+_FIRST_TAG: Final = lazy_pattern(r"^#([^\W\d][\w-]*)\s+")
+_TAIL_SENTENCE: Final = lazy_pattern(r"(?<=[.!?。])\s+([^.!?:]{1,30}:[^.!?]{1,40})[.]?$")
+_STAMP: Final = lazy_pattern(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ,]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
     r"\s?(?:Z|UTC|[+-]\d\d:?\d\d)?"
     r"|\d{1,2}\.\d{1,2}\.\d{4}(?:[ ,]+\d{1,2}:\d{2})?"
@@ -52,27 +53,27 @@ _STAMP: Final = re.compile(
     r"\d{1,2}\.?\s(?:Jan|Feb|Mar|Mär|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez)[a-z]{0,6}\.?"
     r"(?:,?\s\d{4})?(?:[ ,]+\d{1,2}:\d{2}(?::\d{2})?)?"
 )
-_RECORD: Final = re.compile(r"^(?:mem|memory|note|fact|obs|entry|record)[_-]\d+$")
-_SESSION: Final = re.compile(
+_RECORD: Final = lazy_pattern(r"^(?:mem|memory|note|fact|obs|entry|record)[_-]\d+$")
+_SESSION: Final = lazy_pattern(
     r"\b(session|sitzung|turn|chat|conversation|thread)"
     r"[ :=#-]{1,3}[0-9a-f-]{0,36}\d[0-9a-f-]{0,36}\b"
     r"|\b(session|sitzung)[ :=#]{1,3}[0-9a-f]{2,8}\b",
     re.IGNORECASE,
 )
-_AGENT: Final = re.compile(r"\(?\b[\w]{1,30}-(?:bot|agent|assistant)\b\)?", re.IGNORECASE)
-_NUMBERED: Final = re.compile(
+_AGENT: Final = lazy_pattern(r"\(?\b[\w]{1,30}-(?:bot|agent|assistant)\b\)?", re.IGNORECASE)
+_NUMBERED: Final = lazy_pattern(
     r"^((?:[^\W\d_]+[ -]){0,2}(?:note|memo|memory|notiz|merkzettel))"
     r"\s?(?:no\.?|nr\.?|number)?\s?#?\d+\b",
     re.IGNORECASE,
 )
-_DOCUMENTS: Final = re.compile(
+_DOCUMENTS: Final = lazy_pattern(
     r"\b(?:delivery|credit|debit|release|sick|promissory|consignment|bank|dispatch|liefer)\b",
     re.IGNORECASE,
 )
 """Notes that are papers of their own: `Delivery note 123` is about that paper."""
 
-_COUNTER: Final = re.compile(r"#?\d+(?:[/.]\d+)*%?")
-_WORDS: Final = re.compile(r"[^\W\d_]+")
+_COUNTER: Final = lazy_pattern(r"#?\d+(?:[/.]\d+)*%?")
+_WORDS: Final = lazy_pattern(r"[^\W\d_]+")
 _NUMBER_SIGN: Final = frozenset({"no", "nr", "number"})
 _BODY_KEYS: Final = frozenset(
     {"memory", "note", "fact", "content", "text", "insight", "observation", "summary"}

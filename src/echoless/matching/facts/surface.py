@@ -5,22 +5,22 @@ Two texts of the same tokens may still differ there. This only ever holds a merg
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.text import undress
 from echoless.matching.facts.extraction import Facts, remembered
 from echoless.matching.languages import Lexicon
 from echoless.matching.values.tokens import Kind, Token
 
-_PARTING: Final = re.compile(
+_PARTING: Final = lazy_pattern(
     r"[.,;:!…]+(?=\s|$)|(?<!\d)[\"'“”„«»‘’「」『』]|[。、，；：！・–—]|(?<=\w)[’'](?=\w)"
 )
 """Signs that only part sentences and phrases, or quote them."""
-_PLAIN: Final = re.compile(r"[\w\s]+")
-_WORD: Final = re.compile(r"[^\W\d_]+")
-_START: Final = re.compile(r"(?:^|[.!?:。|\n])[\s\"'(*_`-]*[^\W\d_]+")
+_PLAIN: Final = lazy_pattern(r"[\w\s]+")
+_WORD: Final = lazy_pattern(r"[^\W\d_]+")
+_START: Final = lazy_pattern(r"(?:^|[.!?:。|\n])[\s\"'(*_`-]*[^\W\d_]+")
 
 
 @remembered

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from echoless.core.expressions import lazy_pattern
 from echoless.matching.languages import Lexicon, fold, lexicon, stem, units
 from echoless.matching.values.tokens import (
     LINE,
@@ -26,7 +27,7 @@ _SENTENCE_ENDS: Final = frozenset(f".!?。:|{LINE}-–—=([【「")
 _TITLES: Final = frozenset(
     {"herr", "herrn", "frau", "onkel", "tante", "dr", "prof", "mr", "mrs", "ms", "familie"}
 )
-_HONORIFIC: Final = re.compile("^(?:さん|くん|ちゃん|さま)")
+_HONORIFIC: Final = lazy_pattern("^(?:さん|くん|ちゃん|さま)")
 
 
 _BARE: Final = frozenset({"hour", "alone"})

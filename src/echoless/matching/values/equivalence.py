@@ -7,10 +7,10 @@ are tried on what is left over only, and never make two explicit values one: `8 
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.matching.languages import units
 from echoless.matching.values import quantities
 from echoless.matching.values.tokens import (
@@ -31,9 +31,9 @@ from echoless.matching.values.tokens import (
 
 _ONE: Final = frozenset({"a", "an", "one", "ein", "eine", "einer", "einen", "einem", "eines"})
 _DAY_LEADS: Final = frozenset({"am", "zum", "vom", "the", "on", "den", "dem"})
-_DAY_MONTH: Final = re.compile(r"(\d{1,2})\.(\d{1,2})")
-_HOUR_MINUTE: Final = re.compile(r"(\d{1,2})[.](\d\d)")
-_SHORT: Final = re.compile(r"(\d+)([mCF])")
+_DAY_MONTH: Final = lazy_pattern(r"(\d{1,2})\.(\d{1,2})")
+_HOUR_MINUTE: Final = lazy_pattern(r"(\d{1,2})[.](\d\d)")
+_SHORT: Final = lazy_pattern(r"(\d+)([mCF])")
 _MAX_DIGITS: Final = 60
 _COUNTERS: Final = frozenset(
     {"item", "person", "time", "floor", "no", "age", "page", "line", "word", "class", "stay"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.matching.values import quantities
 from echoless.matching.values.tokens import (
     ClockTime,
@@ -22,9 +22,9 @@ from echoless.matching.values.tokens import (
 )
 
 _DASHES: Final = frozenset("-–—~〜")
-_ON_THE_HOUR: Final = re.compile(r"(?:uhr|o'clock)$")
-_AFTERNOON: Final = re.compile("午後|夕方")
-_DIGITS: Final = re.compile(r"\d{1,2}")
+_ON_THE_HOUR: Final = lazy_pattern(r"(?:uhr|o'clock)$")
+_AFTERNOON: Final = lazy_pattern("午後|夕方")
+_DIGITS: Final = lazy_pattern(r"\d{1,2}")
 
 
 def joined(raws: Sequence[Raw], sets: Mapping[str, frozenset[str]]) -> list[Raw]:

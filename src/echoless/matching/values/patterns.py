@@ -7,9 +7,10 @@ an identifier or a number ends where Japanese begins.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import cache
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple, TypeAlias
 
 from echoless.matching.languages import Lexicon, units
 
@@ -25,6 +26,11 @@ _W: Final = (
     r"\u0370-\u037d\u0386-\u1fff\uac00-\ud7a3"
 )
 """What `\\w` matches outside of East Asia, for use inside a character class."""
+
+_W_NARROW: Final = r"0-9A-Za-z_\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
+_MORE_NARROW: Final = r"\u00b2\u00b3\u00b9\u00bc-\u00be"
+_LETTER_NARROW: Final = rf"[{_MORE_NARROW}{_W_NARROW.replace('0-9', '').replace('_', '')}]"
+"""What both match below U+0100. Such a class takes a fifth of the time to compile."""
 
 _END: Final = rf"(?![{_W}]|[/-][{_W}])"
 KANJI_DIGITS: Final = "〇一二三四五六七八九十"
@@ -79,27 +85,45 @@ def heads(lexicon: Lexicon) -> frozenset[str]:
     return frozenset({word.casefold() for word in _spellings(lexicon.months)} | closed)
 
 
-class Phrases(dict[str, re.Pattern[str]]):
-    """Entries of more than one word, by their first word, folded by case.
+_WILD: Final = frozenset("\u0130\u0131")
+"""Letters that equal an `i` to an expression that ignores case, and not when case is folded."""
 
-    A pattern is made when its word is met: all of them take a fifth of the time in which a new
-    process remembers one text.
+
+class Phrases:
+    """Entries of more than one word.
+
+    The expression of those with one first word is made when a text has one of them, but for what
+    ends it: all take a fifth of the time in which a new process remembers one text.
     """
 
-    def __init__(self, phrases: Iterable[str]) -> None:
+    def __init__(self, phrases: Sequence[str]) -> None:
         """Takes the entries."""
-        super().__init__()
-        self._waiting: dict[str, list[str]] = {}
+        entries: dict[str, list[str]] = {}
         for phrase in phrases:
             first = re.split(r"\W", phrase, maxsplit=1)[0].casefold()
-            self._waiting.setdefault(first, []).append(phrase)
+            entries.setdefault(first, []).append(phrase)
+        self._entries = {first: tuple(those) for first, those in entries.items()}
+        self._longest = max(map(len, phrases), default=0)
+        self._made: dict[str, re.Pattern[str]] = {}
 
-    def beginning_with(self, word: str) -> re.Pattern[str] | None:
-        """Returns the pattern of the entries that begin with a word, or None."""
-        found = self.get(word)
-        if found is None and word in self._waiting:
-            found = self[word] = re.compile(rf"(?i:{_any(self._waiting[word])})(?![{_W}])")
-        return found
+    def at(self, text: str, start: int, word: str) -> re.Match[str] | None:
+        """Returns the entry that stands at a place of a text, or None.
+
+        Args:
+            text: Any text.
+            start: The place.
+            word: The word that begins there, folded by case.
+        """
+        entries = self._entries.get(word)
+        if entries is None:
+            return None
+        head = text[start : start + self._longest]
+        if not head.casefold().startswith(entries) and (head.isascii() or _WILD.isdisjoint(head)):
+            return None
+        found = self._made.get(word)
+        if found is None:
+            found = self._made[word] = re.compile(rf"(?i:{_any(entries)})(?![{_W}])")
+        return found.match(text, start)
 
 
 @cache
@@ -108,27 +132,187 @@ def phrases_of(lexicon: Lexicon) -> Phrases:
     return Phrases(lexicon.phrases)
 
 
+_Bodies: TypeAlias = dict[str, str]
+"""Alternatives by name; one with a point in its name is a part of what stands before the point."""
+
+
+class Needs(NamedTuple):
+    """What a table must have to find all that is in some texts.
+
+    Attributes:
+        kinds: Alternatives by name; one may have parts (`time.colon`).
+        units: Units, folded by case.
+        phrases: Entries of more than one word.
+    """
+
+    kinds: frozenset[str]
+    units: frozenset[str]
+    phrases: frozenset[str]
+
+    def __or__(self, other: Needs) -> Needs:
+        """Returns what either needs."""
+        return Needs(*(one | more for one, more in zip(self, other, strict=True)))
+
+    def within(self, other: Needs) -> bool:
+        """Checks whether a table made for another suffices."""
+        return all(one <= more for one, more in zip(self, other, strict=True))
+
+
+_SMALL: Final = frozenset("abcdefghijklmnopqrstuvwxyz")
+_CAPITALS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_CLOCK_WORDS: Final = ("am", "pm", "a.m", "p.m", "uhr", "o'clock")
+
+
+def _is_wide(character: str) -> bool:
+    """Returns whether a character may be in a class and not in the narrow form of it.
+
+    From U+2000 to U+2BFF Unicode has marks and symbols, of which only some letters are in one.
+    """
+    return character > "\u00ff" and (character.isalnum() or not "\u2000" <= character < "\u2c00")
+
+
+def needs_of(text: str, lexicon: Lexicon) -> Needs | None:
+    """Returns what a table must have for a text, told from its characters; None if all.
+
+    An alternative that is left out cannot match anywhere in the text: each needs a character, two
+    in a row, or a word of a list, and the text has none.
+    """
+    chars = set(text)
+    if not chars.isdisjoint(_WILD):
+        return None
+    folded = text.casefold()
+    pairs = set(pairwise(text))
+    digit = any(map(str.isdecimal, chars))
+    after = {b for a, b in pairs if a.isdecimal()} if digit else set[str]()
+    before = {a for a, b in pairs if b.isdecimal()} if digit else set[str]()
+    named = digit and any(word in folded for word in _CLOCK_WORDS)
+    month = digit and any(name in folded for name in _spellings(lexicon.months))
+    east = not text.isascii()
+
+    def has(some: str) -> bool:
+        return not chars.isdisjoint(some)
+
+    follows = after.intersection
+    met = {
+        "url": "://" in text,
+        "mail": has("@"),
+        "uuid": text.count("-") >= 4,
+        "iso": bool(follows("-/.")),
+        "dmy": bool(follows(".")),
+        "slashes": bool(follows("/")),
+        "jdate": east and has("年月"),
+        "dm": month,
+        "md": month,
+        "days": lexicon.language == "de",
+        "jdays": east and has("月火水木金土日"),
+        "time.colon": bool(follows(":")),
+        "time.point": named and bool(follows(".:")),
+        "time.named": named,
+        "time.hour": east and has("時"),
+        "time.part": east and bool(follows(":")),
+        "compact": bool(follows("h")) or "T" in before,
+        "flag": has("-"),
+        "range": bool(follows("-–")),
+        "fraction": bool(follows("/")),
+        "jfrac": east and has("分"),
+        "short": has("/"),
+        "pair": has("/"),
+        "path": has("/\\"),
+        "version": bool(follows(".")) or "v" in before,
+        "jnum": east,
+        "money": digit and has("$€£¥"),
+        "number": digit,
+        "compound": not before.isdisjoint(_SMALL | _CAPITALS),
+        "identifier.digits": digit,
+        "identifier.colon": has(":"),
+        "identifier.hash": has("#"),
+        "identifier.line": has("_"),
+        "identifier.camel": any(a in _SMALL and b in _CAPITALS for a, b in pairs),
+        "identifier.call": "()" in text,
+        "dotted": any(a == "." and b.isalnum() and not b.isdecimal() for a, b in pairs),
+        "digits": digit,
+        "word.up": has("-"),
+        "word.apostrophe": has("'"),
+        **dict.fromkeys(("han", "kata", "hira"), east),
+        "wide": any(map(_is_wide, chars)),
+        **dict.fromkeys(("word", "sign_", "mark", "other"), True),
+    }
+    phrases = frozenset(phrase for phrase in lexicon.phrases if phrase in folded)
+    names = _unit_names(lexicon.language) if digit or east else ()
+    return Needs(
+        frozenset(kind for kind, is_met in {**met, "phrase": bool(phrases)}.items() if is_met),
+        frozenset(name for name in names if name in folded),
+        phrases,
+    )
+
+
+class Table:
+    """The pattern of a language, with no more alternatives than the texts so far can need.
+
+    All of them take 90 ms to compile, those of one text 1 to 10: a new process that remembers one
+    text reads five. After `SHORT` texts it is a process that stays, and the whole is compiled.
+    """
+
+    SHORT: Final = 12
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        """Takes the language."""
+        self._lexicon = lexicon
+        self._texts = 0
+        self._whole: re.Pattern[str] | None = None
+        self._part: tuple[Needs, re.Pattern[str]] | None = None
+
+    def pattern_for(self, text: str) -> re.Pattern[str]:
+        """Returns a pattern that finds in a text what the whole table finds."""
+        if self._whole is not None:
+            return self._whole
+        self._texts += 1
+        needs = needs_of(text, self._lexicon) if self._texts <= self.SHORT else None
+        if needs is None:
+            self._whole = pattern(self._lexicon)
+            return self._whole
+        part = self._part
+        if part is None or not needs.within(part[0]):
+            if part is not None:
+                needs |= part[0]
+            part = self._part = needs, pattern(self._lexicon, needs)
+        return part[1]
+
+
 @cache
-def pattern(lexicon: Lexicon) -> re.Pattern[str]:
-    """Returns the pattern of a language."""
+def table_of(lexicon: Lexicon) -> Table:
+    """Returns the table of a language."""
+    return Table(lexicon)
+
+
+def pattern(lexicon: Lexicon, needs: Needs | None = None) -> re.Pattern[str]:
+    """Returns the pattern of a language: the whole, or with what some texts need."""
     steps = (_named, _days, _dates, _shares, _written, _numbers, _plain)
-    table = {name: body for step in steps for name, body in step(lexicon).items()}
-    return re.compile("|".join(f"(?P<{name}>{body})" for name, body in table.items()))
+    table = [each for step in steps for each in step(lexicon, needs).items()]
+    alternatives: dict[str, list[str]] = {}
+    for kind, body in table:
+        if needs is None or kind in needs.kinds:
+            alternatives.setdefault(kind.partition(".")[0], []).append(body)
+    source = "|".join(f"(?P<{name}>{'|'.join(bodies)})" for name, bodies in alternatives.items())
+    if needs is not None and "wide" not in needs.kinds:
+        source = source.replace(_W, _W_NARROW).replace(LETTER, _LETTER_NARROW)
+    return re.compile(source)
 
 
-def _named(lexicon: Lexicon) -> dict[str, str]:
+def _named(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
     """Returns what is one thing whatever stands in it."""
+    phrases = lexicon.phrases if needs is None else needs.phrases
     return {
         "url": rf"[A-Za-z][A-Za-z0-9+.-]{{1,12}}://[^\s<>\"'`,;)\]、。」』】{CJK}]+",
         "mail": rf"(?<![{_W}.])[{_W}.+-]{{1,64}}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
-        "phrase": rf"(?<![{_W}])(?i:{_any(lexicon.phrases)})(?![{_W}])",
+        "phrase": rf"(?<![{_W}])(?i:{_any(phrases)})(?![{_W}])",
         "uuid": (
             rf"(?<![{_W}])[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}(?![{_W}])"
         ),
     }
 
 
-def _days(lexicon: Lexicon) -> dict[str, str]:
+def _days(lexicon: Lexicon, _: Needs | None) -> _Bodies:
     """Days in digits."""
     german = lexicon.language == "de"
     two = r"|(?P<d8>\d\d)\.(?P<m8>\d\d)\.(?P<y8>\d\d)(?![\d.])" if german else ""
@@ -155,7 +339,7 @@ def _days(lexicon: Lexicon) -> dict[str, str]:
     }
 
 
-def _dates(lexicon: Lexicon) -> dict[str, str]:
+def _dates(lexicon: Lexicon, _: Needs | None) -> _Bodies:
     """Days and months by name, days of the week, times."""
     month = _any(_spellings(lexicon.months) - {"may"})
     may = r"|May|MAY|may(?=\s+(?:19|20)\d\d|[,.;:)]|$)" if "may" in lexicon.months else ""
@@ -179,24 +363,35 @@ def _dates(lexicon: Lexicon) -> dict[str, str]:
         "jdays": (
             rf"(?:毎週)?{_DAYS_JA}(?:[〜~・、/-]{_DAYS_JA})+(?:曜日?)?|土日(?!本)|(?<=\(){_DAYS_JA}(?=\))"
         ),
-        "time": _times(german=german),
+        **_times(german=german),
     }
 
 
-def _times(*, german: bool) -> str:
+def _times(*, german: bool) -> _Bodies:
     half = _MERIDIEM_DE if german else _MERIDIEM
     clock = rf"o'clock(?![{_W}])|(?-i:Uhr)(?![{_W}])"
-    return (
-        rf"(?<![{_W}.])(?<!\d:)(?:(?P<p0>[AaPp][Mm])\s?)?(?P<h1>\d{{1,2}}):(?P<n1>\d{{2}})"
-        rf"(?::(?P<x1>\d{{2}})(?:[.,]\d+)?)?Z?(?![{_W}:])"
-        rf"(?:\s*(?P<p1>{half}))?(?:\s+(?:{clock}))?|"
-        rf"(?<![{_W}.])(?<!\d:)(?P<h4>\d{{1,2}})[.:](?P<n4>\d{{2}})\s*(?:(?P<p4>{half})|(?:{clock}))|"
-        rf"(?<![{_W}])(?<!\d[:.,])(?P<h2>\d{{1,2}})(?:\s*(?P<p2>{half})|[\s-]*(?P<oc>{clock})"
-        rf"(?:\s(?P<n2>[0-5]\d)(?![{_W}:.,/-]))?)|"
-        r"(?:(?P<p3>午前|午後|早朝|朝|昼|夕方|夜|晩|深夜)の?|(?!一時(?!半)))"
-        rf"(?P<h3>{_KD})時(?![間代点期刻計速])(?:(?P<n3>{_KD})分|(?P<half>半))?|"
-        rf"(?P<p5>午前|午後|早朝|朝|昼|夕方|夜|晩|深夜)(?P<h5>\d{{1,2}}):(?P<n5>\d{{2}})(?!\d)"
-    )
+    return {
+        "time.colon": (
+            rf"(?<![{_W}.])(?<!\d:)(?:(?P<p0>[AaPp][Mm])\s?)?(?P<h1>\d{{1,2}}):(?P<n1>\d{{2}})"
+            rf"(?::(?P<x1>\d{{2}})(?:[.,]\d+)?)?Z?(?![{_W}:])"
+            rf"(?:\s*(?P<p1>{half}))?(?:\s+(?:{clock}))?"
+        ),
+        "time.point": (
+            rf"(?<![{_W}.])(?<!\d:)(?P<h4>\d{{1,2}})[.:](?P<n4>\d{{2}})\s*"
+            rf"(?:(?P<p4>{half})|(?:{clock}))"
+        ),
+        "time.named": (
+            rf"(?<![{_W}])(?<!\d[:.,])(?P<h2>\d{{1,2}})(?:\s*(?P<p2>{half})|[\s-]*(?P<oc>{clock})"
+            rf"(?:\s(?P<n2>[0-5]\d)(?![{_W}:.,/-]))?)"
+        ),
+        "time.hour": (
+            r"(?:(?P<p3>午前|午後|早朝|朝|昼|夕方|夜|晩|深夜)の?|(?!一時(?!半)))"
+            rf"(?P<h3>{_KD})時(?![間代点期刻計速])(?:(?P<n3>{_KD})分|(?P<half>半))?"
+        ),
+        "time.part": (
+            r"(?P<p5>午前|午後|早朝|朝|昼|夕方|夜|晩|深夜)(?P<h5>\d{1,2}):(?P<n5>\d{2})(?!\d)"
+        ),
+    }
 
 
 class _Units(NamedTuple):
@@ -214,17 +409,17 @@ def _unit_names(language: str) -> set[str]:
     return {*units()} - _SHORT_UNITS | more
 
 
-@cache
-def _units(language: str) -> _Units:
-    names = _unit_names(language)
+@lru_cache(maxsize=4)
+def _units(language: str, known: frozenset[str] | None) -> _Units:
+    names = _unit_names(language) if known is None else known
     long = _any(names)
     short = r"(?<=\d)(?:[dglLVWvw]|in)|(?<=[\s-])[dgmlLVWt]"
     east = _any(u for u in names if not u.isascii() and u not in "°€£¥￥％µgμgµm")
     return _Units(rf"(?:(?i:{long})|{short})", long, east)
 
 
-def _shares(lexicon: Lexicon) -> dict[str, str]:
-    unit, long, _ = _units(lexicon.language)
+def _shares(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
+    unit, long, _ = _units(lexicon.language, None if needs is None else needs.units)
     half = _MERIDIEM_DE if lexicon.language == "de" else _MERIDIEM
     return {
         "compact": (
@@ -245,7 +440,7 @@ def _shares(lexicon: Lexicon) -> dict[str, str]:
     }
 
 
-def _written(lexicon: Lexicon) -> dict[str, str]:
+def _written(lexicon: Lexicon, _: Needs | None) -> _Bodies:
     """Returns what keeps its spelling."""
     grouped = r"(?!\d{1,3}(?:\.\d{3}){2}(?![\d.]))" if lexicon.language == "de" else ""
     return {
@@ -263,8 +458,8 @@ def _written(lexicon: Lexicon) -> dict[str, str]:
     }
 
 
-def _numbers(lexicon: Lexicon) -> dict[str, str]:
-    unit, long, east = _units(lexicon.language)
+def _numbers(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
+    unit, long, east = _units(lexicon.language, None if needs is None else needs.units)
     kanji = "[〇一二三四五六七八九十百千]+"
     big = _any(w for w in lexicon.multipliers if len(w) > 2 and w.isascii())
     per = rf"(?:\s?/\s?(?P<{{0}}>(?i:{long}))(?![{_W}]))?"
@@ -288,25 +483,30 @@ def _numbers(lexicon: Lexicon) -> dict[str, str]:
     }
 
 
-def _plain(lexicon: Lexicon) -> dict[str, str]:
+def _plain(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
     tail = r"(?=-[A-ZÄÖÜ][a-zäöüß]{2,}(?![\w-]*\d))" if lexicon.language == "de" else "(?!)"
+    apostrophe = needs is None or "word.apostrophe" in needs.kinds
     return {
         "compound": rf"(?<![{_W}-])(?:[A-Z]{{1,4}}\d{{1,3}}(?=-[a-z]{{3,}}(?![\w-]*\d))"
         rf"|[A-Za-z]+\d[A-Za-z0-9]*{tail})",
-        "identifier": (
+        "identifier.digits": (
             r"#?(?=[A-Za-z0-9_-]{0,80}\d)(?=[0-9_-]{0,80}[A-Za-z])"
             r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9_]+)*(?:[.:][A-Za-z0-9]+)*"
-            rf"|[A-Za-z][{_W}-]{{0,120}}(?::[A-Za-z0-9][{_W}-]*)+|#{LETTER}[{_W}-]*"
-            rf"|{LETTER}*_[{_W}]+|{LETTER}+_"
-            rf"|[{HAN}{KATA}]+(?:_[A-Za-z0-9{HAN}{KATA}]+)+"
-            rf"|[a-z]+[A-Z][{_W}]*|[A-Z][a-z]+[A-Z][{_W}]*|[{_W}]+(?=\(\))"
         ),
+        "identifier.colon": rf"[A-Za-z][{_W}-]{{0,120}}(?::[A-Za-z0-9][{_W}-]*)+",
+        "identifier.hash": rf"#{LETTER}[{_W}-]*",
+        "identifier.line": (
+            rf"{LETTER}*_[{_W}]+|{LETTER}+_|[{HAN}{KATA}]+(?:_[A-Za-z0-9{HAN}{KATA}]+)+"
+        ),
+        "identifier.camel": rf"[a-z]+[A-Z][{_W}]*|[A-Z][a-z]+[A-Z][{_W}]*",
+        "identifier.call": rf"[{_W}]+(?=\(\))",
         "dotted": (
             rf"(?<![{_W}.])(?:[{_W}*-]{{1,120}})?\.{LETTER}[{_W}-]*(?:\.[{_W}]+)*"
             rf"|{LETTER}[{_W}-]{{0,120}}(?:\.{LETTER}[{_W}]*)+"
         ),
         "digits": r"\d+(?:[.,:/-]\d+)*",
-        "word": rf"{LETTER}+-(?:up|in|on|off|out|down|over)(?![{_W}])|{LETTER}+(?:'{LETTER}+)*",
+        "word.up": rf"{LETTER}+-(?:up|in|on|off|out|down|over)(?![{_W}])",
+        "word": rf"{LETTER}+" + (rf"(?:'{LETTER}+)*" if apostrophe else ""),
         "han": f"[{HAN}]+",
         "kata": f"[{KATA}]+",
         "hira": r"[\u3041-\u309f]+",

@@ -12,15 +12,16 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.matching.languages import Lexicon, Unit, lexicon, units
 from echoless.matching.values.tokens import ClockTime, Day, Quantity
 
 _MAX_DIGITS: Final = 30
-_THOUSANDS_EN: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
-_THOUSANDS_DE: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?$")
-_THOUSANDS_PLAIN: Final = re.compile(r"\d{1,3}(?:['_ ]\d{3})+$")
-_DECIMAL_COMMA: Final = re.compile(r"\d+,\d+$")
-_PLAIN: Final = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d{1,2})?$", re.IGNORECASE)
+_THOUSANDS_EN: Final = lazy_pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
+_THOUSANDS_DE: Final = lazy_pattern(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?$")
+_THOUSANDS_PLAIN: Final = lazy_pattern(r"\d{1,3}(?:['_ ]\d{3})+$")
+_DECIMAL_COMMA: Final = lazy_pattern(r"\d+,\d+$")
+_PLAIN: Final = lazy_pattern(r"\d+(?:\.\d+)?(?:e[-+]?\d{1,2})?$", re.IGNORECASE)
 _KANJI_DIGITS: Final = {c: i for i, c in enumerate("〇一二三四五六七八九")}
 _KANJI_POWERS: Final = {"十": 10, "百": 100, "千": 1000}
 _KANJI_BIG: Final = {"万": 10_000, "億": 100_000_000}
@@ -113,7 +114,7 @@ def compound_number(word: str) -> Fraction | None:
     return _german(word)
 
 
-_GERMAN: Final = re.compile(
+_GERMAN: Final = lazy_pattern(
     "zig$|ssig$|zig[ht]|zehn$|hundert|tausend|einhalb|anderthalb|^(?:eins|zwei|drei|vier|elf)|mal$"
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+from echoless.core.expressions import lazy_pattern
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values import quantities
 from echoless.matching.values.patterns import (
@@ -14,8 +15,8 @@ from echoless.matching.values.patterns import (
     PLAIN_WORD,
     companions,
     heads,
-    pattern,
     phrases_of,
+    table_of,
 )
 from echoless.matching.values.tokens import (
     DialTime,
@@ -37,7 +38,7 @@ _Found: TypeAlias = re.Match[str]
 # ------------------------------------------------------------------ dates and times
 
 
-_LED_BY_DAY: Final = re.compile(
+_LED_BY_DAY: Final = lazy_pattern(
     r"(?:\b(?:am|vom|zum|den|dem|seit|bis|ab|und)|(?:tag|woch|Mo|Di|Mi|Do|Fr|Sa|So)\.?,?|[-–])\s?$"
 )
 
@@ -122,7 +123,7 @@ def _weekdays(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
 
 
 _DAYS_JA: Final = {day: i for i, day in enumerate("月火水木金土日", 1)}
-_SOON: Final = re.compile("(午前|早朝|朝|昼|夕方|夜|晩|深夜|午後)の?$")
+_SOON: Final = lazy_pattern("(午前|早朝|朝|昼|夕方|夜|晩|深夜|午後)の?$")
 
 
 def _time(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
@@ -164,8 +165,8 @@ def _number(found: _Found, lexicon: Lexicon) -> tuple[TypedValue, ...]:
 
 
 _BIG: Final = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
-_BARE_DATE: Final = re.compile(r"(\d{1,2})\.(\d{1,2})")
-_LED_BY_AM: Final = re.compile(r"(?:\b(?:[Aa]m|[Vv]om|[Zz]um|[Dd]en|dem)|tag|woch),?\s$")
+_BARE_DATE: Final = lazy_pattern(r"(\d{1,2})\.(\d{1,2})")
+_LED_BY_AM: Final = lazy_pattern(r"(?:\b(?:[Aa]m|[Vv]om|[Zz]um|[Dd]en|dem)|tag|woch),?\s$")
 
 
 def _bare_date(found: _Found, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
@@ -324,7 +325,8 @@ _SHORT: Final = {
 
 def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
     """Yields the matches in order. Words come without values: `word_classes.py` classifies them."""
-    flat, digits, search = PLAIN_WORD.match, PLAIN_NUMBER.match, pattern(lexicon).search
+    flat, digits = PLAIN_WORD.match, PLAIN_NUMBER.match
+    search: Callable[[str, int], _Found | None] | None = None
     first, phrases, language = heads(lexicon), phrases_of(lexicon), lexicon.language
     beside = companions(lexicon)
     at = 0
@@ -332,8 +334,7 @@ def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
         plain = flat(text, at)
         if plain is not None:
             word = plain[1].casefold()
-            entries = phrases.beginning_with(word)
-            phrase = entries.match(text, plain.start(1)) if entries else None
+            phrase = phrases.at(text, plain.start(1), word)
             if phrase is not None:
                 yield Raw("phrase", phrase.group())
                 at = phrase.end()
@@ -346,6 +347,8 @@ def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
             yield Raw("number", number[1], _counted("", number[1], lexicon))
             at = number.end()
             continue
+        if search is None:
+            search = table_of(lexicon).pattern_for(text).search
         found = search(text, at + (text[at] == " "))  # nothing in the table begins with a space
         if found is None:
             return

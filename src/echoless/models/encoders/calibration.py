@@ -17,17 +17,22 @@ import json
 import math
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import InputError, StoreReadOnly
 from echoless.core.model import Json
+from echoless.core.optional import lazy_module
 from echoless.core.own_folders import user_folder
+
+if TYPE_CHECKING:
+    import tempfile
+else:
+    tempfile = lazy_module("tempfile")
 
 FOLDER: Final = "ECHOLESS_DATA_DIR"
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.text import has_unspaced_script, is_blank, words
 
 PART_WORDS: Final = 40
@@ -23,11 +24,11 @@ _UNSPACED_WEIGHT: Final = 0.5
 """Chinese, Japanese, Thai: two characters count as a word, so a part holds about 80 of them."""
 
 _CHARACTERS_A_WORD: Final = 10
-_SENTENCE: Final = re.compile(
+_SENTENCE: Final = lazy_pattern(
     r"\S.*?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[」』）]*|(?=\n)|\Z)", re.DOTALL
 )
-_TOKEN: Final = re.compile(r"\S+")
-_ASCII_WORD: Final = re.compile(r"\w+")
+_TOKEN: Final = lazy_pattern(r"\S+")
+_ASCII_WORD: Final = lazy_pattern(r"\w+")
 
 
 def split_parts(text: str, *, limit: int = PART_WORDS) -> tuple[str, ...]:
