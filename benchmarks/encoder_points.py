@@ -2,12 +2,12 @@
 
     python -m benchmarks.encoder_points --encoder use --encoder fast [--data ../shared/data]
 
-The tables of ADR 0002 and ADR 0026. *AP all* asks for mergeable pairs among all labelled pairs, *AP easy* leaves
-out updates, contradictions and siblings. By cosine, the share at or above of the mergeable pairs,
-of those (*hard*), and of related and distinct ones (*easy*). *Candidates* are pairs of the store
-within a namespace at or above the cosine, for each memory; *gold pairs* is the share of pairs of
-one cluster among them. The whole road, profile `safe`: copies hidden of those that should be, and
-facts lost.
+The tables of ADR 0002 and ADR 0026. *AP all* asks for mergeable pairs among all labelled pairs,
+*AP easy* leaves out updates, contradictions and siblings. By cosine, the share at or above of the
+mergeable pairs, of those (*hard*), and of related and distinct ones (*easy*). *Candidates* are
+pairs of the store within a namespace at or above the cosine, for each memory; *gold pairs* is the
+share of pairs of one cluster among them. The whole road, profile `safe`: copies hidden of those
+that should be, and facts lost.
 """
 
 from __future__ import annotations
