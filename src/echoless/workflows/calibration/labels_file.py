@@ -54,7 +54,7 @@ def _answer(line: bytes, where: str) -> Label:
     try:
         data = json.loads(line.decode("utf-8"))
         a, b, same = data["a"], data["b"], data["same"]
-    except (ValueError, KeyError, TypeError) as problem:
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
         raise _bad(where, f"{type(problem).__name__}: {problem}") from problem
     if not isinstance(a, str) or not isinstance(b, str) or not isinstance(same, bool):
         raise _bad(where, 'an id is no text, or "same" is neither true nor false')
