@@ -26,7 +26,7 @@ from echoless.engines.job_run import (
     read_job,
     run_job,
 )
-from echoless.engines.partition_files import REPORT, Failed, Finished, file_name, pages_of
+from echoless.engines.partition_files import FAILURE, REPORT, Failed, Finished, file_name, pages_of
 from echoless.engines.partition_worker import Task, run_partition
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder
@@ -314,11 +314,24 @@ def test_another_job_at_the_same_place_is_refused(store: Store, tmp_path: Path) 
         opened_job(other, tmp_path / "job")
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"echoless_job": 1}', b"\xff"])
+NESTED = pytest.param(b"[" * 100_000, id="nested without end")
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"echoless_job": 1}', b"\xff", NESTED])
 def test_a_damaged_job_is_named(store: Store, tmp_path: Path, content: bytes) -> None:
     opened = opened_job(store, tmp_path / "job")
     opened.results.write("job.json", content)
     with pytest.raises(InputError, match=r"job\.json|damaged"):
+        read_job(opened.results)
+
+
+def test_lists_and_failures_nested_without_end_are_named(store: Store, tmp_path: Path) -> None:
+    opened = opened_job(store, tmp_path / "job")
+    opened.results.write(file_name(1, FAILURE), b"[" * 100_000)
+    with pytest.raises(InputError, match="damaged"):
+        list(failed_partitions(opened.results))
+    opened.results.write("partitions.jsonl", b"[" * 100_000)
+    with pytest.raises(InputError, match=r"partitions\.jsonl is damaged"):
         read_job(opened.results)
 
 

@@ -237,5 +237,5 @@ def unpacked_partitions(data: bytes, place: str) -> list[Partition]:
     try:
         rows = map(json.loads, data.decode("ascii").splitlines())
         return [Partition(number, tuple(names), memories) for number, memories, names in rows]
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, RecursionError) as problem:
         raise InputError(f"The list of partitions in {place} is damaged ({problem}).") from problem

@@ -185,7 +185,7 @@ def stored_job(results: Results) -> Job | None:
     place = f"{results.place}/{JOB_FILE}"
     try:
         content = json.loads(data)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise InputError(f"The job in {place} is damaged ({problem}).") from problem
     if not isinstance(content, dict):
         raise InputError(f"{place} holds no job that this echoless can read.")

@@ -161,7 +161,14 @@ def finished_of(data: bytes, place: str) -> Finished:
     try:
         metadata = parquet.read_schema(io.BytesIO(data)).metadata or {}
         return finished_from_json(json.loads(metadata[_METADATA]))
-    except (pyarrow.ArrowException, OSError, KeyError, TypeError, ValueError) as problem:
+    except (
+        pyarrow.ArrowException,
+        OSError,
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as problem:
         raise _damaged(place, problem) from problem
 
 
@@ -206,7 +213,7 @@ def failed_of(data: bytes, place: str) -> Failed:
     """
     try:
         return Failed(**json.loads(data))
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, RecursionError) as problem:
         raise _damaged(place, problem) from problem
 
 

@@ -124,6 +124,6 @@ def _read(notice: Path) -> dict[str, str]:
         if not insist_on_own_file(notice) or notice.stat().st_size > _LONGEST:
             return {}
         fields = json.loads(notice.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return {str(k): str(v) for k, v in fields.items()} if isinstance(fields, dict) else {}
