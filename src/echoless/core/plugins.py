@@ -129,10 +129,7 @@ def made(
     name, _, argument = spec.strip().partition(":")
     name, one = name.strip().lower(), kind[:-1]
     if name in without:
-        if argument:
-            raise UsageError(
-                f"The {one} {name!r} takes no argument: {without_userinfo(argument)!r}."
-            )
+        refuse_argument(one, name, argument)
         return name, None
     if name not in names(kind):
         known = ", ".join((*without, *names(kind)))
@@ -142,3 +139,19 @@ def made(
     if not callable(make):
         raise UsageError(f"The {one} {name!r} is not a callable; its package is broken.")
     return name, make(argument.strip())
+
+
+def refuse_argument(one: str, name: str, argument: str) -> None:
+    """Refuses an argument of a plug-in that takes none; a blank one is none.
+
+    Args:
+        one: What it is, such as `encoder`.
+        name: Of the plug-in.
+        argument: What was given after the colon.
+
+    Raises:
+        UsageError: There is an argument.
+    """
+    if argument.strip():
+        shown = without_userinfo(argument)
+        raise UsageError(f"The {one} {name!r} takes no argument: {shown!r}.")

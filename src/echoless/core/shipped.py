@@ -12,6 +12,7 @@ import base64
 import csv
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -55,6 +56,23 @@ def shipped_json(name: str) -> Any:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as problem:
         raise _damaged("echoless", path) from problem
+
+
+def first_changed(files: Mapping[Path, str]) -> str | None:
+    """Returns what is wrong with the first of some files by name; None if all are as shipped.
+
+    Args:
+        files: SHA-256 of each in hexadecimal digits, as a manifest beside it lists them.
+    """
+    for path, expected in sorted(files.items()):
+        try:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return f"{path.name} is missing"
+        if found != expected:
+            return f"{path.name} is not as it was shipped"
+    return None
 
 
 def _insist(package: str, path: Path, digest: str | None) -> None:

@@ -151,7 +151,7 @@ class Guard:
             try:
                 return self._remember(request)
             except DamagedIndex as problem:  # nothing was written
-                self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+                self._begin_anew(problem)
                 return self._remember(request)
 
     def remember_many(
@@ -203,7 +203,7 @@ class Guard:
             try:
                 compared = self._comparing.elsewhere(index, memory, matrices, tally)
             except DamagedIndex as problem:
-                self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+                self._begin_anew(problem)
                 compared = self._comparing.elsewhere(self._current(tally), memory, matrices, tally)
         others = (each.memory for each in compared if says_it_all(each))
         return tuple(memory for memory in others if memory.namespace != namespace)
@@ -274,7 +274,7 @@ class Guard:
                 ready = [self._ready_or_not(*each) for each in some]
                 return self._within(lambda: [self._within_group(each) for each in ready])
             except DamagedIndex as problem:
-                self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+                self._begin_anew(problem)
             except BaseException:
                 if self._index is not None:
                     self._index.token = ""  # it took in what was taken back
@@ -308,6 +308,10 @@ class Guard:
         self._follow(answer, ready)
         return answer
 
+    def _begin_anew(self, problem: DamagedIndex) -> None:
+        """Exchanges an index in which damage was found for an empty one, and says so."""
+        self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+
     def _within(self, decide: Callable[[], _T]) -> _T:
         """Decides and writes as the only writer."""
         with writing_within(self._store, self._wait):
@@ -332,7 +336,7 @@ class Guard:
                 with _invalidated(self._index):
                     self._index.take_written(ready.memory, ready.matrices, Tally())
             except DamagedIndex as problem:
-                self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
+                self._begin_anew(problem)
 
     def _decide(self, ready: _Ready) -> Remembered:
         request, tally = ready.request, ready.tally

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.errors import DamagedPackage
 from echoless.core.model import digest
 from echoless.core.optional import is_installed, lazy_module, require_module
-from echoless.core.shipped import shipped_json
+from echoless.core.shipped import first_changed, shipped_json
 from echoless.matching.fields import fields_of
 from echoless.matching.text_cache import ByText
 from echoless.models.tokenizer import Tokenizer
@@ -129,14 +129,9 @@ def read_manifest(folder: Path) -> Manifest:
         name = str(stored["name"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise _damaged(folder, "manifest.json is missing or is no manifest") from problem
-    for file, expected in sorted(files.items()):
-        try:
-            with (folder / file).open("rb") as opened:
-                found = hashlib.file_digest(opened, "sha256").hexdigest()
-        except OSError as problem:
-            raise _damaged(folder, f"{file} is missing") from problem
-        if found != expected:
-            raise _damaged(folder, f"{file} is not as it was shipped")
+    changed = first_changed({folder / file: digest_ for file, digest_ in files.items()})
+    if changed is not None:
+        raise _damaged(folder, changed)
     whole = hashlib.sha256(json.dumps([name, sorted(files.items())]).encode()).hexdigest()
     return Manifest(name, start, end, whole)
 

@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from echoless.core.errors import DamagedPackage, UsageError
-from echoless.core.shipped import shipped_json
+from echoless.core.errors import DamagedPackage
+from echoless.core.plugins import refuse_argument
+from echoless.core.shipped import first_changed, shipped_json
 from echoless.models.tokenizer import UNKNOWN, Tokenizer
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ else:
 
     np = lazy_module("numpy")
 
+_PACKAGE: Final = Path(__file__).parents[2]
 FOLDER: Final = "models/encoders/static_table"
 PIECES: Final = "matching/pair_model/weights/pieces.json"
 """The vocabulary is that of the pair model."""
@@ -49,8 +51,7 @@ class StaticEncoder:
         Raises:
             UsageError: An argument was given.
         """
-        if argument.strip():
-            raise UsageError(f"The encoder 'fast' takes no argument: {argument!r}.")
+        refuse_argument("encoder", "fast", argument)
 
     @property
     def model(self) -> str:
@@ -100,26 +101,22 @@ class StaticEncoder:
     @cached_property
     def _table(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
         """Returns two numbers a byte for each piece, and what one of them stands for."""
-        folder = Path(__file__).parents[2] / FOLDER
-        for name, digest in self._manifest.items():
-            path = Path(__file__).parents[2] / PIECES if name == "pieces.json" else folder / name
-            try:
-                with path.open("rb") as file:
-                    same = hashlib.file_digest(file, "sha256").hexdigest() == digest
-            except OSError as problem:
-                raise _damaged(path) from problem
-            if not same:
-                raise _damaged(path)
+        folder = _PACKAGE / FOLDER
+        own = {"pieces.json": _PACKAGE / PIECES}
+        files = {own.get(name, folder / name): found for name, found in self._manifest.items()}
+        changed = first_changed(files)
+        if changed is not None:
+            raise _damaged(folder, changed)
         scales = np.load(folder / "scales.npy").astype(np.float32)
         return np.load(folder / "table.npy"), scales
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        return Tokenizer.read(Path(__file__).parents[2] / PIECES)
+        return Tokenizer.read(_PACKAGE / PIECES)
 
 
-def _damaged(path: Path) -> DamagedPackage:
+def _damaged(folder: Path, what: str) -> DamagedPackage:
     return DamagedPackage(
-        f"{path} is not as it was shipped, so nothing was encoded with it. Install echoless again: "
-        "pip install --force-reinstall --no-deps echoless"
+        f"The table of the encoder 'fast' in {folder} cannot be used: {what}. Install echoless "
+        "again: pip install --force-reinstall --no-deps echoless"
     )

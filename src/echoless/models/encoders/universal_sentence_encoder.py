@@ -14,8 +14,9 @@ from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
-from echoless.core.errors import EncoderError, UsageError
+from echoless.core.errors import EncoderError
 from echoless.core.optional import lazy_module, require_module
+from echoless.core.plugins import refuse_argument
 from echoless.core.shipped import insist_as_shipped
 from echoless.core.threads import Pace
 
@@ -74,8 +75,7 @@ class UniversalSentenceEncoder:
             MissingExtra: The package is not installed.
             UsageError: An argument was given.
         """
-        if argument.strip():
-            raise UsageError(f"The encoder 'use' takes no argument: {argument!r}.")
+        refuse_argument("encoder", "use", argument)
         require_module(MODULE, "The encoder 'use'", "use")
         self._loaded: _Model | None = None
         self._pace = Pace()
