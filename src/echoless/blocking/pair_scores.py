@@ -52,6 +52,14 @@ class _Column:
         values: list[float] = row.tolist()
         return values
 
+    def whole(self, size: int) -> Floats:
+        """Returns the values of all rows, NaN where there is none."""
+        if self.at is None:
+            return self.values
+        row = np.full(size, np.nan)
+        row[self.at] = self.values
+        return row
+
     def some(self, rows: Ints) -> _Column:
         """Returns the column of the chosen rows (ascending), numbered anew."""
         if self.at is None:
@@ -154,14 +162,19 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
                 highest[column.at] = np.maximum(highest[column.at], column.values)
         return highest
 
-    def some(self, rows: Ints) -> PairSignals:
+    def similarities(self) -> list[Floats]:
+        """Returns for each detector its similarity of every pair, NaN where it has none."""
+        return [column.whole(len(self._keys)) for column in self._columns]
+
+    def some(self, rows: Ints, crowds: DenseMemories | None = None) -> PairSignals:
         """Returns the pairs of some rows.
 
         Args:
             rows: Ascending.
+            crowds: Kept with them.
         """
         columns = [column.some(rows) for column in self._columns]
-        return PairSignals(self._ids, self._keys[rows], columns, None)
+        return PairSignals(self._ids, self._keys[rows], columns, crowds)
 
     def _pairs(self, start: int, stop: int) -> Iterator[tuple[str, str]]:
         """Returns the pairs of ids of some rows."""

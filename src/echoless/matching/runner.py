@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from operator import itemgetter
@@ -85,6 +85,24 @@ def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> Cached
     if cache is None or not isinstance(judge, Repeatable):
         return None
     return verdict_cache.CachedVerdicts(judge, cache, tally)
+
+
+def asked_before(
+    judge: Judge, tally: Tally
+) -> Callable[[Sequence[tuple[str, str]]], list[bool]] | None:
+    """Returns what tells of pairs of texts whether the pair model was asked about them before.
+
+    Args:
+        judge: The judge of the run.
+        tally: Told if the scores of earlier runs cannot be read.
+
+    Returns:
+        A function of pairs of texts, or None where no model is asked.
+    """
+    if not isinstance(judge, road.LearnedJudge):
+        return None
+    scorer = judge.scorer
+    return lambda pairs: scorer.remembered(pairs, tally)
 
 
 def verdicts_on(judge: Judge, profile: Profile, pairs: Sequence[Pair]) -> list[Verdict]:

@@ -19,13 +19,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.candidates import Preference, candidates, eligible, open_vectors
 from echoless.clustering.assign import GroupingInput, fold, make_groups
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
 from echoless.core.model import Json, Judged, Memory, flipped, merges, verdict_name
+from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.verdict_sentences import sentence
@@ -37,9 +38,14 @@ from echoless.workflows.dedupe.findings import held
 from echoless.workflows.dedupe.pipeline import standing_marks
 
 if TYPE_CHECKING:
-    from echoless.models.encoders.vectorizer import MemoryVectoriser
+    import numpy as np
 
-Signals: TypeAlias = Mapping[tuple[str, str], Mapping[str, float]]
+    from echoless.blocking.pair_scores import PairSignals
+    from echoless.models.encoders.vectorizer import MemoryVectoriser
+    from echoless.workflows.dedupe import far_pairs
+else:
+    np = lazy_module("numpy")
+    far_pairs = lazy_module("echoless.workflows.dedupe.far_pairs")
 
 NOBODY: Final = ""
 """Family of memories that may meet those of any namespace."""
@@ -321,8 +327,10 @@ def _compared(union: _Union, settings: Settings, progress: Progress | None) -> B
     settings = replace(settings, profile=profile)
     copies = fold(eligible(union.memories, {}, tally, profile), profile, set(), union.apart, tally)
     vectors = open_vectors(settings, tally, tell)
-    signals, left_out = _proposed(union, copies, settings, vectors, tell)
+    proposed, left_out = _proposed(union, copies, settings, vectors, tell)
     judge = open_judge(profile, vectors, tally, most=MOST_PAIRS)
+    budgeted = far_pairs.closest_pairs(proposed, judge, union.memories, profile, tally, tell)
+    signals, left_out = budgeted.signals, left_out + sum(budgeted.left_out.values())
     cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
     judged = judge_all(judge, union.memories, signals, union.apart, tell, tally, cache)
     tell("grouping", 0, 0)
@@ -341,7 +349,7 @@ def _proposed(
     settings: Settings,
     vectors: MemoryVectoriser | None,
     tell: Progress,
-) -> tuple[Signals, int]:
+) -> tuple[PairSignals, int]:
     """Returns the pairs of different sides that may meet, and how many are beyond the budget.
 
     Texts are folded within a family and looked at in one partition: whose family is nobody's meets
@@ -355,11 +363,12 @@ def _proposed(
     proposed = candidates(
         union.memories, copies, settings, union.tally, tell, vectors, Preference(some)
     )
-    signals = {
-        pair: measured
-        for pair, measured in proposed.signals.items()
+    rows = [
+        row
+        for row, pair in enumerate(proposed.signals)
         if union.meets(*pair) and len({union.side[i] for rep in pair for i in copies[rep]}) > 1
-    }
+    ]
+    signals = proposed.signals.some(np.array(rows, dtype=np.int64))
     return signals, sum(proposed.left_out.values())
 
 

@@ -66,10 +66,11 @@ if TYPE_CHECKING:
     from echoless.core.overlaps import Overlap
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders.vectorizer import MemoryVectoriser
-    from echoless.workflows.dedupe import dense_blocks, passages
+    from echoless.workflows.dedupe import dense_blocks, far_pairs, passages
     from echoless.workflows.dedupe.passages import PassageComparison
 else:
     dense_blocks = lazy_module("echoless.workflows.dedupe.dense_blocks")
+    far_pairs = lazy_module("echoless.workflows.dedupe.far_pairs")
     passages = lazy_module("echoless.workflows.dedupe.passages")
 
 
@@ -197,7 +198,8 @@ class _Decision:
         spared: How many pairs were not judged, by the memory that did without.
         remembered: Of how many pairs the verdict was known from an earlier run.
         overlaps: Notes that stay apart though most of one is in the other.
-        notes: Sentences about passages by namespace.
+        left_out: Far pairs beyond the budget, by namespace.
+        notes: Sentences about far pairs and passages, by namespace.
     """
 
     judged: Sequence[Judged]
@@ -208,6 +210,7 @@ class _Decision:
     spared: Mapping[str, int]
     remembered: int
     overlaps: tuple[Overlap, ...]
+    left_out: Mapping[str, int]
     notes: Mapping[str, Sequence[str]]
 
 
@@ -258,7 +261,7 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
         renewed=proposed.renewed,
         parts={
             name: Part(
-                left_out=proposed.left_out.get(name, 0),
+                left_out=proposed.left_out.get(name, 0) + decided.left_out.get(name, 0),
                 spared=spared[name],
                 notes=(*proposed.notes.get(name, ()), *decided.notes.get(name, ())),
             )
@@ -313,6 +316,8 @@ def _decide(
     settings, memories, tally, tell = run.settings, run.memories, run.tally, run.tell
     judge = open_judge(settings.profile, run.vectors, tally, most=MOST_PAIRS)
     cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
+    budgeted = far_pairs.closest_pairs(signals, judge, run.read, settings.profile, tally, tell)
+    signals = budgeted.signals
 
     compared = _by_passages(run)
     # of crowded memories some pairs are never judged, so the whole is a bound there
@@ -350,8 +355,19 @@ def _decide(
         spared=spared,
         remembered=cache.remembered if cache else 0,
         overlaps=compared.overlaps(groups) if compared else (),
-        notes=compared.proposed.notes if compared else {},
+        left_out=budgeted.left_out,
+        notes=_joined(budgeted.notes, compared.proposed.notes if compared else {}),
     )
+
+
+def _joined(
+    some: Mapping[str, str], more: Mapping[str, Sequence[str]]
+) -> Mapping[str, Sequence[str]]:
+    """Returns sentences of two kinds by namespace."""
+    joined = {name: [sentence] for name, sentence in some.items()}
+    for name, sentences in more.items():
+        joined.setdefault(name, []).extend(sentences)
+    return joined
 
 
 class _Rounds:
@@ -505,8 +521,9 @@ def groups_among(
     profile = settings.profile
     copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
     vectors = open_vectors(settings, tally, tell)
-    signals = candidates(by_id, copies, settings, tally, tell, vectors).signals
+    proposed = candidates(by_id, copies, settings, tally, tell, vectors).signals
     judge = open_judge(profile, vectors, tally, most=MOST_PAIRS)
+    signals = far_pairs.closest_pairs(proposed, judge, by_id, profile, tally, tell).signals
     judged = judge_all(judge, by_id, signals, set(), tell, tally)
     pairs = [Pair(by_id[each.a], by_id[each.b], signals[each.a, each.b]) for each in judged]
     verdicts = settled_by_passages(judge, profile, pairs, [each.verdict for each in judged])

@@ -1,0 +1,166 @@
+"""Pairs with little wording in common: the closest of a namespace are judged, the rest counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rapidfuzz import fuzz
+
+from echoless import Memory, audit, find, open_store
+from echoless.blocking.pair_scores import Measured, PairSignals, gathered
+from echoless.core.model import Vector
+from echoless.core.passages import is_long
+from echoless.core.settings import Choices, resolve
+from echoless.matching.fields import fields_of
+from echoless.testing.stores import fill
+from echoless.workflows.dedupe import far_pairs
+
+WORDS = ("harbour", "invoice", "lantern", "meadow", "orchid", "quarry", "saddle", "violin")
+TEXTS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
+        st.sampled_from(("", "one", "two")),
+        st.booleans(),
+    ),
+    min_size=2,
+    max_size=9,
+)
+
+
+@st.composite
+def proposals(draw: st.DrawFn) -> tuple[dict[str, Memory], PairSignals]:
+    """Some memories, and what one or two detectors measured of some of their pairs."""
+    memories = {
+        f"m-{number}": Memory(
+            id=f"m-{number}", content=text + " and so on" * 100 * long, namespace=namespace
+        )
+        for number, (text, namespace, long) in enumerate(draw(TEXTS))
+    }
+    ids, size = sorted(memories), len(memories)
+    every = [low * size + high for low in range(size) for high in range(low + 1, size)]
+    some = st.lists(st.sampled_from(every), unique=True, min_size=1)
+    found = []
+    for name in draw(st.sampled_from((("semantic",), ("lexical", "semantic")))):
+        keys = np.array(draw(some), dtype=np.int64)
+        values = st.lists(st.sampled_from((0.5, 0.6, 0.7)), min_size=len(keys), max_size=len(keys))
+        found.append(Measured(name, keys, np.array(draw(values))))
+    return memories, gathered(ids, found)
+
+
+def is_far(one: str, other: str) -> bool:
+    """Whether two texts have little wording in common, one by one."""
+    if is_long(one) or is_long(other):
+        return False
+    a, b = fields_of(one).sentence, fields_of(other).sentence
+    return fuzz.ratio(a, b) < 60 and fuzz.token_set_ratio(a, b) < 80
+
+
+def plain(
+    memories: Mapping[str, Memory], signals: PairSignals, most: int, known: Sequence[str] = ()
+) -> set[tuple[str, str]]:
+    """The pairs that stay, said in the plainest way."""
+    kept = set[tuple[str, str]]()
+    far: dict[str, list[tuple[str, str]]] = {}
+    for a, b in signals:
+        names = {memories[a].namespace, memories[b].namespace}
+        far.setdefault(names.pop() if len(names) == 1 else far_pairs.ACROSS, []).append((a, b))
+    for pairs in far.values():
+        own = [(a, b) for a, b in pairs if is_far(memories[a].content, memories[b].content)]
+        if len(pairs) <= most:
+            own = []
+        kept |= set(pairs) - set(own)
+        for detector in ("lexical", "semantic"):
+            measured = [pair for pair in own if detector in signals[pair]]
+            measured.sort(key=lambda pair: (-signals[pair][detector], pair))
+            room = most
+            for a, b in measured:
+                if not room:
+                    break
+                kept.add((a, b))
+                room -= not (memories[a].content in known or memories[b].content in known)
+    return kept
+
+
+@settings(deadline=None)
+@given(proposals(), st.integers(0, 4))
+def test_of_each_namespace_and_detector_the_closest_far_pairs_stay(
+    drawn: tuple[dict[str, Memory], PairSignals], most: int
+) -> None:
+    memories, signals = drawn
+    made = far_pairs.within_budget(signals, memories, most=most)
+    assert set(made.signals) == plain(memories, signals, most)
+    assert all(made.signals[pair] == signals[pair] for pair in made.signals)
+    assert sum(made.left_out.values()) == len(signals) - len(made.signals)
+    assert made.left_out.keys() == made.notes.keys()
+
+
+@settings(deadline=None)
+@given(proposals(), st.integers(0, 4), st.sets(st.integers(0, 8)))
+def test_pairs_whose_scores_are_known_stay_and_do_not_count(
+    drawn: tuple[dict[str, Memory], PairSignals], most: int, chosen: set[int]
+) -> None:
+    memories, signals = drawn
+    known = [memory.content for at, memory in enumerate(memories.values()) if at in chosen]
+
+    def remembered(pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        return [a in known or b in known for a, b in pairs]
+
+    made = far_pairs.within_budget(signals, memories, remembered, most=most)
+    assert set(made.signals) == plain(memories, signals, most, known)
+
+
+def sentences(count: int) -> list[Memory]:
+    """Memories with no word in common, and with vectors that are close to each other."""
+    source = np.random.default_rng(20261125)
+    made = []
+    for number in range(count):
+        vector = np.array([1.0, 0.2 * source.random(), 0.2 * source.random()], dtype="<f4")
+        vector /= np.linalg.norm(vector)
+        text = " ".join("".join(map(chr, source.integers(97, 123, 7))) for _ in range(6))
+        made.append(
+            Memory(id=f"m-{number:03d}", content=text, vectors=(Vector("m@1", vector.tobytes()),))
+        )
+    return made
+
+
+SETTINGS = resolve(Choices(encoder="stored", threshold=("semantic=0.8",)))
+
+
+def test_a_run_judges_the_closest_far_pairs_and_says_how_many_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    fill(path, sentences(20))
+    with open_store(path) as store:
+        whole = find(store, SETTINGS)
+        monkeypatch.setattr(far_pairs, "MOST", 50)
+        some = find(store, SETTINGS)
+        told = audit(some)
+    assert whole.counts["candidates"] == 190
+    assert whole.counts["left_out"] == 0
+    assert some.counts["candidates"] == 50
+    assert some.counts["left_out"] == 140
+    closest = sorted(whole.judged, key=lambda j: -j.verdict.evidence.similarity)[:50]
+    assert {(j.a, j.b) for j in some.judged} == {(j.a, j.b) for j in closest}
+    sentence = "Of 190 pairs with little wording in common the 50 closest were judged."
+    assert sentence in some.tally.notes
+    assert sentence in told.tally.notes
+    assert told.counts["left_out"] == 140
+
+
+def test_a_profile_that_reads_no_text_judges_every_pair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    fill(path, sentences(20))
+    monkeypatch.setattr(far_pairs, "MOST", 5)
+    chosen = resolve(Choices(profile="ego"))
+    with open_store(path) as store:
+        found = find(store, chosen)
+    assert found.settings.profile.judge != "full"
+    assert (found.counts["candidates"], found.counts["left_out"]) == (190, 0)
