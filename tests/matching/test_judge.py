@@ -178,6 +178,27 @@ def test_the_order_of_pairs_does_not_matter_to_whom_is_asked_about() -> None:
     assert [verdict_name(v) for v in forth] == [verdict_name(v) for v in back]
 
 
+def test_pairs_that_can_only_conflict_take_no_question_from_those_that_may_be_merged() -> None:
+    other_values = [
+        (
+            f"The nightly export of all {what} to the finance bucket takes 20 minutes.",
+            f"Exporting the {what} to the finance bucket at night takes 35 minutes.",
+        )
+        for what in ("invoices", "receipts", "contracts", "payslips")
+    ]
+    other_words = [
+        ("Bob is ill.", "Bob has fallen sick."),
+        ("CI is slow.", "The builds take ages."),
+    ]
+    pairs = [pair(a, b) for a, b in (*other_values, *other_words)]
+    tally, scorer = Tally(), PairScorer(open_network, open_scores())
+    LearnedJudge(RuleJudge(), scorer, tally, most=4).judge_all(pairs)
+    asked = scorer.remembered([(p.a.content, p.b.content) for p in pairs], tally)
+    assert sum(asked[:4]) == 1
+    assert asked[4:] == [True, True]
+    assert tally.counts[LEFT_OUT] > 0
+
+
 def test_a_network_that_gives_no_number_leaves_the_rules_and_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
