@@ -178,25 +178,35 @@ def test_the_order_of_pairs_does_not_matter_to_whom_is_asked_about() -> None:
     assert [verdict_name(v) for v in forth] == [verdict_name(v) for v in back]
 
 
-def test_pairs_that_can_only_conflict_take_no_question_from_those_that_may_be_merged() -> None:
-    other_values = [
+def test_pairs_that_cannot_be_merged_take_no_question_from_those_that_may_be() -> None:
+    values = [
         (
             f"The nightly export of all {what} to the finance bucket takes 20 minutes.",
-            f"Exporting the {what} to the finance bucket at night takes 35 minutes.",
+            f"Exporting the {what} to the finance bucket at night takes {minutes} minutes.",
         )
-        for what in ("invoices", "receipts", "contracts", "payslips")
+        for what, minutes in (("invoices", 35), ("receipts", 36), ("contracts", 37))
     ]
-    other_words = [
-        ("Bob is ill.", "Bob has fallen sick."),
-        ("CI is slow.", "The builds take ages."),
+    others = [
+        (f"Room {n} of the old depot has a broken heater.", f"Depot: room {n + 9}, heater broken.")
+        for n in range(3)
     ]
-    pairs = [pair(a, b) for a, b in (*other_values, *other_words)]
+    words = [("Bob is ill.", "Bob has fallen sick."), ("CI is slow.", "The builds take ages.")]
+    parts = [[pair(a, b) for a, b in part] for part in (values, others, words)]
+    rules = [{verdict_name(RuleJudge().judge(p)) for p in part} for part in parts]
+    assert rules[0] == {"contradiction"}
+    assert rules[1] <= {"related", "sibling", "distinct"}
+
     tally, scorer = Tally(), PairScorer(open_network, open_scores())
-    LearnedJudge(RuleJudge(), scorer, tally, most=4).judge_all(pairs)
-    asked = scorer.remembered([(p.a.content, p.b.content) for p in pairs], tally)
-    assert sum(asked[:4]) == 1
-    assert asked[4:] == [True, True]
+    every = [p for part in parts for p in part]
+    LearnedJudge(RuleJudge(), scorer, tally, most=4).judge_all(every)
+    asked = [
+        sum(scorer.remembered([(p.a.content, p.b.content) for p in part], tally)) for part in parts
+    ]
+    assert asked == [1, 0, 2]
     assert tally.counts[LEFT_OUT] > 0
+    LearnedJudge(RuleJudge(), scorer, tally, most=16).judge_all(every)
+    others_asked = scorer.remembered([(p.a.content, p.b.content) for p in parts[1]], tally)
+    assert sum(others_asked) == 1
 
 
 def test_a_network_that_gives_no_number_leaves_the_rules_and_is_counted(
