@@ -57,7 +57,9 @@ def is_far(one: str, other: str) -> bool:
     if is_long(one) or is_long(other):
         return False
     a, b = fields_of(one).sentence, fields_of(other).sentence
-    return fuzz.ratio(a, b) < 60 and fuzz.token_set_ratio(a, b) < 80
+    if max(fuzz.ratio(one, other), fuzz.ratio(a, b)) >= 60:
+        return False
+    return fuzz.token_set_ratio(a, b) < 80
 
 
 def plain(

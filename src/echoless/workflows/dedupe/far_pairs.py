@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from rapidfuzz import fuzz
 from rapidfuzz.process import cpdist
 
-from echoless.blocking.pair_scores import Ints, PairSignals
+from echoless.blocking.pair_scores import Floats, Ints, PairSignals
 from echoless.core.model import Memory
 from echoless.core.passages import is_long
 from echoless.core.profiles import Profile
@@ -34,8 +33,9 @@ times `MOST_PAIRS` the pairs found differ by one in a hundred (ADR 0027)."""
 
 FEW_WORDS: Final = 0.8
 """Share of words in common (`rapidfuzz.fuzz.token_set_ratio`) below which a pair is far, exclusive,
-where also fewer than `ALIKE` of the letters are. Of 21,500 labelled pairs and 151,700 proposed ones
-that are far, the rules merge 88 and 3 (ADR 0027)."""
+where also fewer than `ALIKE` of the letters are: of the sentences, and of the texts as written. Of
+21,500 labelled pairs and 151,700 proposed ones that are far, the rules merge 88 and 3 (ADR 0027).
+"""
 
 _AT_ONCE: Final = 1 << 16
 """Pairs compared between two signs of progress."""
@@ -45,8 +45,6 @@ ACROSS: Final = ""
 
 Remembered: TypeAlias = Callable[[Sequence[tuple[str, str]]], list[bool]]
 """Tells of pairs of texts whether the pair model's scores are known from an earlier run."""
-
-Mask: TypeAlias = NDArray[np.bool_]
 
 
 class Budgeted(NamedTuple):
@@ -126,14 +124,14 @@ def within_budget(
         for start in range(0, len(rows), _AT_ONCE):
             pulse(done, len(signals))
             some = rows[start : start + _AT_ONCE]
-            far.append(some[wording.far(some)])
+            far.append(wording.far(some))
             done += len(some)
         gone = np.concatenate(far)
         keep[gone] = False
         for values in similarities:
             measured = gone[~np.isnan(values[gone])]
             ranked = measured[np.argsort(-values[measured], kind="stable")]
-            keep[wording.first(ranked, most, remembered)] = True
+            keep[_first(ranked, most, wording, remembered)] = True
         if beyond := len(gone) - int(np.count_nonzero(keep[gone])):
             left_out[namespace] = beyond
             notes[namespace] = (
@@ -160,40 +158,54 @@ def _large(
 
 
 class _Wording:
-    """The texts of the pairs as the rules compare them, each read once."""
+    """The texts of the pairs, and as the rules compare them."""
 
     def __init__(self, signals: PairSignals, memories: Mapping[str, Memory]) -> None:
         self._texts = [memories[id_].content for id_ in signals.ids]
-        self._sentences: dict[int, str | None] = {}
         self._low, self._high = signals.low, signals.high
+        self._sentences: dict[int, str | None] = {}
 
-    def far(self, rows: Ints) -> Mask:
-        """Returns of some pairs whether they have little wording in common."""
-        sides = [[self._sentence(at) for at in ends[rows].tolist()] for ends in self._ends]
-        letters = cpdist(*sides, scorer=fuzz.ratio, dtype=np.float64, workers=workers())
-        words = cpdist(*sides, scorer=fuzz.token_set_ratio, dtype=np.float64, workers=workers())
-        far: Mask = (letters < 100 * ALIKE) & (words < 100 * FEW_WORDS)
-        return far & np.array([None not in pair for pair in zip(*sides, strict=True)], np.bool_)
+    def far(self, rows: Ints) -> Ints:
+        """Returns the rows of pairs with little wording in common."""
+        unlike = rows[_share(fuzz.ratio, *self.texts(rows)) < ALIKE]
+        sides = [[self._sentence(at) for at in ends[unlike].tolist()] for ends in self._ends]
+        far = _share(fuzz.ratio, *sides) < ALIKE
+        far &= _share(fuzz.token_set_ratio, *sides) < FEW_WORDS
+        far &= np.array([None not in pair for pair in zip(*sides, strict=True)], np.bool_)
+        return unlike[far]
 
-    def first(self, rows: Ints, most: int, remembered: Remembered | None) -> Ints:
-        """Returns the first rows, up to the last of so many that are not remembered."""
-        if remembered is None or len(rows) <= most:
-            return rows[:most]
-        new = end = 0
-        while new < most and end < len(rows):
-            some = rows[end : end + most - new]
-            sides = ([self._texts[at] for at in ends[some].tolist()] for ends in self._ends)
-            new += remembered(list(zip(*sides, strict=True))).count(False)
-            end += len(some)
-        return rows[:end]
+    def texts(self, rows: Ints) -> list[list[str]]:
+        """Returns the texts of both sides of some pairs."""
+        return [[self._texts[at] for at in ends[rows].tolist()] for ends in self._ends]
 
     @property
     def _ends(self) -> tuple[Ints, Ints]:
         return self._low, self._high
 
     def _sentence(self, at: int) -> str | None:
-        """Returns what the rules compare of a text, None where it is long."""
+        """Returns what the rules compare of a text, read once; None where it is long."""
         if at not in self._sentences:
             text = self._texts[at]
-            self._sentences[at] = None if is_long(text) else fields_of(text).sentence
+            sentence = None if is_long(text) else fields_of(text).sentence
+            self._sentences[at] = text if sentence == text else sentence  # one string, not two
         return self._sentences[at]
+
+
+def _share(
+    scorer: Callable[..., float], ones: Sequence[str | None], others: Sequence[str | None]
+) -> Floats:
+    """Returns what the texts of each pair have in common, 0 to 1; 0 where there is none."""
+    found: Floats = cpdist(ones, others, scorer=scorer, dtype=np.float64, workers=workers())
+    return found / 100
+
+
+def _first(rows: Ints, most: int, wording: _Wording, remembered: Remembered | None) -> Ints:
+    """Returns the first rows, up to the last of so many that are not remembered."""
+    if remembered is None or len(rows) <= most:
+        return rows[:most]
+    new = end = 0
+    while new < most and end < len(rows):
+        some = rows[end : end + most - new]
+        new += remembered(list(zip(*wording.texts(some), strict=True))).count(False)
+        end += len(some)
+    return rows[:end]
