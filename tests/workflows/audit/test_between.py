@@ -17,6 +17,7 @@ from echoless.stores.jsonl import JsonlStore
 from echoless.testing.stores import fill
 from echoless.testing.strategies import worlds
 from echoless.workflows.audit.between import Between, between_namespaces, between_stores
+from echoless.workflows.dedupe import far_pairs
 from tests.laws.worlds import everything, folder, quick, safe
 
 TEA = "Anna drinks green tea in the morning."
@@ -174,3 +175,16 @@ def test_the_order_of_stores_does_not_matter_and_users_never_mix(
 def test_ids_in_the_report_are_those_of_the_stores() -> None:
     report = between([memory("a", " ")], [memory("b", PORT), replace(memory("c", PORT))])
     assert all(ids_[0].endswith(" a") for ids_ in report.tally.skipped.values())
+
+
+def test_pairs_with_little_wording_in_common_are_counted_beyond_their_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared = "the harbour office of the northern district"
+    one = [memory(f"a-{n}", f"Alpha {n} met beta {n} at {shared}.") for n in range(3)]
+    other = [memory(f"b-{n}", f"{shared}: {'gamma delta epsilon ' * 2}{n}") for n in range(3)]
+    assert between(one, other).left_out == 0
+    monkeypatch.setattr(far_pairs, "MOST", 2)
+    report = between(one, other)
+    assert report.left_out > 0
+    assert any("little wording in common" in note for note in report.tally.notes)
