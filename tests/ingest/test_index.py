@@ -99,6 +99,56 @@ def test_an_index_filled_one_by_one_answers_as_one_filled_at_once(
         assert one_by_one.nearest(text, allowed) == at_once.nearest(text, allowed)
 
 
+def named_by_all(index: WordingIndex, texts: list[str], query: str, places: set[int]) -> list[int]:
+    """Places by rough score, from a score of every text; all n-grams are within the budget."""
+    names, times = np.unique(packed(query), return_counts=True)
+    terms = index.vocabulary.numbers(names)
+    known = terms >= 0
+    frequencies = index.vocabulary.frequencies.all[terms[known]]
+    weights = times[known] * (np.log((1.0 + index.size) / (1.0 + frequencies)) + 1.0)
+    order = np.argsort(frequencies, kind="stable")
+    scores = {}
+    for place in places:
+        own = set(packed(texts[place]).tolist())
+        shared = [w for w, n in zip(weights[order], names[known][order], strict=True) if n in own]
+        if shared:
+            scores[place] = sum((float(weight) ** 2 for weight in shared), 0.0) / len(own) ** 0.5
+    return sorted(scores, key=lambda place: (-scores[place], place))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 4), st.sampled_from([0.05, 0.5, 1.0]))
+def test_the_texts_named_by_wording_are_the_highest_of_all(
+    seed: int, many: int, share: float
+) -> None:
+    """Whatever segment they lie in, whatever is allowed, and many are of one score."""
+    source = random.Random(seed)
+    texts = ["".join(source.choices("abcd ", k=source.randint(1, 9))) for _ in range(200)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("echoless.ingest.ngram_index.OPEN", 5)
+        index = WordingIndex()
+        for place, text in enumerate(texts):
+            index.add([(place, text)])
+    allowed = np.array([source.random() < share for _ in texts], dtype=np.bool_)
+    expected = named_by_all(index, texts, texts[0], set(np.flatnonzero(allowed).tolist()))
+    found = index.nearest(texts[0], allowed, many=many)
+    assert sorted(place for place, _ in found) == sorted(expected[:many])
+
+
+def test_only_the_highest_are_asked_for_their_scope() -> None:
+    index, texts = WordingIndex(), sentences(2_000)
+    index.add(enumerate(texts))
+    asked: list[int] = []
+
+    class Counts(np.ndarray):  # type: ignore[type-arg]
+        def __getitem__(self, places):  # type: ignore[no-untyped-def]
+            asked.append(len(places))
+            return np.asarray(self)[places]
+
+    index.nearest(texts[7], np.ones(len(texts), np.bool_).view(Counts))
+    assert sum(asked) < 100
+
+
 def test_joined_segments_hold_what_both_held() -> None:
     texts = sentences(30)
     rows = [

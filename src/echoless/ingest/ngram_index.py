@@ -13,9 +13,10 @@ memories are named hangs on what is in the index only, not on how it lies in seg
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Final
+from itertools import accumulate, chain
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +24,12 @@ from numpy.typing import NDArray
 from echoless.blocking.similarities import DECIMALS
 from echoless.core.text import padded_for_ngrams
 from echoless.ingest.checked_arrays import Part, whole
-from echoless.ingest.rows import Rows, distinct
+from echoless.ingest.rows import Rows, counted, distinct
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 POSTINGS: Final = 10_000
 """Postings read for a query, rarest n-grams first."""
@@ -37,6 +39,9 @@ LOOKED_AT: Final = 16
 
 OPEN: Final = 128
 """Memories from which what came in becomes a segment."""
+
+_FOLDS: Final = 16
+"""Parts that scores are laid in one above the other, to see how high the highest are."""
 
 MANY: Final = 16_384
 """Rows made into a segment at once, where many come in."""
@@ -140,53 +145,32 @@ class Segment:
         """Takes the arrays."""
         self.owners, self.starts, self.terms, self.counts = owners, starts, terms, counts
         self.names, self.begins, self.posts = names, begins, posts
-        self._roots = np.sqrt(np.diff(starts))
-        self._last = np.empty(len(owners), dtype=np.int32)
 
     @property
     def size(self) -> int:
         """Returns the number of memories."""
         return len(self.owners)
 
-    def proposed(
-        self, terms: Ints, weights: Floats, allowed: NDArray[np.bool_], many: int
-    ) -> list[tuple[float, int, Segment, int]]:
-        """Returns rough score, place, segment and row of the rows that share most of the n-grams.
+    def check(self) -> None:
+        """Reads all of the large arrays, so that no query has to check what it reads.
+
+        Raises:
+            DamagedIndex: They are not as they were written.
+        """
+        self.terms, self.counts = whole(self.terms), whole(self.counts)
+        self.posts = whole(self.posts)
+
+    def postings(self, terms: Ints) -> tuple[Numbers, Ints]:
+        """Returns the rows with some n-grams, n-gram by n-gram, and how many rows have each.
 
         Args:
-            terms: Numbers of n-grams.
-            weights: Of each, squared.
-            allowed: Shape (places,): which memories may be named.
-            many: At most so many, ties by place.
+            terms: Numbers of n-grams, at least one.
         """
-        at = np.minimum(np.searchsorted(self.names, terms), len(self.names) - 1)
-        known = self.names[at] == terms
-        at = at[known]
-        if not len(at):
-            return []
-        begins, ends = self.begins[at], self.begins[at + 1]
+        at = np.minimum(self.names.searchsorted(terms), len(self.names) - 1)
+        begins = self.begins[at]
+        ends = np.where(self.names[at] == terms, self.begins[at + 1], begins)
         spans = zip(begins.tolist(), ends.tolist(), strict=True)
-        rows = np.concatenate([self.posts[begin:end] for begin, end in spans])
-        # Sums by row without an array of all rows: a row counts at its last posting. To count in
-        # one of 98,304 rows and look through it for what is not 0 takes three times as long.
-        numbers = np.arange(len(rows), dtype=np.int32)
-        self._last[rows] = numbers
-        last = self._last[rows]
-        shared = np.bincount(last, np.repeat(weights[known], ends - begins), minlength=len(rows))
-        own = np.flatnonzero(last == numbers)
-        met, owners = rows[own], self.owners[rows[own]]
-        may = allowed[owners]
-        if not may.all():
-            own, met, owners = own[may], met[may], owners[may]
-        scores = shared[own] / self._roots[met]
-        best = _highest(scores, owners, many)
-        each = zip(scores[best].tolist(), owners[best].tolist(), met[best].tolist(), strict=True)
-        return [(score, place, self, row) for score, place, row in each]
-
-    def find(self, place: int) -> int | None:
-        """Returns the row of a memory, or None."""
-        row = int(self.owners.searchsorted(place))
-        return row if row < len(self.owners) and self.owners[row] == place else None
+        return np.concatenate([self.posts[begin:end] for begin, end in spans]), ends - begins
 
     def row(self, row: int) -> tuple[Numbers, Numbers]:
         """Returns the n-grams of a row, and how often each occurs."""
@@ -194,15 +178,18 @@ class Segment:
         return self.terms[span], self.counts[span]
 
 
-def _highest(scores: Floats, places: NDArray[np.integer], many: int) -> Ints:
-    """Returns which scores are the highest, so many of them, ties by place."""
-    if len(scores) <= many:
+def _leading(scores: Floats, many: int) -> Ints:
+    """Returns which scores are high: those of the highest `many`, their ties, and few others.
+
+    The highest of each column of `_FOLDS` scores are as many different scores as there are columns,
+    so the highest `many` of all are no lower than the highest `many` of these.
+    """
+    width = len(scores) // _FOLDS
+    if width < many:
         return np.arange(len(scores))
-    limit = np.partition(scores, len(scores) - many)[len(scores) - many]
-    enough = np.flatnonzero(scores >= limit)
-    if len(enough) > many:
-        enough = enough[np.lexsort((places[enough], -scores[enough]))[:many]]
-    return enough
+    highest = scores[: _FOLDS * width].reshape(_FOLDS, width).max(axis=0)
+    limit = np.partition(highest, width - many)[width - many]
+    return np.flatnonzero(scores >= limit)
 
 
 def _segment(owners: Numbers, starts: Ints, terms: Numbers, counts: Numbers) -> Segment:
@@ -214,14 +201,17 @@ def _segment(owners: Numbers, starts: Ints, terms: Numbers, counts: Numbers) -> 
     return Segment(owners, starts, terms, counts, ordered[first], begins, rows[order])
 
 
+def _joined(arrays: Sequence[NDArray[Scalar]], kind: type[Scalar]) -> NDArray[Scalar]:
+    return np.concatenate(arrays) if arrays else np.empty(0, dtype=kind)
+
+
 Row = tuple[int, Ints, Ints]
 """Place of a memory, its n-grams in ascending order, and how often each occurs."""
 
 
 def row_of(place: int, text: str) -> Row:
     """Returns a memory as a row."""
-    names, times = np.unique(packed(text), return_counts=True)
-    return place, names, times
+    return place, *counted(packed(text))
 
 
 Numbered = tuple[int, Numbers, Numbers]
@@ -264,27 +254,11 @@ class _Recent:
         for term in row[1].tolist():
             self._posts.setdefault(term, []).append(number)
 
-    def proposed(
-        self, terms: Ints, weights: Floats, allowed: NDArray[np.bool_], many: int
-    ) -> list[tuple[float, int, _Recent, int]]:
-        """Returns what `Segment.proposed` returns."""
+    def postings(self, terms: Ints) -> tuple[Ints, Ints]:
+        """Returns what `Segment.postings` returns."""
         lists = [self._posts.get(term, ()) for term in terms.tolist()]
         rows = np.fromiter(chain.from_iterable(lists), dtype=np.int64)
-        if not len(rows):
-            return []
-        owners = np.array([place for place, _, _ in self.rows])
-        roots = np.sqrt([len(own) for _, own, _ in self.rows])
-        shared = np.bincount(rows, np.repeat(weights, [len(each) for each in lists]))
-        hit = distinct(rows)
-        hit = hit[allowed[owners[hit]]]
-        scores = shared[hit] / roots[hit]
-        best = _highest(scores, owners[hit], many)
-        each = zip(scores[best].tolist(), hit[best].tolist(), strict=True)
-        return [(score, self.rows[row][0], self, row) for score, row in each]
-
-    def find(self, place: int) -> int | None:
-        """Returns the row of a memory, or None."""
-        return next((row for row, own in enumerate(self.rows) if own[0] == place), None)
+        return rows, np.array([len(each) for each in lists])
 
     def row(self, row: int) -> tuple[Numbers, Numbers]:
         """Returns the n-grams of a row, and how often each occurs."""
@@ -310,6 +284,11 @@ class WordingIndex:
         self.vocabulary = vocabulary or Vocabulary()
         self._segments = list(segments)
         self._recent = _Recent()
+        # of all rows, in the order of the segments; recent rows follow, and keep their numbers
+        self._owners = Rows(_joined([each.owners for each in segments], np.int32))
+        self._roots = Rows(np.sqrt(_joined([np.diff(each.starts) for each in segments], np.int64)))
+        self._last = np.empty(0, dtype=np.int32)
+        self._firsts = self._numbered()
         self._size = sum(segment.size for segment in segments) if size is None else size
 
     @property
@@ -336,27 +315,28 @@ class WordingIndex:
     def check(self) -> None:
         """Reads all that was kept; raises `DamagedIndex` where it is not as it was written."""
         for segment in self._segments:
-            for part in (segment.terms, segment.counts, segment.posts):
-                whole(part)
+            segment.check()
 
     def remove(self, place: int) -> None:
         """Takes a memory out of the statistics; whoever asks does not allow its place any more."""
-        parts: list[Segment | _Recent] = [*self._segments, self._recent]
-        for part in parts:
-            row = part.find(place)
-            if row is not None:
-                terms, _ = part.row(row)
-                self.vocabulary.frequencies.all[terms] -= 1
-                self._size -= 1
+        row = int(self._owners.all.searchsorted(place))
+        if row < len(self._owners) and self._owners.all[row] == place:
+            terms, _ = self._row(row)
+            self.vocabulary.frequencies.all[terms] -= 1
+            self._size -= 1
 
     def _take(self, rows: Sequence[Row]) -> None:
         if not rows:
             return
         terms = self.vocabulary.take(np.concatenate([names for _, names, _ in rows]))
-        ends = np.cumsum([len(names) for _, names, _ in rows])
+        lengths = [len(names) for _, names, _ in rows]
         self._size += len(rows)
-        each = zip(rows, np.split(terms, ends[:-1]), strict=True)
-        numbered = [(place, own, times.astype(np.int32)) for (place, _, times), own in each]
+        self._owners.append(np.array([place for place, _, _ in rows], dtype=np.int32))
+        self._roots.append(np.sqrt(lengths))
+        numbered = [
+            (place, terms[end - len(names) : end], times.astype(np.int32))
+            for (place, names, times), end in zip(rows, accumulate(lengths), strict=True)
+        ]
         if len(numbered) >= OPEN:
             self._close(numbered)
             return
@@ -374,6 +354,11 @@ class WordingIndex:
         while len(self._segments) > 1 and self._segments[-2].size < 4 * self._segments[-1].size:
             last = self._segments.pop()
             self._segments[-1] = join(self._segments[-1], last)
+        self._firsts = self._numbered()
+
+    def _numbered(self) -> list[int]:
+        """Returns the number of the first row of each segment, and of the first recent row."""
+        return list(accumulate((each.size for each in self._segments), initial=0))
 
     def nearest(
         self, text: str, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT
@@ -400,31 +385,74 @@ class WordingIndex:
         spent = np.cumsum(frequencies[rarest])
         chosen = rarest[: max(8, int(np.searchsorted(spent, POSTINGS, side="right")))]
         chosen = chosen[known[chosen]]
-        asked = terms[chosen], weights[chosen] ** 2
-        pool: list[Segment | _Recent] = [*self._segments, self._recent]
-        proposed = [hit for each in pool for hit in each.proposed(*asked, allowed, many)]
-        proposed.sort(key=lambda hit: (-hit[0], hit[1]))
-        if not proposed:
+        rows, scores = self._shared(terms[chosen], weights[chosen] ** 2)
+        best = self._highest(scores, rows, allowed, many)
+        if not len(best):
             return []
         worth = np.zeros(len(self.vocabulary.names))
         worth[terms[known]] = weights[known] / np.sqrt((weights**2).sum())
-        return self._scored(proposed[:many], worth)
+        return self._scored(best.tolist(), worth)
+
+    def _row(self, row: int) -> tuple[Numbers, Numbers]:
+        """Returns the n-grams of a row, and how often each occurs."""
+        number = bisect_right(self._firsts, row) - 1
+        part = self._segments[number] if number < len(self._segments) else self._recent
+        return part.row(row - self._firsts[number])
+
+    def _shared(self, terms: Ints, weights: Floats) -> tuple[Ints, Floats]:
+        """Returns the rows that share n-grams, each once, with a rough score.
+
+        Args:
+            terms: Numbers of n-grams.
+            weights: Of each, squared.
+        """
+        if not len(terms):
+            return terms, weights
+        parts: list[Segment | _Recent] = [*self._segments, self._recent]
+        asked = [part.postings(terms) for part in parts]
+        numbered = zip(asked, self._firsts, strict=True)
+        rows = np.concatenate([np.add(own, first, dtype=np.intp) for (own, _), first in numbered])
+        each = np.concatenate([np.repeat(weights, counts) for _, counts in asked])
+        # Sums by row without an array of all rows: a row counts at its last posting. To count in
+        # one of 98,304 rows and look through it for what is not 0 takes three times as long.
+        if len(self._last) < len(self._owners):
+            self._last = np.empty(2 * len(self._owners), dtype=np.int32)
+        numbers = np.arange(len(rows), dtype=np.int32)
+        self._last[rows] = numbers
+        last = self._last.take(rows)
+        shared = np.bincount(last, each, minlength=len(rows))
+        own = np.flatnonzero(last == numbers)
+        met = rows.take(own)
+        return met, shared.take(own) / self._roots.all.take(met)
+
+    def _highest(self, scores: Floats, rows: Ints, allowed: NDArray[np.bool_], many: int) -> Ints:
+        """Returns the allowed rows with the highest scores, at most so many, ties by place."""
+        some = _leading(scores, many)
+        places = self._owners.all[rows[some]]
+        may = allowed[places]
+        if np.count_nonzero(may) < many and len(some) < len(scores):
+            some = np.arange(len(scores))
+            places = self._owners.all[rows]
+            may = allowed[places]
+        scores, rows, places = scores[some[may]], rows[some[may]], places[may]
+        if len(scores) > 4 * many:
+            enough = _leading(scores, many)
+            scores, rows, places = scores[enough], rows[enough], places[enough]
+        return rows[np.lexsort((places, -scores))[:many]]
 
     def _idf(self, frequencies: NDArray[np.integer]) -> Floats:
         """Returns weights by the formula of `blocking/text_join/tfidf_rows.py`."""
         weights: Floats = np.log((1.0 + self._size) / (1.0 + frequencies)) + 1.0
         return weights
 
-    def _scored(
-        self, proposed: Sequence[tuple[float, int, Segment | _Recent, int]], worth: Floats
-    ) -> list[tuple[int, float]]:
+    def _scored(self, numbers: Sequence[int], worth: Floats) -> list[tuple[int, float]]:
         """Returns place and exact cosine of some rows, closest first.
 
         Args:
-            proposed: Score, place, segment and row.
+            numbers: Of the rows.
             worth: Shape (n-grams,): weights of the query, of length 1.
         """
-        rows = [part.row(row) for _, _, part, row in proposed]
+        rows = [self._row(number) for number in numbers]
         terms = np.concatenate([own for own, _ in rows])
         counts = np.concatenate([times for _, times in rows])
         lengths = np.array([len(own) for own, _ in rows])
@@ -433,8 +461,7 @@ class WordingIndex:
         norms = np.sqrt(np.add.reduceat(weights**2, ends))
         shared = np.add.reduceat(worth[terms] * weights, ends)
         cosines = np.minimum(np.round(shared / norms, DECIMALS), 1.0)
-        places = [place for _, place, _, _ in proposed]
-        pairs = zip(places, cosines.tolist(), strict=True)
+        pairs = zip(self._owners.all[numbers].tolist(), cosines.tolist(), strict=True)
         return sorted(pairs, key=lambda hit: (-hit[1], hit[0]))
 
 

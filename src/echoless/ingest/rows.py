@@ -23,6 +23,15 @@ def distinct(values: NDArray[Scalar]) -> NDArray[Scalar]:
     )
 
 
+def counted(values: NDArray[Scalar]) -> tuple[NDArray[Scalar], NDArray[np.int64]]:
+    """Returns the different values of an array, ascending, and how often each occurs."""
+    ordered = np.sort(values)
+    first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    starts = np.append(np.flatnonzero(first), len(ordered))
+    return ordered[starts[:-1]], np.diff(starts)
+
+
 class Rows(Generic[Scalar]):
     """Rows of one width and type; room doubles when it is used up."""
 
