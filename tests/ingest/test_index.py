@@ -14,7 +14,7 @@ from echoless.core.model import Memory
 from echoless.core.profiles import SAFE
 from echoless.core.run_notes import Tally
 from echoless.core.text import char_ngrams
-from echoless.ingest.index import MemoryIndex
+from echoless.ingest.index import MemoryIndex, Reach
 from echoless.ingest.matcher import Question, vectors_of
 from echoless.ingest.ngram_index import WordingIndex, join, packed, segment_of
 from echoless.ingest.vector_index import BITS, VectorIndex, _differing
@@ -147,6 +147,39 @@ def test_only_the_highest_are_asked_for_their_scope() -> None:
 
     index.nearest(texts[7], np.ones(len(texts), np.bool_).view(Counts))
     assert sum(asked) < 100
+
+
+@pytest.mark.parametrize("count", [0, 5, 3_000])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5])
+@pytest.mark.parametrize("code", [-1, 0, 2])
+def test_the_reach_of_a_scope_is_what_a_mask_of_all_places_says(
+    count: int, share: float, code: int
+) -> None:
+    random_ = np.random.default_rng(count)
+    scopes = random_.integers(0, 3, count, dtype=np.int32)
+    alive = random_.random(count) < share
+    for beyond, mask in ((False, alive & (scopes == code)), (True, alive & (scopes != code))):
+        reach = Reach(alive, scopes, code, beyond)
+        assert reach[:].tolist() == mask.tolist()
+        assert reach[np.arange(count)[::-2]].tolist() == mask[::-2].tolist()
+        assert reach.any() == mask.any()
+
+
+def test_a_text_that_is_asked_about_and_taken_in_is_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
+
+    def counting(text: str) -> object:
+        read.append(text)
+        return packed(text)
+
+    monkeypatch.setattr("echoless.ingest.ngram_index.packed", counting)
+    index = WordingIndex()
+    for place, text in enumerate(sentences(5)):
+        index.nearest(text, np.ones(place, np.bool_))
+        index.add([(place, text)])
+    assert read == sentences(5)
 
 
 def test_joined_segments_hold_what_both_held() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -45,6 +46,35 @@ def key_of(text: str) -> int:
 def forms(text: str) -> tuple[int, int, int]:
     """Returns keys of a text as it is, in its case-folded normal form and in its loose form."""
     return key_of(text), key_of(normalise(text, fold_case=True)), key_of(loose(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Places of one scope, or of all others, told for those that are asked about.
+
+    A mask of 100,000 places takes 40 microseconds, and a query asks about some hundred.
+
+    Attributes:
+        alive: Shape (places,): which memories count.
+        scopes: Shape (places,): number of the scope of each.
+        code: Number of the scope.
+        beyond: Whether the other scopes are meant.
+    """
+
+    alive: NDArray[np.bool_]
+    scopes: NDArray[np.int32]
+    code: int
+    beyond: bool
+
+    def __getitem__(self, places: NDArray[np.integer] | slice) -> NDArray[np.bool_]:
+        """Returns which of some places are within reach."""
+        within: NDArray[np.bool_] = (self.scopes[places] == self.code) != self.beyond
+        return within & self.alive[places]
+
+    def any(self) -> bool:
+        """Returns whether any place is within reach."""
+        starts = range(0, len(self.alive), AT_ONCE)
+        return any(self[start : start + AT_ONCE].any() for start in starts)
 
 
 class MemoryIndex:
@@ -255,21 +285,22 @@ class MemoryIndex:
         for vectors in self.vectors.values():
             vectors.check()
 
-    def allowed(self, memory: Memory) -> NDArray[np.bool_]:
-        """Returns which places are in the scope of a memory: shape (places,)."""
+    def allowed(self, memory: Memory) -> Reach:
+        """Returns the places in the scope of a memory."""
+        return self._reach(memory, beyond=False)
+
+    def beyond(self, memory: Memory) -> Reach:
+        """Returns the places in other scopes than that of a memory."""
+        return self._reach(memory, beyond=True)
+
+    def _reach(self, memory: Memory, *, beyond: bool) -> Reach:
         code = self.codes.get(canonical(self._profile.scope_of(memory)), -1)
-        inside: NDArray[np.bool_] = self.alive.all & (self.scopes.all == code)
-        return inside
+        return Reach(self.alive.all, self.scopes.all, code, beyond)
 
-    def beyond(self, memory: Memory) -> NDArray[np.bool_]:
-        """Returns which places are in another scope than a memory: shape (places,)."""
-        outside: NDArray[np.bool_] = self.alive.all & ~self.allowed(memory)
-        return outside
-
-    def same(self, form: str, key: int, allowed: NDArray[np.bool_]) -> list[int]:
+    def same(self, form: str, key: int, allowed: Reach) -> list[int]:
         """Returns places of the memories whose text has a key, in one of `KEYS`."""
-        places = self._by_key[KEYS.index(form)].places(key)
-        return [place for place in places if allowed[place]]
+        places = np.array(self._by_key[KEYS.index(form)].places(key), dtype=np.int64)
+        return places[allowed[places]].tolist() if len(places) else []
 
     # ------------------------------------------------------------------ kept between processes
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain
 from typing import Final, TypeVar
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from echoless.blocking.similarities import DECIMALS
 from echoless.core.text import padded_for_ngrams
 from echoless.ingest.checked_arrays import Part, whole
-from echoless.ingest.rows import Rows, counted, distinct
+from echoless.ingest.rows import Allowed, Rows, counted, distinct
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -211,7 +212,16 @@ Row = tuple[int, Ints, Ints]
 
 def row_of(place: int, text: str) -> Row:
     """Returns a memory as a row."""
-    return place, *counted(packed(text))
+    return place, *_counted_ngrams(text)
+
+
+@lru_cache(maxsize=1)
+def _counted_ngrams(text: str) -> tuple[Ints, Ints]:
+    """Returns the different n-grams of a text, and how often each occurs; kept for the last text.
+
+    A text that was asked about is taken in next.
+    """
+    return counted(packed(text))
 
 
 Numbered = tuple[int, Numbers, Numbers]
@@ -361,13 +371,13 @@ class WordingIndex:
         return list(accumulate((each.size for each in self._segments), initial=0))
 
     def nearest(
-        self, text: str, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT
+        self, text: str, allowed: Allowed, *, many: int = LOOKED_AT
     ) -> list[tuple[int, float]]:
         """Returns memories of like wording.
 
         Args:
             text: The query.
-            allowed: Shape (places,): which memories may be named.
+            allowed: Which memories may be named, by place.
             many: At most so many.
 
         Returns:
@@ -425,7 +435,7 @@ class WordingIndex:
         met = rows.take(own)
         return met, shared.take(own) / self._roots.all.take(met)
 
-    def _highest(self, scores: Floats, rows: Ints, allowed: NDArray[np.bool_], many: int) -> Ints:
+    def _highest(self, scores: Floats, rows: Ints, allowed: Allowed, many: int) -> Ints:
         """Returns the allowed rows with the highest scores, at most so many, ties by place."""
         some = _leading(scores, many)
         places = self._owners.all[rows[some]]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from echoless.blocking.similarities import DECIMALS
 from echoless.ingest.checked_arrays import Part, whole
-from echoless.ingest.rows import Rows, distinct
+from echoless.ingest.rows import Allowed, Rows, distinct
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -135,12 +135,12 @@ class VectorIndex:
         for column, words in zip(self._columns, self._signed(unit).T, strict=True):
             column.append(words)
 
-    def nearest(self, rows: Floats, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT) -> Close:
+    def nearest(self, rows: Floats, allowed: Allowed, *, many: int = LOOKED_AT) -> Close:
         """Returns memories with a vector close to one of the query's.
 
         Args:
             rows: Shape (parts, dimensions).
-            allowed: Shape (places,): which memories may be named.
+            allowed: Which memories may be named, by place.
             many: Vectors compared, for each of the query's.
         """
         unit = _unit(rows)
@@ -158,7 +158,7 @@ class VectorIndex:
         back = np.minimum.reduceat(cosines.max(axis=0), starts)
         return Close(places, np.maximum(forth, back), np.minimum(forth, back))
 
-    def _closest(self, row: Floats, allowed: NDArray[np.bool_], many: int) -> Ints:
+    def _closest(self, row: Floats, allowed: Allowed, many: int) -> Ints:
         """Returns numbers of the vectors whose signatures differ little, the closest of them."""
         if not self._columns:
             # Without BLAS, whose threads wait for each other: of 3,000 vectors .1 ms on an idle
