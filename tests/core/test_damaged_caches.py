@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
+from uuid import uuid4
 
 import numpy as np
+import platformdirs
 import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
@@ -390,6 +392,27 @@ def test_a_relative_xdg_variable_is_passed_over(monkeypatch: pytest.MonkeyPatch)
     assert [user_folder(kind) for kind in ("cache", "config", "data")] == [NOWHERE] * 3
 
 
+def test_folders_follow_the_variables_and_are_looked_up_once_for_each_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    plain = platformdirs.user_data_dir
+
+    def counting(name: str, *, appauthor: bool) -> str:
+        asked.append(os.environ["HOME"])
+        return plain(name, appauthor=appauthor)
+
+    monkeypatch.setattr(platformdirs, "user_data_dir", counting)
+    homes = [f"/home/anna-{uuid4()}", f"/home/ben-{uuid4()}"]
+    for home in (*homes, *homes):
+        monkeypatch.setenv("HOME", home)
+        monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+        assert user_folder("data") == Path(home, ".local/share/echoless")
+        monkeypatch.setenv("XDG_DATA_HOME", f"{home}/data")
+        assert user_folder("data") == Path(home, "data/echoless")
+    assert asked == [homes[0]] * 2 + [homes[1]] * 2
+
+
 def test_a_cache_of_an_earlier_version_is_begun_anew_and_not_set_aside(cache: Path) -> None:
     """It is echoless's own, so it can go; nobody is left with a gigabyte under another name."""
     cache.mkdir(mode=0o700)
@@ -423,6 +446,7 @@ def test_a_cache_sealed_by_an_earlier_version_is_not_used(cache: Path, kind: str
 
 KERNEL = """
 import numpy as np
+import platformdirs
 from echoless.blocking.text_join.shingling_kernels import sort
 rows = np.arange(9, dtype=np.int64)[::-1].copy()
 sort(rows)

@@ -10,6 +10,7 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -61,6 +62,19 @@ def user_folder(kind: Kind) -> Path:
     Returns:
         The folder, which may not exist; `NOWHERE` for a user without a home folder.
     """
+    home = os.environ.get("HOME")
+    if os.name != "posix" or not home:  # then more than two variables decide
+        return _looked_up(kind)
+    return _of_variables(kind, home, os.environ.get(f"XDG_{kind.upper()}_HOME"))
+
+
+@lru_cache(maxsize=16)
+def _of_variables(kind: Kind, home: str, chosen: str | None) -> Path:  # noqa: ARG001
+    """Returns `_looked_up`, kept by the variables that decide on it: it is asked for each text."""
+    return _looked_up(kind)
+
+
+def _looked_up(kind: Kind) -> Path:
     find: Mapping[Kind, Callable[..., str]] = {
         "cache": platformdirs.user_cache_dir,
         "config": platformdirs.user_config_dir,

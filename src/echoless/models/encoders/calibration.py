@@ -20,6 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -194,9 +195,14 @@ def data_folder() -> Path:
 
 def own_path(model: str) -> Path:
     """Returns the path of a model's file: a readable part and a digest of the whole name."""
+    return _own_path(data_folder(), model)
+
+
+@lru_cache(maxsize=64)
+def _own_path(folder: Path, model: str) -> Path:
     readable = _UNSAFE.sub("-", model).strip("-.")[:_NAME_LENGTH] or "model"
     digest = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
-    return data_folder() / "calibrations" / f"{readable}-{digest}.json"
+    return folder / "calibrations" / f"{readable}-{digest}.json"
 
 
 def own_digest() -> str:

@@ -110,6 +110,8 @@ class Sheet:
             owners, widths = self._owners, self._widths
             other = (owners[1:] == owners[:-1]) & (widths[1:] != widths[:-1])
             empty |= np.isin(owners, owners[1:][other])
+        if not (empty | broken | zero).any():
+            return np.empty(0, dtype=np.int64)
         reasons = ((empty, NO_VECTOR), (broken, NOT_FINITE), (zero, ZERO))
         refused: set[int] = set()
         for rows, reason in reasons:
@@ -148,6 +150,10 @@ class Sheet:
 
     def finished(self, tally: Tally, id_of: Callable[[int], str]) -> tuple[Whole, Rows] | None:
         """Returns owners and rows of the most frequent dimension; a tie goes to the larger one."""
+        if len(self._arrays) == 1 and len(self._widths) and self._widths.all():
+            (array,) = self._arrays.values()
+            self._arrays, self._bytes = {}, {}
+            return self._owners, array
         firsts = np.unique(self._owners[self.filled], return_index=True)[1]
         widths, counts = np.unique(self._widths[self.filled[firsts]], return_counts=True)
         if not len(widths):
@@ -216,19 +222,24 @@ class Filling:
             numbers: Texts, numbered as they were met.
             allocate: Makes the arrays; in memory if None.
         """
-        have = np.empty(0, dtype=np.int64) if stored is None else stored.owners
+        if stored is None:
+            sheet = Sheet(owners, allocate)
+            return cls(sheet, numbers, np.asarray(wanted, dtype=np.int64), np.arange(len(owners)))
+        have = stored.owners
         joined = np.concatenate([have, np.asarray(owners, dtype=np.int64)])
         order = np.argsort(joined, kind="stable")
         sheet = Sheet(joined[order], allocate)
         places = np.empty(len(order), dtype=np.int64)
         places[order] = np.arange(len(order))
-        if stored is not None:
-            stored.copied_to(sheet, places[: len(have)])
+        stored.copied_to(sheet, places[: len(have)])
         return cls(sheet, numbers, np.asarray(wanted, dtype=np.int64), places[len(have) :])
 
     def put(self, numbers: Sequence[int], rows: Rows) -> None:
         """Writes the vectors of texts, by their place in `texts`, to all rows that want them."""
         chosen = np.asarray(numbers, dtype=np.int64)
+        if len(self.texts) == len(self._rows):  # each text is wanted by one row
+            self.sheet.put(self._rows[chosen], rows)
+            return
         counts = self._starts[chosen + 1] - self._starts[chosen]
         source = np.repeat(np.arange(len(chosen)), counts)
         first = np.cumsum(counts) - counts
