@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from echoless.matching.comparison import compare
-from echoless.matching.facts import anchored, facts_of
+from echoless.matching.facts import anchored, extraction, facts_of
 from echoless.matching.languages import lexicon, units
+from echoless.matching.values import relative_dates
 from echoless.matching.values.scanner import scan
 from echoless.matching.values.tokens import (
     ClockTime,
@@ -443,3 +448,49 @@ def test_an_absolute_text_is_not_anchored(text: str) -> None:
 def test_a_text_that_grows_beyond_the_limit_when_normalised_is_capped_too() -> None:
     assert facts_of("\ufdfa" * 2_000).capped  # 18 characters each
     assert not facts_of("\ufdfa" * 200).capped
+
+
+TIMES = st.sampled_from(
+    [
+        "today",
+        "the day after tomorrow",
+        "this morning",
+        "this weekend",
+        "this week",
+        "last night",
+        "next Monday",
+        "coming week",
+        "year",
+        "in two days",
+        "a week ago",
+        "3 hours ago",
+        "later",
+        "before",
+        "fixed the server",
+        "heute",
+        "diesen Abend",
+        "gestern",
+        "nächste Woche",
+        "vor drei Tagen",
+        "vor einer Stunde",
+        "Montag",
+        "2日前",
+        "来週の",
+        "月曜日",
+    ]
+)
+
+
+@given(st.lists(TIMES, max_size=12).map(" ".join), st.integers(0, 400))
+def test_relative_days_are_read_from_the_tokens_that_may_lead_one(text: str, days: int) -> None:
+    facts, day = facts_of(text), date(2026, 1, 1) + timedelta(days=days)
+    told = relative_dates._relative(facts.tokens, facts.language, day)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relative_dates, "_may_lead", lambda *_: True)
+        assert relative_dates._relative(facts.tokens, facts.language, day) == told
+
+
+@given(st.text("1. )|-=:+a\t\n", max_size=20))
+def test_marks_of_lines_are_taken_off_one_line_as_off_many(text: str) -> None:
+    expected = extraction._ENUMERATOR.sub("", extraction._RULE.sub("", text))
+    assert extraction._without_line_marks(text) == expected

@@ -108,8 +108,8 @@ def _is_letter(raw: Raw) -> bool:
 
 
 def _number_sign(raws: list[Raw], at: int) -> int:
-    """Returns how many matches, from one on, are the `no.` of `no. 14`."""
-    if raws[at].text != "no" or len(raws) < at + 3 or raws[at + 1].text != ".":
+    """Returns how many matches, from a `no` on, are the `no.` of `no. 14`."""
+    if len(raws) < at + 3 or raws[at + 1].text != ".":
         return 0
     return 2 if any(isinstance(value, Number) for _, value in raws[at + 2].values) else 0
 
@@ -135,8 +135,11 @@ class Reader:
         """Returns all tokens of a text, in order."""
         told: list[Token] = []
         skipped = 0
-        for index in range(len(raws)):
-            skipped = skipped - 1 if skipped else _number_sign(raws, index)
+        for index, raw in enumerate(raws):
+            if skipped:
+                skipped -= 1
+            elif raw.text == "no":
+                skipped = _number_sign(raws, index)
             if not skipped:
                 told.extend(self._one(raws, index))
         return told

@@ -39,6 +39,8 @@ _THIS: Final = frozenset({"this", "diese", "diesen", "dieser", "dieses", "diesem
 _PARTS: Final = frozenset({"morning", "afternoon", "evening", "abend"})
 _WEEKENDS: Final = frozenset({"weekend", "wochenende"})
 _NIGHTS: Final = frozenset({"night", "nacht"})
+_SPANNING: Final = (Quantity, Unit)
+"""Types of what can be a span of time."""
 _ONE: Final = frozenset({"a", "an", "one", "einer", "einem"})
 
 
@@ -51,6 +53,7 @@ class _Words:
     later: frozenset[str]
     before: frozenset[str]
     within: frozenset[str]
+    leads: frozenset[str]
 
 
 @cache
@@ -64,6 +67,9 @@ def _words(language: str) -> _Words:
         later=frozenset(raw["later_span"]),
         before=frozenset(raw["before_span"]),
         within=frozenset(raw["until_span"]),
+        leads=frozenset(
+            {*raw["relative_days"], *raw["relative_refs"], *raw["relative_spans"]},
+        ),
     )
 
 
@@ -119,8 +125,8 @@ def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
 def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Resolved]:
     words, found, end = _words(language), list[_Resolved](), 0
     folded = [fold(token.text, language) for token in tokens]
-    for at in range(len(tokens)):
-        if at < end:
+    for at, token in enumerate(tokens):
+        if at < end or not _may_lead(token, folded[at], words):
             continue
         told = (
             _plain_day(tokens, folded, at, words, day)
@@ -132,6 +138,15 @@ def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Resolv
             found.append(told)
             end = told.end
     return found
+
+
+def _may_lead(token: Token, folded: str, words: _Words) -> bool:
+    """Returns whether a relative day can be read from a token on: from few of them it can."""
+    return (
+        folded in words.leads
+        or isinstance(token.value, _SPANNING)
+        or token.glue.rpartition(" ")[2] in _THIS
+    )
 
 
 def _absolute(day: date) -> tuple[Value, ...]:

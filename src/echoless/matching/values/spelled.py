@@ -76,18 +76,21 @@ def _next_value(c: Cursor, at: int) -> Spelled | None:
     return None
 
 
-def _may_start(c: Cursor, word: str) -> bool:
-    """Returns whether a value in words may begin with a word."""
-    if not word or word in c.forms.starts:
-        return bool(word)
-    return c.lex.language == "de" and quantities.compound_number(word) is not None
+def _is_number(word: str) -> bool:
+    """Returns whether a German word is a number: `einundzwanzig`."""
+    return quantities.compound_number(word) is not None
 
 
 def spell(raws: Sequence[Raw], lexicon: Lexicon) -> list[Raw]:
     """Replaces values said in words by matches with values, then join what belongs together."""
     kept = list(_without_signs(raws))
     cursor = Cursor(kept, lexicon)
-    places = [at for at, raw in enumerate(kept) if raw.values or _may_start(cursor, raw.word)]
+    starts, german = cursor.forms.starts, lexicon.language == "de"
+    places = [
+        at
+        for at, raw in enumerate(kept)
+        if raw.values or (raw.word and (raw.word in starts or (german and _is_number(raw.word))))
+    ]
     return joined(_spelled(cursor, places), cursor.forms.sets) if places else kept
 
 
