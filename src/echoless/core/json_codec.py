@@ -35,13 +35,17 @@ FIELDS: Final = (
 )
 
 
+_READABLE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_ESCAPED: Final = json.JSONEncoder(separators=(",", ":"))
+
+
 def json_text(value: Json) -> str:
     """Returns compact JSON with keys in their order and readable characters unescaped.
 
     Lone surrogates, which have no UTF-8 form, are escaped.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text if unreadable(text) is None else json.dumps(value, separators=(",", ":"))
+    text = _READABLE.encode(value)
+    return text if unreadable(text) is None else _ESCAPED.encode(value)
 
 
 def memory_to_json(memory: Memory, *, with_native: bool = False) -> dict[str, Json]:

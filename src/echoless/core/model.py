@@ -130,9 +130,13 @@ class Memory:
     native: JsonObject = field(default_factory=dict, compare=False, repr=False)
 
 
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+"""Made once: `json.dumps` makes one for each value, which takes longer than a short value does."""
+
+
 def canonical(value: Json) -> str:
     """Returns the canonical JSON text of a value: sorted keys, no spaces, ASCII."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _CANONICAL.encode(value)
 
 
 def digest(value: Json) -> str:

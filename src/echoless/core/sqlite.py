@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import quote
@@ -313,13 +313,9 @@ class Database:
         """Returns the error of echoless for one of SQLite."""
         return translated(problem, self.path)
 
-    @contextmanager
-    def speaking(self) -> Iterator[None]:
+    def speaking(self) -> AbstractContextManager[None]:
         """Runs a block and turns errors of SQLite into errors of echoless."""
-        try:
-            yield
-        except self.errors as problem:
-            raise translated(problem, self.path) from problem
+        return _Speaking(self)
 
     def faults(self) -> list[str]:
         """Returns what SQLite's own check finds wrong with the file, up to five sentences."""
@@ -334,6 +330,22 @@ class Database:
         if self.copy is not None:
             self.copy.discard()
             self.copy = None
+
+
+class _Speaking:
+    """Block of `Database.speaking`. A generator takes three times as long; a write has twenty."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, self._database.errors):
+            raise translated(problem, self._database.path) from problem
 
 
 def table_exists(db: sqlite3.Connection, name: str) -> bool:

@@ -224,7 +224,7 @@ def padded_for_ngrams(text: str, n: int = 3) -> tuple[str, int]:
     flat = normalise(text, fold_case=True)
     if not flat:
         return "", n
-    dense = sum(len(run) for run in _UNSPACED_RUN.findall(flat))
+    dense = 0 if flat.isascii() else sum(len(run) for run in _UNSPACED_RUN.findall(flat))
     return f" {flat} ", 2 if 2 * dense > len(flat) else n
 
 

@@ -296,7 +296,8 @@ class WordingIndex:
         self._recent = _Recent()
         # of all rows, in the order of the segments; recent rows follow, and keep their numbers
         self._owners = Rows(_joined([each.owners for each in segments], np.int32))
-        self._roots = Rows(np.sqrt(_joined([np.diff(each.starts) for each in segments], np.int64)))
+        lengths = _joined([np.diff(each.starts) for each in segments], np.int64)
+        self._lengths = Rows(lengths.astype(np.int32))
         self._last = np.empty(0, dtype=np.int32)
         self._firsts = self._numbered()
         self._size = sum(segment.size for segment in segments) if size is None else size
@@ -342,7 +343,7 @@ class WordingIndex:
         lengths = [len(names) for _, names, _ in rows]
         self._size += len(rows)
         self._owners.append(np.array([place for place, _, _ in rows], dtype=np.int32))
-        self._roots.append(np.sqrt(lengths))
+        self._lengths.append(np.array(lengths, dtype=np.int32))
         numbered = [
             (place, terms[end - len(names) : end], times.astype(np.int32))
             for (place, names, times), end in zip(rows, accumulate(lengths), strict=True)
@@ -433,7 +434,7 @@ class WordingIndex:
         shared = np.bincount(last, each, minlength=len(rows))
         own = np.flatnonzero(last == numbers)
         met = rows.take(own)
-        return met, shared.take(own) / self._roots.all.take(met)
+        return met, shared.take(own) / np.sqrt(self._lengths.all.take(met))
 
     def _highest(self, scores: Floats, rows: Ints, allowed: Allowed, many: int) -> Ints:
         """Returns the allowed rows with the highest scores, at most so many, ties by place."""

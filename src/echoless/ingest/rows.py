@@ -36,8 +36,10 @@ def counted(values: NDArray[Scalar]) -> tuple[NDArray[Scalar], NDArray[np.int64]
     ordered = np.sort(values)
     first = np.ones(len(ordered), dtype=np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    starts = np.append(np.flatnonzero(first), len(ordered))
-    return ordered[starts[:-1]], np.diff(starts)
+    starts = np.flatnonzero(first)
+    ends = np.empty_like(starts)
+    ends[:-1], ends[-1:] = starts[1:], len(ordered)
+    return ordered[starts], ends - starts
 
 
 class Rows(Generic[Scalar]):

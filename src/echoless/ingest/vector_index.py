@@ -179,6 +179,8 @@ class VectorIndex:
 
     def _rows(self, numbers: Ints) -> Floats:
         kept = len(self._kept)
+        if not len(numbers) or numbers.max() < kept:
+            return self._kept[numbers]
         rows = np.empty((len(numbers), self.dimensions), dtype=np.float32)
         old = numbers < kept
         rows[old] = self._kept[numbers[old]]
