@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -264,3 +265,53 @@ def _find_all(count: int, seed: int) -> None:
     for place in range(count):
         close = index.nearest(rows[place][None, :] * 3, np.ones(count, np.bool_))
         assert dict(zip(close.places.tolist(), close.both_ways.tolist(), strict=True))[place] == 1.0
+
+
+@given(st.lists(st.sampled_from([0.5, 0.25, 0.0, -0.0, 1.0]), max_size=30), st.randoms())
+def test_ties_go_to_the_smaller_id_and_no_other_id_is_read(
+    scores: list[float], source: random.Random
+) -> None:
+    ids = [f"m-{n:02d}" for n in range(len(scores))]
+    source.shuffle(ids)
+    index = MemoryIndex(SAFE, None)
+    question = Question(Memory(id="q", content="q"), index, SAFE, (), dict.fromkeys, Tally())
+    read: list[int] = []
+
+    class Ids(Sequence[str]):
+        def __len__(self) -> int:
+            return len(ids)
+
+        def __getitem__(self, place):  # type: ignore[no-untyped-def]
+            read.append(place)
+            return ids[place]
+
+    index.ids = Ids()  # type: ignore[assignment]
+    hits = list(enumerate(scores))
+    assert question._ordered(hits) == sorted(hits, key=lambda hit: (-hit[1], ids[hit[0]]))
+    assert sorted(read) == [at for at, score in hits if scores.count(score) > 1]
+
+
+def test_vectors_that_were_asked_about_come_in_as_others_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("echoless.ingest.vector_index.ALL_LOOKED_AT", 20)
+    rows = np.random.default_rng(3).standard_normal((60, 48)).astype(np.float32)
+    asked, plain = (VectorIndex("m", np.arange(15), rows[:15]) for _ in range(2))
+    allowed = np.ones(60, np.bool_)
+    for place in range(15, 60, 3):
+        owners = np.array([place, place + 1, place + 2])
+        one, two = rows[place : place + 1], rows[place + 1 : place + 3]
+        asked.nearest(one, allowed)
+        asked.add(owners[:1], one)
+        asked.nearest(two, allowed)
+        asked.add(owners[1:], two)
+        plain.add(owners[:1], one)
+        plain.add(owners[1:], two)
+    for name, array in plain.arrays().items():
+        assert np.array_equal(asked.arrays()[name], array), name
+    signed: list[int] = []
+    plainly = asked._signed
+    monkeypatch.setattr(asked, "_signed", lambda unit: [plainly(unit), signed.append(len(unit))][0])
+    asked.nearest(one, allowed)
+    asked.add(np.array([60]), one)
+    assert signed == [1]

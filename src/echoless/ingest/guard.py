@@ -38,10 +38,10 @@ from echoless.ingest.outcomes import (
 from echoless.ingest.policy import Compared, Ruling, rule, says_it_all
 from echoless.ingest.recalled_text import RecalledTexts, read_boot_files
 from echoless.ingest.request import Details, Request
-from echoless.ingest.writer import as_stored, vectors_for
+from echoless.ingest.writer import vectors_for, with_vector
 from echoless.matching.runner import open_judge
 from echoless.models.encoders.base import NO_VECTOR
-from echoless.stores.base import Savepoints, Store, writing_within
+from echoless.stores.base import Savepoints, Shapes, Store, writing_within
 
 if TYPE_CHECKING:
     from echoless.models.encoders.base import Matrix
@@ -112,6 +112,7 @@ class Guard:
             InputError: A boot file cannot be read.
         """
         self._store = store
+        self._shaped = store.shaped if isinstance(store, Shapes) else None
         self.settings = settings or resolve(Choices(), proposed=store.profile)
         self._wait, self._progress = wait, progress
         self._lock = threading.RLock()
@@ -255,7 +256,10 @@ class Guard:
         if self.settings.profile.encoder == "stored":  # of the model most memories have
             vectors = index.vectors.values()
             others = max(vectors, key=lambda each: (len(each), each.model), default=None)
-        memory = as_stored(self._store, request.memory(), self._encoder, others)
+        memory = request.memory()
+        if self._shaped is not None:
+            memory = self._shaped(memory)
+        memory = with_vector(self._store, memory, self._encoder, others)
         return _Ready(request, memory, vectors_of(memory, self._vectoriser, tally), tally)
 
     def _alone(self, given: tuple[str, Details]) -> Remembered | InputError | UsageError:

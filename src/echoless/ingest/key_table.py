@@ -61,6 +61,7 @@ class TextTable(Sequence[str]):
             ends: Shape (texts,): where each ends.
         """
         self._data = np.empty(0, dtype=np.uint8) if data is None else data
+        self._bytes = self._data.data
         self._ends = np.empty(0, dtype=np.int64) if ends is None else ends
         self._later: list[str] = []
 
@@ -79,7 +80,7 @@ class TextTable(Sequence[str]):
         if place >= kept:
             return self._later[place - kept]
         start = int(self._ends[place - 1]) if place else 0
-        return self._data[start : int(self._ends[place])].tobytes().decode("utf-8", "surrogatepass")
+        return str(self._bytes[start : int(self._ends[place])], "utf-8", "surrogatepass")
 
     def extend(self, texts: Iterable[str]) -> None:
         """Adds texts at the end."""

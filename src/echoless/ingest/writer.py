@@ -17,7 +17,7 @@ from echoless.execution.insertions import add
 from echoless.ingest.outcomes import Admitted, Updates
 from echoless.ingest.policy import Compared
 from echoless.ingest.request import Request
-from echoless.stores.base import Shapes, Store
+from echoless.stores.base import Store
 
 if TYPE_CHECKING:
     from echoless.execution import executor
@@ -45,10 +45,10 @@ def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | No
     return vectorizer.MemoryVectoriser(), None if named is None else registry.open_encoder(named)
 
 
-def as_stored(
+def with_vector(
     store: Store, memory: Memory, encoder: Encoder | None, others: VectorIndex | None
 ) -> Memory:
-    """Returns the record with what its store requires of a new one.
+    """Returns the record with the vector that a new one needs.
 
     Where a profile compares stored vectors, a record without one could never be found again; it
     gets one from the encoder that was named, under the name of the model the store's vectors have.
@@ -63,8 +63,6 @@ def as_stored(
         UsageError: It needs a vector and there is none, or it is of another length.
         EncoderError: The encoder failed.
     """
-    if isinstance(store, Shapes):
-        memory = store.shaped(memory)
     if others is None or memory.vectors:
         return memory
     if encoder is None:
