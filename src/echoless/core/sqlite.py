@@ -158,6 +158,7 @@ class Database:
         self._connection = connection
         self._depth = 0
         self._left: list[sqlite3.Connection] = []
+        self._tables: set[str] = set()
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -171,6 +172,7 @@ class Database:
         assert self.path is not None
         fresh = open_for_reading(self.path)
         self._left.append(self._connection)  # a cursor may still be at work on it
+        self._tables.clear()
         fresh.connection.text_factory = self._connection.text_factory
         self._connection, self.unfinished = fresh.connection, fresh.unfinished
         self.copy = fresh.copy
@@ -208,6 +210,7 @@ class Database:
                 yield
                 self.connection.execute("COMMIT")
             except BaseException:
+                self._tables.clear()  # one may have been made within
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
@@ -222,6 +225,7 @@ class Database:
             try:
                 yield
             except BaseException:
+                self._tables.clear()
                 if self.connection.in_transaction:  # a full disk ends the whole transaction
                     self.connection.execute("ROLLBACK TO part")
                     self.connection.execute("RELEASE part")
@@ -262,8 +266,14 @@ class Database:
         return name
 
     def has_table(self, name: str) -> bool:
-        """Returns whether there is a table of that name; raises SQLite's own errors."""
-        return table_exists(self.connection, name)
+        """Returns whether there is a table of that name; raises SQLite's own errors.
+
+        One that was there stays, so it is not looked for again: tables come with migrations, and
+        nothing here takes one away.
+        """
+        if name not in self._tables and table_exists(self.connection, name):
+            self._tables.add(name)
+        return name in self._tables
 
     def rows(self, statement: str, values: Sequence[Cell] = ()) -> list[tuple[object, ...]]:
         """Returns the rows of a query; raises SQLite's own errors."""

@@ -430,23 +430,24 @@ class Guard:
         return writing.admit(self._store, request, memory, ruling.others, self.settings)
 
     def _known(self, request: Request, known: Compared, source: Source) -> AlreadyKnown:
+        match = known.match
         if source == "boot file":
             return AlreadyKnown(
                 survivor=None,
-                verdict=known.match.verdict,
+                verdict=match.verdict,
                 confirmations=0,
-                match=known.match,
+                match=match,
                 source="boot file",
             )
         # a record of this key is what an earlier call wrote whose answer was lost: no second saying
-        retry = bool(request.key and not request.id) and known.match.id == request.memory().id
+        retry = bool(request.key and not request.id) and match.id == request.memory().id
         counted = source == "store" and not retry
-        times = writing.confirm(self._store, request, known, counted=counted)
+        times = writing.confirm(self._store, request, known.shown, match, counted=counted)
         return AlreadyKnown(
             survivor=known.shown,
-            verdict=known.match.verdict,
+            verdict=match.verdict,
             confirmations=times,
-            match=known.match,
+            match=match,
             source=source,
         )
 

@@ -14,7 +14,7 @@ from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.execution.insertions import add
-from echoless.ingest.outcomes import Admitted, Updates
+from echoless.ingest.outcomes import Admitted, Match, Updates
 from echoless.ingest.policy import Compared
 from echoless.ingest.request import Request
 from echoless.stores.base import Store
@@ -174,18 +174,24 @@ def _hide(
     return done.id
 
 
-def confirm(store: Store, request: Request, known: Compared, *, counted: bool) -> int:
+def confirm(store: Store, request: Request, shown: str, match: Match, *, counted: bool) -> int:
     """Counts that a memory was said again; its record stays as it is.
+
+    Args:
+        store: Holds the count.
+        request: What said it again.
+        shown: Id of the memory that is visible for it.
+        match: The memory it was compared with.
+        counted: Whether it counts; if not, nothing is written.
 
     Returns:
         How often it was said again so far.
     """
     if request.dry_run or not counted:
-        return store.ledger.confirmations(known.shown)
-    match = known.match
+        return store.ledger.confirmations(shown)
     with store.ledger.transaction():
         return store.ledger.confirm(
-            known.shown,
+            shown,
             {
                 **request.event_data,
                 "match": match.id,

@@ -46,6 +46,10 @@ from echoless.stores.ledger import Ledger
 from echoless.stores.rows import CODED, COLUMNS, PLAIN, Rows
 
 _BATCH: Final = 500
+_SELECT: Final = (
+    f"SELECT v.model, v.data, m.seq, {', '.join(f'm.{name}' for name in COLUMNS)}"
+    " FROM memories m LEFT JOIN vectors v USING (seq)"
+)
 
 
 class _Head(NamedTuple):
@@ -166,7 +170,8 @@ class SqliteStore:
         for start in range(0, len(wanted), _BATCH):
             batch = wanted[start : start + _BATCH]
             places = ",".join("?" * len(batch))
-            memories.update((m.id, m) for m in self._select(f"WHERE m.id IN ({places})", batch))
+            for memory in self._select(f"WHERE m.id IN ({places})", batch):
+                memories[memory.id] = memory
         return memories
 
     def _chosen(self, scope: Scope) -> list[int]:
@@ -190,13 +195,8 @@ class SqliteStore:
 
     def _select(self, where: str, values: Sequence[Json]) -> Iterator[Memory]:
         """Yields the memories a condition selects, in the order of their places."""
-        columns = ", ".join(f"m.{name}" for name in COLUMNS)
         with self._database.speaking():
-            rows = self._db.execute(
-                f"SELECT v.model, v.data, m.seq, {columns} FROM memories m"
-                f" LEFT JOIN vectors v USING (seq) {where} ORDER BY m.seq, v.model",
-                values,
-            )
+            rows = self._db.execute(f"{_SELECT} {where} ORDER BY m.seq, v.model", values)
             rows.arraysize = _BATCH
             yield from Rows(self._path).memories(iter(rows.fetchmany, []))
 
@@ -290,7 +290,7 @@ class SqliteStore:
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns state and changed ids by the numbers triggers give to changes of any program."""
         with self._database.speaking():
-            if not table_exists(self._db, schema.CHANGES):  # not written since an older version
+            if not self._database.has_table(schema.CHANGES):  # not written since an older version
                 return "", None
             (last,) = self._db.execute(
                 f"SELECT coalesce(max(number), 0) FROM {schema.CHANGES}"

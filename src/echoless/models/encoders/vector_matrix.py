@@ -103,6 +103,8 @@ class Sheet:
                 own = self._widths[at : at + len(block)] == width
                 if own.any():
                     high = np.maximum(block.max(axis=1), -block.min(axis=1))  # NaN stays NaN
+                    if own.all() and _are_plain(high):
+                        continue
                     broken[at : at + len(block)] |= own & ~np.isfinite(high)
                     zero[at : at + len(block)] |= own & (high == 0)
                     _shorten(block, own & np.isfinite(high) & (high > 0), high)
@@ -245,6 +247,12 @@ class Filling:
         first = np.cumsum(counts) - counts
         within = np.arange(len(source)) - first[source]
         self.sheet.put(self._rows[self._starts[chosen][source] + within], rows[source])
+
+
+def _are_plain(high: NDArray[np.float32]) -> bool:
+    """Returns whether rows can be compared as they are, by the largest number of each."""
+    least, most = _LENGTHS
+    return bool(high.min() >= least and high.max() <= most)  # neither holds of NaN
 
 
 def _shorten(block: Rows, own: NDArray[np.bool_], high: NDArray[np.float32]) -> None:
