@@ -15,7 +15,7 @@ from echoless.core.model import Memory
 from echoless.core.profiles import SAFE
 from echoless.core.run_notes import Tally
 from echoless.core.text import char_ngrams
-from echoless.ingest.index import MemoryIndex, Reach
+from echoless.ingest.index import NOWHERE, UNKNOWN, MemoryIndex, Reach
 from echoless.ingest.matcher import Question, vectors_of
 from echoless.ingest.ngram_index import WordingIndex, join, packed, segment_of
 from echoless.ingest.vector_index import BITS, VectorIndex, _differing
@@ -152,15 +152,16 @@ def test_only_the_highest_are_asked_for_their_scope() -> None:
 
 @pytest.mark.parametrize("count", [0, 5, 3_000])
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5])
-@pytest.mark.parametrize("code", [-1, 0, 2])
+@pytest.mark.parametrize("code", [UNKNOWN, 0, 2])
 def test_the_reach_of_a_scope_is_what_a_mask_of_all_places_says(
     count: int, share: float, code: int
 ) -> None:
     random_ = np.random.default_rng(count)
     scopes = random_.integers(0, 3, count, dtype=np.int32)
     alive = random_.random(count) < share
+    told = np.where(alive, scopes, NOWHERE)
     for beyond, mask in ((False, alive & (scopes == code)), (True, alive & (scopes != code))):
-        reach = Reach(alive, scopes, code, beyond)
+        reach = Reach(told, code, beyond)
         assert reach[:].tolist() == mask.tolist()
         assert reach[np.arange(count)[::-2]].tolist() == mask[::-2].tolist()
         assert reach.any() == mask.any()
@@ -315,3 +316,16 @@ def test_vectors_that_were_asked_about_come_in_as_others_do(
     asked.nearest(one, allowed)
     asked.add(np.array([60]), one)
     assert signed == [1]
+
+
+def test_an_index_kept_with_the_scopes_of_the_dead_names_none_of_them() -> None:
+    """Version 0.2 kept the scope of a memory that was changed or removed."""
+    index, again = MemoryIndex(SAFE, None), MemoryIndex(SAFE, None)
+    index.fill([Memory(id=f"m-{n}", content=text) for n, text in enumerate(sentences(6))], Tally())
+    index.fill([Memory(id="m-2", content="something else altogether")], Tally())
+    arrays = dict(index.arrays())
+    assert (arrays["scopes"] == NOWHERE).sum() == 1
+    again.restore(index.codes, arrays | {"scopes": np.zeros(7, dtype=np.int32)})
+    question = Memory(id="q", content="q")
+    assert again.allowed(question)[:].tolist() == [n != 2 for n in range(7)]
+    assert not again.beyond(question).any()

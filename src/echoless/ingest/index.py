@@ -33,6 +33,12 @@ LOOSE: Final = "loose"
 KEYS: Final = (EXACT, NORMALISED, LOOSE)
 """Forms of a text that are looked up whole."""
 
+NOWHERE: Final = -1
+"""Number of the scope of a memory that does not count."""
+
+UNKNOWN: Final = -2
+"""Number of a scope that no memory is in."""
+
 AT_ONCE: Final = 1_024
 """Memories taken in together."""
 
@@ -55,25 +61,24 @@ class Reach:
     A mask of 100,000 places takes 40 microseconds, and a query asks about some hundred.
 
     Attributes:
-        alive: Shape (places,): which memories count.
-        scopes: Shape (places,): number of the scope of each.
+        scopes: Shape (places,): number of the scope of each; `NOWHERE` where none counts.
         code: Number of the scope.
         beyond: Whether the other scopes are meant.
     """
 
-    alive: NDArray[np.bool_]
     scopes: NDArray[np.int32]
     code: int
     beyond: bool
 
     def __getitem__(self, places: NDArray[np.integer] | slice) -> NDArray[np.bool_]:
         """Returns which of some places are within reach."""
-        within: NDArray[np.bool_] = (self.scopes[places] == self.code) != self.beyond
-        return within & self.alive[places]
+        scopes = self.scopes[places]
+        within: NDArray[np.bool_] = scopes == self.code
+        return (scopes != NOWHERE) & ~within if self.beyond else within
 
     def any(self) -> bool:
         """Returns whether any place is within reach."""
-        starts = range(0, len(self.alive), AT_ONCE)
+        starts = range(0, len(self.scopes), AT_ONCE)
         return any(self[start : start + AT_ONCE].any() for start in starts)
 
 
@@ -225,6 +230,7 @@ class MemoryIndex:
         if self.alive.all[place]:
             self.wording.remove(place)
         self.alive.all[place] = self.used.all[place] = False
+        self.scopes.all[place] = NOWHERE
         self._size -= 1
         return True
 
@@ -242,6 +248,7 @@ class MemoryIndex:
         fit = {m.id for m in eligible({m.id: m for m in memories}, {}, tally, self._profile)}
         scopes = [canonical(self._profile.scope_of(m)) for m in memories]
         codes = [self.codes.setdefault(scope, len(self.codes)) for scope in scopes]
+        codes = [code if m.id in fit else NOWHERE for code, m in zip(codes, memories, strict=True)]
         keys = np.array([forms(m.content) for m in memories], dtype=np.uint64)
         self.ids.extend(m.id for m in memories)
         self.used.append(np.ones(len(memories), dtype=np.bool_))
@@ -294,8 +301,8 @@ class MemoryIndex:
         return self._reach(memory, beyond=True)
 
     def _reach(self, memory: Memory, *, beyond: bool) -> Reach:
-        code = self.codes.get(canonical(self._profile.scope_of(memory)), -1)
-        return Reach(self.alive.all, self.scopes.all, code, beyond)
+        code = self.codes.get(canonical(self._profile.scope_of(memory)), UNKNOWN)
+        return Reach(self.scopes.all, code, beyond)
 
     def same(self, form: str, key: int, allowed: Reach) -> list[int]:
         """Returns places of the memories whose text has a key, in one of `KEYS`."""
@@ -314,7 +321,7 @@ class MemoryIndex:
         self.codes = dict(codes)
         self.ids = TextTable(given["ids"], given["ids-ends"])
         self.states, self.keys = Rows(given["states"]), Rows(given["keys"])
-        self.scopes = Rows(given["scopes"])
+        self.scopes = Rows(np.where(given["alive"], given["scopes"], np.int32(NOWHERE)))
         self.alive, self.used = Rows(given["alive"].copy()), Rows(given["used"].copy())
         self._size = int(np.count_nonzero(self.used.all))
         tables = [KeyTable(given[f"by-{name}"], whole(arrays[f"of-{name}"])) for name in _TABLES]

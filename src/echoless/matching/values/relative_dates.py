@@ -125,8 +125,8 @@ def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
 def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Resolved]:
     words, found, end = _words(language), list[_Resolved](), 0
     folded = [fold(token.text, language) for token in tokens]
-    for at, token in enumerate(tokens):
-        if at < end or not _may_lead(token, folded[at], words):
+    for at in _leads(tokens, folded, words):
+        if at < end:
             continue
         told = (
             _plain_day(tokens, folded, at, words, day)
@@ -140,13 +140,16 @@ def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Resolv
     return found
 
 
-def _may_lead(token: Token, folded: str, words: _Words) -> bool:
-    """Returns whether a relative day can be read from a token on: from few of them it can."""
-    return (
-        folded in words.leads
+def _leads(tokens: Sequence[Token], folded: Sequence[str], words: _Words) -> Sequence[int]:
+    """Returns the places of tokens from which on a relative day can be read: few in most texts."""
+    leads = words.leads
+    return [
+        at
+        for at, token in enumerate(tokens)
+        if folded[at] in leads
         or isinstance(token.value, _SPANNING)
-        or token.glue.rpartition(" ")[2] in _THIS
-    )
+        or (token.glue and token.glue.rpartition(" ")[2] in _THIS)
+    ]
 
 
 def _absolute(day: date) -> tuple[Value, ...]:
