@@ -14,6 +14,7 @@ memories are named hangs on what is in the index only, not on how it lies in seg
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain
@@ -255,14 +256,14 @@ class _Recent:
 
     def __init__(self) -> None:
         self.rows: list[Numbered] = []
-        self._posts: dict[int, list[int]] = {}
+        self._posts: defaultdict[int, list[int]] = defaultdict(list)
 
     def add(self, row: Numbered) -> None:
         """Adds a row."""
         number = len(self.rows)
         self.rows.append(row)
         for term in row[1].tolist():
-            self._posts.setdefault(term, []).append(number)
+            self._posts[term].append(number)
 
     def postings(self, terms: Ints) -> tuple[Ints, Ints]:
         """Returns what `Segment.postings` returns."""
