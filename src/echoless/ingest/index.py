@@ -168,10 +168,13 @@ class MemoryIndex:
             matrices: What the vectoriser gives for it alone.
             tally: Takes what is not compared, and why.
         """
-        if not self._holds(memory):
+        place = self.place(memory.id)
+        if place is not None:
+            if int(self.states.all[place]) == self._state(memory):
+                return
             self._drop(memory.id)
-            self._place([memory], tally, matrices)
-            self.touched += 1
+        self._place([memory], tally, matrices)
+        self.touched += 1
 
     def _compare(self, memories: Iterable[Memory], tally: Tally, progress: Progress | None) -> int:
         """Brings the index to exactly these memories."""
