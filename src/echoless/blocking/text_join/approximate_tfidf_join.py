@@ -94,7 +94,8 @@ class WordingJoin:
         count, clues = self.rows.rows, self.clues
         idf = smooth_idf(count, clues.held)
         lengths = lengths_of(clues.starts, clues.terms, None, idf)
-        worth = idf**2 * SCALE
+        worth = np.square(idf, out=idf)
+        worth *= SCALE
         if pays(count):
             yield from self._compiled_pairs(worth, lengths)
             return
@@ -126,7 +127,7 @@ class WordingJoin:
         posts, shares = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.uint16)
         clues = kernels.ClueRows(self.clues.starts, self.clues.terms, worth, lengths)
         index = kernels.Index(begins, posts, shares)
-        kernels.post(clues, index, np.zeros(len(begins) - 1, np.int64))
+        kernels.post(clues, index, np.zeros(len(begins) - 1, np.int32))
         rows = kernels.Grams(*self.rows.columns)
         gate = self.gate.threshold, self.gate.inclusive
         limits = kernels.Limits(POSTINGS, self._looked_at, self.most, *gate, DENSE)

@@ -148,7 +148,7 @@ def add_counted_squares(
 
 
 @njit(nogil=True)
-def post(clues: ClueRows, index: Index, filled: Ints) -> None:
+def post(clues: ClueRows, index: Index, filled: Numbers) -> None:
     """Writes the rows of each clue, ascending, as many as there is room for, with their shares."""
     starts, terms, worth, lengths = clues
     begins, posts, shares = index

@@ -12,6 +12,7 @@ Points = NDArray[np.uint32]
 Words = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 Classes = NDArray[np.uint8]
+Numbers = NDArray[np.int32]
 
 TAB, LINE, SPACE, QUOTE, HASH, APOSTROPHE, STAR = 9, 10, 32, 34, 35, 39, 42
 PLUS, MINUS, STOP, GREATER, BACKTICK = 43, 45, 46, 62, 96
@@ -234,23 +235,39 @@ def grams(
 
 
 @njit(nogil=True)
-def number(
-    values: Words, slots: Words, numbers: NDArray[np.int32], known: int, made: NDArray[np.int32]
-) -> int:
-    """Numbers values in the order they first occur, by a hash table of slots (0 is free).
+def slot_of(value: np.uint64, slots: Numbers, names: Words) -> np.uint64:
+    """Returns the slot that holds the number of a value, or the free one where it belongs.
+
+    A slot holds a number plus one; 0 is free. `names` are the values by number.
+    """
+    mask = np.uint64(len(slots) - 1)
+    slot = mixed(value) & mask
+    while slots[slot] != 0 and names[slots[slot] - 1] != value:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@njit(nogil=True)
+def number(values: Words, slots: Numbers, names: Words, known: int, made: Numbers) -> int:
+    """Numbers values in the order they first occur, by a hash table of slots (see `slot_of`).
 
     Returns:
-        How many values are known now. The caller keeps the table at most half full.
+        How many values are known now. The caller keeps the table at most half full, and `names`
+        large enough.
     """
-    mask = len(slots) - 1
     for place in range(len(values)):
         value = values[place]
-        slot = np.int64(mixed(value) & np.uint64(mask))
-        while slots[slot] != 0 and slots[slot] != value:
-            slot = (slot + 1) & mask
+        slot = slot_of(value, slots, names)
         if slots[slot] == 0:
-            slots[slot] = value
-            numbers[slot] = known
+            names[known] = value
             known += 1
-        made[place] = numbers[slot]
+            slots[slot] = known
+        made[place] = slots[slot] - 1
     return known
+
+
+@njit(nogil=True)
+def find_slots(names: Words, slots: Numbers) -> None:
+    """Writes the numbers of different values into an empty table."""
+    for known in range(len(names)):
+        slots[slot_of(names[known], slots, names)] = known + 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ Numbers = NDArray[np.int32]
 Counts = NDArray[np.unsignedinteger]
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
+
+_AT_ONCE = 1 << 20
+"""Terms numbered anew at a time."""
 
 Counted = tuple[Runs, NDArray[np.int32]]
 """Runs without repeats, and how often each number occurs."""
@@ -145,10 +148,11 @@ def rows_and_clues(texts: Iterable[str], n: int) -> tuple[TermRows, Clues]:
     Words are those of `echoless.core.text.words`. A text without a word has its n-grams for clues.
     """
     rows, clues = _Collector(), _Collector()
-    for counted_grams, counted_clues in grams_and_clues(texts, n):
+    for counted_grams, (words, _) in grams_and_clues(texts, n):
         rows.add(*counted_grams)
-        clues.add(*counted_clues)
-    return rows.rows(), clues.clues()
+        clues.add(words)
+    made = clues.clues()  # first: so the numbering of words is gone when the rows are made
+    return rows.rows(), made
 
 
 def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Counted]]:
@@ -179,8 +183,8 @@ class Numbering:
 
     def __init__(self) -> None:
         self.known = 0
-        self._slots = np.zeros(1 << 16, dtype=np.uint64)
-        self._numbers = np.zeros(1 << 16, dtype=np.int32)
+        self._slots = np.zeros(1 << 16, dtype=np.int32)
+        self._values = np.empty(1 << 15, dtype=np.uint64)
         self._names: dict[int, int] = {}
         self._loops: bool | None = None
 
@@ -195,73 +199,114 @@ class Numbering:
             self.known = len(names)
             return np.array(numbers, dtype=np.int32)[where]
 
-        least = 2 * (self.known + len(values))
-        if least > len(self._slots):
-            known = self.values()
-            size = 1 << (2 * least - 1).bit_length()
-            self._slots = np.zeros(size, dtype=np.uint64)
-            self._numbers = np.zeros(size, dtype=np.int32)
-            shingling_kernels.number(
-                known, self._slots, self._numbers, 0, np.empty(len(known), np.int32)
-            )
+        self._make_room(self.known + len(values))
         made = np.empty(len(values), dtype=np.int32)
-        self.known = shingling_kernels.number(values, self._slots, self._numbers, self.known, made)
+        self.known = shingling_kernels.number(values, self._slots, self._values, self.known, made)
         return made
 
     def values(self) -> Words:
         """Returns all values, by their number."""
         if self._names:
             return np.array(list(self._names), dtype=np.uint64)
-        used = self._slots != 0
-        values = np.empty(self.known, dtype=np.uint64)
-        values[self._numbers[used]] = self._slots[used]
-        return values
+        return self._values[: self.known]
+
+    def _make_room(self, wanted: int) -> None:
+        """Makes room for so many values, with half of the slots free."""
+        if wanted > len(self._values):  # pages beyond the known ones are touched as they fill
+            grown = np.empty(max(wanted, 2 * self.known), dtype=np.uint64)
+            grown[: self.known] = self.values()
+            self._values = grown
+        if 2 * wanted > len(self._slots):
+            self._slots = np.zeros(1 << (2 * wanted - 1).bit_length(), dtype=np.int32)
+            shingling_kernels.find_slots(self.values(), self._slots)
 
 
-@dataclass(slots=True)
+class _Column:
+    """Numbers that come in batches, in one block of memory that grows where it lies.
+
+    A list of arrays would take twice the room while it is made into one, and arrays that stay
+    between others that go keep the room of those.
+    """
+
+    def __init__(self, kind: type[np.integer]) -> None:
+        """Starts without any.
+
+        Args:
+            kind: Of the numbers; a batch that needs a wider one widens it.
+        """
+        self._kind: np.dtype[np.integer] = np.dtype(kind)
+        self._data = bytearray()
+
+    def add(self, numbers: NDArray[np.integer]) -> None:
+        """Adds a batch."""
+        kind = np.promote_types(self._kind, numbers.dtype)
+        if kind != self._kind:
+            self._data, self._kind = bytearray(self.all().astype(kind).data), kind
+        self._data += numbers.astype(kind, copy=False).view(np.uint8).data
+
+    def all(self) -> NDArray[Any]:
+        """Returns all of them, without a copy."""
+        return np.frombuffer(self._data, self._kind)
+
+
 class _Collector:
     """A collector of rows, batch by batch; terms are numbered as they occur."""
 
-    terms: list[Numbers] = field(default_factory=list)
-    counts: list[Counts] = field(default_factory=list)
-    sizes: list[Ints] = field(default_factory=lambda: [np.zeros(0, np.int64)])
-    names: Numbering = field(default_factory=Numbering)
+    def __init__(self) -> None:
+        self._terms, self._sizes = _Column(np.int32), _Column(np.int64)
+        self._counts = _Column(np.uint8)
+        self._names = Numbering()
 
-    def add(self, runs: Runs, counts: NDArray[np.int32]) -> None:
-        """Adds the rows of a batch."""
-        self.terms.append(self.names.numbers(runs.values, len(runs.starts) - 1))
-        self.counts.append(counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
-        self.sizes.append(np.diff(runs.starts))
-
-    def _flat(self) -> tuple[Ints, Numbers]:
-        """Returns where each row begins, and the terms of all rows, which it then forgets."""
-        terms = np.concatenate([np.zeros(0, np.int32), *self.terms])
-        self.terms.clear()
-        return starts_of(np.concatenate(self.sizes)), terms
+    def add(self, runs: Runs, counts: NDArray[np.int32] | None = None) -> None:
+        """Adds the rows of a batch; `counts` only where somebody asks how often terms occur."""
+        self._terms.add(self._names.numbers(runs.values, len(runs.starts) - 1))
+        self._sizes.add(np.diff(runs.starts))
+        if counts is not None:
+            self._counts.add(counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
 
     def rows(self) -> TermRows:
         """Returns all rows, weighed by the statistics of those that are not empty."""
-        starts, terms = self._flat()
-        counts = np.concatenate([np.zeros(0, np.uint8), *self.counts])
-        held = np.bincount(terms, minlength=self.names.known)
+        starts, terms, counts = starts_of(self._sizes.all()), self._terms.all(), self._counts.all()
+        held = held_by(terms, self._names.known)
         filled = np.count_nonzero(np.diff(starts))
         idf = smooth_idf(int(filled), held)
         return TermRows(starts, terms, counts, idf, lengths_of(starts, terms, counts, idf))
 
     def clues(self) -> Clues:
-        """Returns all rows, terms numbered by how rare they are; equally rare ones by value."""
-        starts, terms = self._flat()
-        held = np.bincount(terms, minlength=self.names.known)
-        order = np.lexsort((self.names.values(), held))
+        """Returns all rows, terms numbered by how rare they are; equally rare ones by value.
+
+        The numbers of before are forgotten: they take more room than the rows.
+        """
+        starts, terms = starts_of(self._sizes.all()), self._terms.all()
+        values, self._names = self._names.values(), Numbering()
+        held = held_by(terms, len(values))
+        order = np.lexsort((values, held))
+        del values
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
-        terms = rank[terms]
+        for begin in range(0, len(terms), _AT_ONCE):
+            some = terms[begin : begin + _AT_ONCE]
+            some[:] = rank[some]
         if pays(len(starts)):
             lexical_kernels.arrange(starts, terms)
         else:
             owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
             terms = terms[np.lexsort((terms, owners))]
         return Clues(starts, terms, held[order])
+
+
+def held_by(terms: Numbers, known: int) -> Ints:
+    """Returns how many rows hold each term; shape (known,), int64.
+
+    Args:
+        terms: Each once in a row.
+        known: Different terms.
+    """
+    held = np.zeros(known, dtype=np.int64)
+    step = max(_AT_ONCE, known)  # numpy counts int64 only, and makes a copy of what is not
+    for begin in range(0, len(terms), step):
+        held += np.bincount(terms[begin : begin + step], minlength=known)
+    return held
 
 
 def smooth_idf(rows: int, held: Ints) -> Floats:
