@@ -100,7 +100,7 @@ class ProposalCache:
         self._models = None if vectoriser is None else vectoriser.basis
         self._file = file
         self._tally = tally
-        self._prints: dict[str, dict[str, bytes]] = {}
+        self._prints: dict[str, bytes] = {}
         self._digests: dict[str, bytes] = {}
 
     def named(
@@ -190,20 +190,20 @@ class ProposalCache:
         first = partition[0].id
         if first in self._digests:
             return self._digests[first]
-        digest = blake2b(b"".join(self.prints(partition).values()), digest_size=32)
+        digest = blake2b(self.prints(partition), digest_size=32)
         models = {vector.model for memory in partition for vector in memory.vectors}
         digest.update(repr([(model, operating_point(model)) for model in sorted(models)]).encode())
         return self._digests.setdefault(first, digest.digest())
 
-    def prints(self, partition: Sequence[Memory]) -> dict[str, bytes]:
-        """Returns a digest of the text and the stored vectors of each memory of a partition, by id.
+    def prints(self, partition: Sequence[Memory]) -> bytes:
+        """Returns digests of the text and the vectors of each memory, `PRINT` bytes each, in order.
 
         Args:
             partition: By id.
         """
         first = partition[0].id
         if first not in self._prints:
-            self._prints[first] = {memory.id: _print_of(memory) for memory in partition}
+            self._prints[first] = b"".join(map(_print_of, partition))
         return self._prints[first]
 
 

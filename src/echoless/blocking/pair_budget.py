@@ -18,7 +18,7 @@ import numpy as np
 
 from echoless.blocking.candidate_cache import ProposalCache, Proposals
 from echoless.blocking.detectors import BulkDetector, Detector, Pairwise, Proposed, Steady
-from echoless.blocking.known_pairs import KnownPairs, Look, nothing_known
+from echoless.blocking.known_pairs import PRINT, KnownPairs, Look, nothing_known
 from echoless.blocking.pair_scores import (
     Closest,
     DenseMemories,
@@ -124,7 +124,8 @@ class _Asked:
         """Returns the digests of the memories, best survivor first."""
         assert self.cache is not None
         prints = self.cache.prints(part.memories)
-        return [prints[memory.id] for memory in ranked.memories]
+        starts = (PRINT * ranked.at).tolist()
+        return [prints[start : start + PRINT] for start in starts]
 
 
 class Search:
@@ -160,8 +161,7 @@ class Search:
         self._profile = profile
         self._tally = tally
         self._order = order or (lambda memories: memories)
-        self._ids = sorted(memory.id for part in partitions for memory in part)
-        self._place = {id_: place for place, id_ in enumerate(self._ids)}
+        self._ids, self._places = _placed(partitions)
         self._wanted = (
             None if touching is None else np.array([i in touching for i in self._ids], np.bool_)
         )
@@ -193,7 +193,7 @@ class Search:
         cache = self._cache if isinstance(detector, Steady) and detector.steady else None
         parts, names = [], []
         for memories in partitions:
-            places = np.array([self._place[memory.id] for memory in memories], np.int64)
+            places = self._places[memories[0].id]
             parts.append(part := _Part(memories, np.arange(len(memories)), places))
             if cache:
                 order = self._in_order(part).at if self._needs_order(part) else None
@@ -311,6 +311,19 @@ class Search:
             at = np.fromiter((positions[m.id] for m in memories), np.int64, len(memories))
             self._ranked[first] = _Part(memories, at, part.places)
         return self._ranked[first]
+
+
+def _placed(partitions: Sequence[Sequence[Memory]]) -> tuple[list[str], dict[str, Ints]]:
+    """Returns all ids, sorted, and the places of each partition among them, by its first id."""
+    ids = [memory.id for part in partitions for memory in part]
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    places = np.empty(len(ids), dtype=np.int64)
+    places[order] = np.arange(len(ids))
+    by_first, start = dict[str, Ints](), 0
+    for part in partitions:
+        by_first[part[0].id] = places[start : start + len(part)]
+        start += len(part)
+    return [ids[at] for at in order], by_first
 
 
 class Beside:

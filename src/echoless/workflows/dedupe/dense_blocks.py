@@ -8,6 +8,7 @@ Memories that are not crowded are judged with all their partners.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, TypeAlias
@@ -17,7 +18,7 @@ import numpy as np
 from echoless.blocking.pair_scores import Ints, PairSignals
 from echoless.blocking.vector_join.dense_limits import DENSE
 from echoless.core.groups import Group
-from echoless.core.model import Judged
+from echoless.core.model import Judged, merges
 
 Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
 """The verdicts on some pairs; pairs a person keeps apart are left out."""
@@ -63,7 +64,6 @@ class _Queue:
         crowds = signals.crowds
         if crowds is None:
             raise ValueError("without crowds there is no line")
-        self._place = {id_: place for place, id_ in enumerate(signals.ids)}
         self._rank = crowds.rank
         self._hidden = np.zeros(len(signals.ids), dtype=bool)
         low, high = signals.low, signals.high
@@ -126,7 +126,9 @@ class _Queue:
     def _hiding(self, judged: Iterable[Judged]) -> Iterator[tuple[int, int]]:
         """Yields places of member and survivor where the better-ranked may hide the other."""
         for each in judged:
-            a, b = self._place[each.a], self._place[each.b]
+            if not merges(each.verdict):
+                continue
+            a, b = (bisect_left(self._ids, id_) for id_ in (each.a, each.b))
             if self._rank[a] < self._rank[b]:
                 if each.hides(each.b, each.a):
                     yield b, a
@@ -166,7 +168,6 @@ def stranded(
     led: dict[str, list[str]] = {}
     for other, centre in behind.items():
         led.setdefault(centre, []).append(other)
-    known = {(each.a, each.b) for each in judged}
     joins, says_more = _towards(behind, judged)
     joins |= {(other, to) for one, to in joins for other in led.get(one, ())}
     joins = {(one, to) for one, to in joins if one in crowded or _pair(one, to) in signals}
@@ -174,6 +175,8 @@ def stranded(
     for other, centre in behind.items():
         if centre in says_more:
             wanted |= {(other, says_more[centre]), (centre, says_more[centre])}
+    asked = {_pair(one, centre) for one, centre in wanted}
+    known = asked.intersection((each.a, each.b) for each in judged)
     by_centre: dict[str, list[str]] = {}
     for one, centre in sorted(wanted):
         if one != centre and _pair(one, centre) not in known:
