@@ -176,3 +176,22 @@ def test_a_file_whose_vectors_have_no_row_ids_is_read_and_written_like_any(tmp_p
         assert store.integrity() == []
     assert sorted(found) == ["m-000", "m-002", "m-003", "m-004"]
     assert found["m-002"] == (Vector("n", b"1234"),)
+
+
+def test_equal_times_and_numbers_are_one_object_and_keep_their_type_and_sign(
+    tmp_path: Path,
+) -> None:
+    values: list[float | None] = [0.25, 0.25, 1, 1.0, 1, 0.0, -0.0, None]
+    made = [
+        Memory(id=f"{at}", content="x", created_at=day, updated_at=day, importance=value)
+        for at, value in enumerate(values)
+        for day in ["2026-01-31T08:00:00Z"]
+    ]
+    with SqliteStore.create(str(tmp_path / "store.db")) as store:
+        with store.writing():
+            store.put(made)
+        read = list(store.scan())
+    assert len({id(memory.created_at) for memory in read}) == 1
+    assert len({id(memory.updated_at) for memory in read}) == 1
+    assert read[0].importance is read[1].importance
+    assert list(map(repr, (memory.importance for memory in read))) == list(map(repr, values))

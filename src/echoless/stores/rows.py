@@ -37,7 +37,7 @@ _TIME: Final = frozenset({str, type(None)})
 _NUMBER: Final = frozenset({int, float, type(None)})
 
 _MOST_KNOWN: Final = 100_000
-"""Texts remembered because they may come again: names, kinds, tags."""
+"""Values remembered because they may come again: names, kinds, tags, times, importance."""
 
 
 class Place(Mapping[str, Json]):
@@ -61,7 +61,7 @@ class Place(Mapping[str, Json]):
 
 
 class Rows:
-    """Conversion of rows to memories; repeated names and tags are held once."""
+    """Conversion of rows to memories; repeated names, tags, times and numbers are held once."""
 
     def __init__(self, path: Path) -> None:
         """Starts with nothing held.
@@ -71,6 +71,8 @@ class Rows:
         """
         self._path = path
         self._names: dict[str, str] = {}
+        self._times: dict[str | None, str | None] = {}
+        self._numbers: dict[float, float] = {}
         self._tags: dict[str, tuple[str, ...]] = {"[]": ()}
 
     def memories(self, batches: Iterable[Sequence[tuple[Any, ...]]]) -> Iterator[Memory]:
@@ -105,9 +107,10 @@ class Rows:
         """Makes one memory; raises as `memories`."""
         _, _, seq, id_, content, namespace, kind, importance, count, made, changed, seen = row[:12]
         provenance, pinned, tags, links, metadata, extra = row[12:]
-        if len(self._names) > _MOST_KNOWN:
-            self._names.clear()
-        same = self._names.setdefault
+        for known in (self._names, self._times, self._numbers):
+            if len(known) > _MOST_KNOWN:
+                known.clear()
+        same, at = self._names.setdefault, self._times.setdefault
         try:
             if not (
                 type(id_) is type(content) is type(namespace) is type(kind) is str
@@ -118,6 +121,8 @@ class Rows:
                 and type(importance) in _NUMBER
             ):
                 _raise_for_type(row)
+            if importance and type(importance) is float:  # 0.0 and -0.0, 1 and 1.0 are two
+                importance = self._numbers.setdefault(importance, importance)
             return Memory(
                 id=id_,
                 content=content,
@@ -126,9 +131,9 @@ class Rows:
                 tags=self._tagged(tags),
                 importance=importance,
                 access_count=count,
-                created_at=made,
-                updated_at=changed,
-                last_accessed=seen,
+                created_at=at(made, made),
+                updated_at=at(changed, changed),
+                last_accessed=at(seen, seen),
                 provenance=_PROVENANCE.get(provenance, Provenance.UNKNOWN),
                 links=() if links == "[]" else read_links(json.loads(links)),
                 pinned=bool(pinned),

@@ -47,6 +47,12 @@ def test_vectors_beyond_the_limit_lie_on_the_disk_and_are_what_they_were() -> No
     assert tempfile.gettempdir() in tally.notes[0]
 
 
+def test_a_million_spilled_vectors_hold_their_length_once() -> None:
+    kept = list(Spill(Tally(), memory=0).aside(memories(20, 384)))
+    lengths = {id(object.__getattribute__(m.vectors[0], "_length")) for m in kept}
+    assert len(lengths) == 1
+
+
 def test_a_spilled_vector_is_copied_and_pickled_as_a_plain_one() -> None:
     (spilled,) = (m.vectors[0] for m in Spill(Tally(), memory=0).aside(memories(1)))
     plain = memories(1)[0].vectors[0]

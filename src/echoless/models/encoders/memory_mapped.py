@@ -154,6 +154,7 @@ class Spill:
         self._memory = allowed() if memory is None else memory
         self._held = 0
         self._file: _File | None = None
+        self._lengths: dict[int, int] = {}  # most vectors have one length: one object for all
 
     def aside(self, memories: Iterable[Memory]) -> Iterator[Memory]:
         """Yields the memories as they come; vectors beyond the limit are on the disk.
@@ -175,7 +176,8 @@ class Spill:
             self._file = _File()
             self._note()
         data = vector.data
-        return SpilledVector(vector.model, self._file, self._file.append(data), len(data))
+        length = self._lengths.setdefault(len(data), len(data))
+        return SpilledVector(vector.model, self._file, self._file.append(data), length)
 
     def allocate(self, shape: tuple[int, int]) -> NDArray[np.float32]:
         """Returns an array of (rows, dimensions), float32; mapped from the disk if it is large.
