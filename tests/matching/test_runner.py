@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
+import tracemalloc
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echoless.matching.runner import _together
+from echoless.matching.runner import _Measured, _together
 
 Pairs = list[tuple[str, str]]
 
@@ -47,3 +48,36 @@ def test_texts_in_a_long_row_are_read_once_though_their_ids_are_in_no_order() ->
         read += len({*pair} - {*before})
         met |= {*pair}
     assert read <= len(met) + 2
+
+
+names_of = st.sampled_from(["exact", "lexical", "semantic"])
+measured = st.dictionaries(names_of, st.floats(0, 1), min_size=1)
+
+
+@given(
+    st.lists(st.tuples(st.tuples(ids, ids), measured), unique_by=lambda each: each[0]), st.data()
+)
+def test_similarities_in_arrays_are_those_of_the_mappings(
+    told: list[tuple[tuple[str, str], dict[str, float]]], data: st.DataObject
+) -> None:
+    signals = dict(told)
+    apart = set(data.draw(st.lists(st.sampled_from(sorted(signals))))) if signals else set()
+    held = _Measured(signals, apart)
+    assert held.pairs == sorted(signals.keys() - apart)
+    for at, pair in enumerate(held.pairs):
+        assert list(held.at(at).items()) == list(signals[pair].items())
+
+
+def test_a_pair_that_waits_for_its_verdict_takes_less_than_two_hundred_bytes() -> None:
+    count = 20_000
+    names = [f"m-{at:06}" for at in range(count + 1)]
+    signals = {
+        pair: {"lexical": at / count, "semantic": at / (count + 1)}
+        for at, pair in enumerate(itertools.pairwise(names))
+    }
+    tracemalloc.start()
+    held = _Measured(signals, set())
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(held.pairs) == count
+    assert size < 200 * count

@@ -316,3 +316,25 @@ def test_processes_may_write_at_the_same_time(cache: VerdictCache) -> None:
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
     wanted = [f"{who} {n}".encode() for who in ("shared", 0, 1, 2) for n in range(25)]
     assert len(cache.get(wanted, Tally())) == 100
+
+
+def test_verdicts_that_name_one_word_hold_it_once() -> None:
+    pairs = [_apart(20), _apart(21)]
+    made = [RuleJudge().judge(pair) for pair in pairs]
+    read = [
+        unpacked(packed(verdict), *pair.best) for verdict, pair in zip(made, pairs, strict=True)
+    ]
+    for verdicts in (made, read):
+        named = [v.evidence.differences[0].a[0] for v in verdicts if v is not None]
+        assert named[0] == named[1]
+        assert named[0] is named[1]
+    assert read[0] is not None
+    assert read[1] is not None
+    assert read[0].evidence.rule is read[1].evidence.rule
+
+
+def _apart(number: int) -> Pair:
+    """Returns a pair that names 8080 on one side, in a text of its own."""
+    one = Memory(id="a", content=f"The service of team {number} listens on port 8080.")
+    other = Memory(id="b", content=f"The service of team {number} listens on port 9090.")
+    return Pair(one, other, {"lexical": 0.9})

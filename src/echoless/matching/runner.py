@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.model import Judged, Memory, Pair, Verdict
@@ -152,16 +152,14 @@ def judge_all(
         tally: Told if a process that helped failed.
         kept: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
-    found = sorted(
-        ((pair, told) for pair, told in signals.items() if pair not in apart), key=itemgetter(0)
-    )
-    wanted = [pair for pair, _ in found]
+    measured = _Measured(signals, apart)
+    wanted = measured.pairs
     kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
     learned = judge if isinstance(judge, road.LearnedJudge) else None
     rules = judge if learned is None else learned.rules
 
     def pairs_at(places: Sequence[int]) -> list[Pair]:
-        some = (found[at] for at in places)
+        some = ((wanted[at], measured.at(at)) for at in places)
         return [Pair(memories[a], memories[b], told) for (a, b), told in some]
 
     told: list[Verdict | None] = [None] * len(wanted)
@@ -189,6 +187,45 @@ def judge_all(
             lambda done, whole: tell("asking the pair model", done, whole),
         )
     return [Judged(a, b, v) for (a, b), v in zip(wanted, verdicts, strict=True)]
+
+
+class _Measured:
+    """The pairs of a run by ids, and what was measured of each, in a tenth of the room of mappings.
+
+    Attributes:
+        pairs: Those that are not kept apart, in order.
+    """
+
+    def __init__(
+        self,
+        signals: Mapping[tuple[str, str], Mapping[str, float]],
+        apart: AbstractSet[tuple[str, str]],
+    ) -> None:
+        """Copies similarities into arrays.
+
+        Args:
+            signals: Similarity by detector, by pair of ids.
+            apart: Pairs to leave out.
+        """
+        found: list[tuple[str, str]] = []
+        starts, kinds, numbers = array("q"), array("q"), dict[tuple[str, ...], int]()
+        self._values = array("d")
+        for pair, told in signals.items():
+            if pair not in apart:
+                found.append(pair)
+                starts.append(len(self._values))
+                kinds.append(numbers.setdefault(tuple(told), len(numbers)))
+                self._values.extend(told.values())
+        order = sorted(range(len(found)), key=found.__getitem__)
+        self.pairs = [found[at] for at in order]
+        self._starts = array("q", [starts[at] for at in order])
+        self._kinds = array("q", [kinds[at] for at in order])
+        self._names = list(numbers)
+
+    def at(self, place: int) -> dict[str, float]:
+        """Returns the similarities of a pair by its place, detectors in the order they came."""
+        names, start = self._names[self._kinds[place]], self._starts[place]
+        return dict(zip(names, self._values[start : start + len(names)], strict=True))
 
 
 def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from math import isfinite
+from sys import intern
 from typing import Final, NamedTuple, TypeAlias
 
 from echoless.core.model import (
@@ -74,7 +75,8 @@ def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
         differences = tuple(
             [Difference(_KINDS[kind], _strings(a), _strings(b)) for kind, a, b in named]
         )
-        return _of(letter, Evidence(rule, how, similarity, differences, note, veto, chance))
+        told = Evidence(intern(rule), how, similarity, differences, note, veto, chance)
+        return _of(letter, told)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -90,7 +92,7 @@ def _of(letter: str, evidence: Evidence) -> Verdict:
 
 
 def _strings(side: list[object]) -> tuple[str, ...]:
-    return tuple([str(each) for each in side])
+    return tuple([intern(str(each)) for each in side])  # most are words that many pairs name
 
 
 class Ruled(NamedTuple):
