@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar
 
 import numba
 
+from echoless.core.garbage_collection import note_cycles
 from echoless.core.own_folders import (
     LOG,
     NotPrivate,
@@ -54,7 +55,9 @@ def njit(**options: Any) -> Callable[[Function], Function]:
     def compiled(function: Function) -> Function:
         folder = _folder()
         kernel: Any = numba.njit(**options)(function)
-        if folder is not None:
+        if folder is None:
+            note_cycles()
+        else:
             with _turn:
                 before, _NUMBA.CACHE_DIR = _NUMBA.CACHE_DIR, str(folder)
                 try:
@@ -131,10 +134,13 @@ class _Checked:
         """Returns what was compiled for a signature, or None."""
         try:
             _drop_changed(self._folder)
-            return self._inner.load_overload(signature, target)
+            loaded = self._inner.load_overload(signature, target)
         except Exception as problem:  # noqa: BLE001 - whatever is wrong with a cache, it is no cache
             _tell(problem)
-            return None
+            loaded = None
+        if loaded is None:  # numba compiles it now
+            note_cycles()
+        return loaded
 
     def save_overload(self, signature: object, made: object) -> None:
         """Keeps what was compiled for a signature."""
