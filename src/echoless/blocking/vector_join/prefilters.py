@@ -157,7 +157,7 @@ def laid_out(steps: Steps) -> Laid:
         terms = whole.astype(np.float32)
         return side_by_side(terms, terms, begin, limit)
     begin -= 128 * whole.sum(axis=1, dtype=np.int32)  # bytes of queries have no sign: 128 is added
-    above = (whole.astype(np.int16) + 128).astype(np.uint8)
+    above = whole.view(np.uint8) ^ np.uint8(128)  # adds 128, without a wider copy of all rows
     return side_by_side(whole.view(np.int32), above.view(np.int32), begin, limit)
 
 
@@ -184,7 +184,9 @@ def side_by_side(terms: Cells, queries: Cells, begin: Cells, limit: Cells) -> La
         (-(-count // register_kernels.LANES) * register_kernels.LANES, 1 + size), dtype=terms.dtype
     )
     full[:count, 0], full[:count, 1:] = begin, terms
+    by_lane = full.reshape(-1, register_kernels.LANES, 1 + size).transpose(0, 2, 1)
+    tiles = np.ascontiguousarray(by_lane).reshape(len(by_lane), -1)
+    del full, by_lane
     asked = np.zeros((count + register_kernels.QUERIES, 1 + size), dtype=terms.dtype)
     asked[:count, 0], asked[:count, 1:] = limit, queries
-    tiles = full.reshape(-1, register_kernels.LANES, 1 + size).transpose(0, 2, 1)
-    return Laid(np.ascontiguousarray(tiles).reshape(len(tiles), -1), asked)
+    return Laid(tiles, asked)
