@@ -117,19 +117,19 @@ def _twice(value: int) -> int:
     return 2 * value
 
 
-def test_a_large_search_gives_back_its_memory_after_each_detector(
+def test_a_large_search_gives_back_its_memory_after_each_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from echoless.blocking import candidates
+    from echoless.blocking import pair_budget
 
     given: list[None] = []
-    monkeypatch.setattr(candidates, "give_back", lambda: given.append(None))
+    monkeypatch.setattr(pair_budget, "give_back", lambda: given.append(None))
     with open_store(f"sqlite:///{tmp_path}/store.db", create=True) as store:
         with store.writing():
             store.put([Memory(id=str(at), content=f"The demo is at {at}.") for at in range(5)])
         find(store, encoder="none")
         assert not given
-        monkeypatch.setattr(candidates, "GIVEN_BACK_FROM", 5)
+        monkeypatch.setattr(pair_budget, "GIVEN_BACK_FROM", 5)
         settings = resolve(Choices(encoder="none"))
         find(store, settings)
-    assert len(given) == len(settings.profile.detectors)
+    assert len(given) == 2 * len(settings.profile.detectors)  # one partition each, then all

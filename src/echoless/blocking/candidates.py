@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from echoless.blocking.detector import Joins, no_pulse
 from echoless.blocking.detectors import DetectorOptions, open_detector
 from echoless.blocking.equal_values import fold
-from echoless.core.garbage_collection import give_back
 from echoless.core.model import Memory
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import SAFE, DetectorUse, Profile
@@ -41,10 +40,6 @@ far below what would stall a comparison."""
 
 LARGE: Final = 500_000
 """Memories of a partition up to which joins in memory, 2 GB, are never replaced by default."""
-
-
-GIVEN_BACK_FROM: Final = 10_000
-"""Memories from which a detector's working memory is returned to the system when it is done."""
 
 
 MARKED: Final = "already marked"
@@ -191,8 +186,6 @@ def candidates(
         detector = open_detector(use.name, _options(use, vectoriser, pulse, count, joins))
         search.look(use, detector, partitions, pulse)
         pulse(len(partitions))
-        if count >= GIVEN_BACK_FROM:
-            give_back()
     return Found(search.signals(), search.left_out, search.notes, search.taken_over, search.renewed)
 
 

@@ -8,7 +8,7 @@ never more than that many times the memories. Other ways of grouping need the cl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
@@ -29,6 +29,7 @@ from echoless.blocking.pair_scores import (
     gathered,
 )
 from echoless.blocking.vector_join.dense_limits import DENSE
+from echoless.core.garbage_collection import give_back
 from echoless.core.model import Candidate, Memory
 from echoless.core.profiles import DetectorUse, Profile
 from echoless.core.run_notes import Tally
@@ -52,6 +53,9 @@ already, would have to be counted to learn that they do not fit."""
 CROWD: Final = 3
 """Near partners (`DENSE`) before a memory from which its pairs are judged one after another, not at
 once, where partitions are large: with fewer there is hardly anything to spare."""
+
+GIVEN_BACK_FROM: Final = 10_000
+"""Memories from which a detector's working memory is returned to the system when it is done."""
 
 _AT_ONCE: Final = 65_536
 
@@ -212,12 +216,14 @@ class Search:
                 else:
                     new = self._closest_of_all(use.name, detector, part)
                 self._take(use.name, part, new)
+                _give_back_after(part.memories)
                 # crowds depend on an order, which is in the name of large partitions only
                 if cache and (new.crowds is None or self._needs_order(part)):
                     fresh.append((names[done], new, part.memories))
         finally:
             if cache:
                 cache.keep(fresh)
+        _give_back_after(self._ids)
 
     def _needs_order(self, part: _Part) -> bool:
         """Returns whether proposals depend on the order of survivors."""
@@ -311,6 +317,12 @@ class Search:
             at = np.fromiter((positions[m.id] for m in memories), np.int64, len(memories))
             self._ranked[first] = _Part(memories, at, part.places)
         return self._ranked[first]
+
+
+def _give_back_after(memories: Sized) -> None:
+    """Returns the working memory of a look at many memories to the system."""
+    if len(memories) >= GIVEN_BACK_FROM:
+        give_back()
 
 
 def _placed(partitions: Sequence[Sequence[Memory]]) -> tuple[list[str], dict[str, Ints]]:
