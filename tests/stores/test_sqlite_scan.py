@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tracemalloc
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -195,3 +196,20 @@ def test_equal_times_and_numbers_are_one_object_and_keep_their_type_and_sign(
     assert len({id(memory.updated_at) for memory in read}) == 1
     assert read[0].importance is read[1].importance
     assert list(map(repr, (memory.importance for memory in read))) == list(map(repr, values))
+
+
+def test_a_memory_that_was_read_takes_little_more_than_its_text(tmp_path: Path) -> None:
+    count, text = 5_000, "x" * 100
+    made = [
+        Memory(id=f"m-{at:05}", content=text, created_at=TIMES[2], importance=0.25)
+        for at in range(count)
+    ]
+    with SqliteStore.create(str(tmp_path / "store.db")) as store:
+        with store.writing():
+            store.put(made)
+        tracemalloc.start()
+        read = list(store.scan())
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert len(read) == count
+    assert size / count - len(text) < 435  # 390; 480 with a time and a number for each
