@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from echoless.core.model import Memory, Pair, Subsumes, Update, flipped, merges, verdict_name
 from echoless.core.run_notes import Tally
-from echoless.matching import LEFT_OUT
+from echoless.matching import LEFT_OUT, VALUES_APART
 from echoless.matching import judge as judge_module
 from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, open_learned
 from echoless.matching.pair_model import PairScorer, open_network
@@ -204,9 +204,15 @@ def test_pairs_that_cannot_be_merged_take_no_question_from_those_that_may_be() -
     ]
     assert asked == [1, 0, 2]
     assert tally.counts[LEFT_OUT] > 0
-    LearnedJudge(RuleJudge(), scorer, tally, most=16).judge_all(every)
-    others_asked = scorer.remembered([(p.a.content, p.b.content) for p in parts[1]], tally)
-    assert sum(others_asked) == 1
+    assert tally.counts[VALUES_APART] == 2  # the ids of every pair here
+
+    for _ in range(2):  # the next run asks about no others of these
+        tally = Tally()
+        LearnedJudge(RuleJudge(), scorer, tally, most=16).judge_all(every)
+        others_asked = scorer.remembered([(p.a.content, p.b.content) for p in parts[1]], tally)
+        assert sum(others_asked) == 1
+        assert LEFT_OUT not in tally.counts
+        assert VALUES_APART in tally.counts
 
 
 def test_a_network_that_gives_no_number_leaves_the_rules_and_is_counted(

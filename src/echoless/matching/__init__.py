@@ -14,3 +14,7 @@ from earlier runs not counted. On two cores that is some twenty seconds, once (N
 next run goes on with the next pairs."""
 
 LEFT_OUT: Final = "not put to the pair model: beyond the pairs of a run"
+"""Counts pairs with which the next run goes on."""
+
+VALUES_APART: Final = "not put to the pair model: other values, and no conflict by the rules"
+"""Counts pairs that cannot be merged and are unlikely to conflict; no run asks about them."""

@@ -38,7 +38,7 @@ from echoless.core.model import (
 )
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import workers
-from echoless.matching import LEFT_OUT
+from echoless.matching import LEFT_OUT, VALUES_APART
 from echoless.matching.base import Judge
 from echoless.matching.decision import Decision, features, rule_features, shipped_decision
 from echoless.matching.pair_model.network import available, open_network
@@ -180,7 +180,11 @@ class LearnedJudge:
         return settled
 
     def _within_budget(self, pairs: Sequence[Pair], open_: Sequence[_Asked]) -> list[_Asked]:
-        """Returns the pairs to ask about, and counts the others."""
+        """Returns the pairs to ask about, and counts the others.
+
+        Of `OTHER_VALUES` they are the same in every run: to go on with further ones would make
+        every second run of an unchanged store as slow as the first, for hardly a conflict more.
+        """
         if self._most is None:
             return list(open_)
         known = self.scorer.remembered(
@@ -191,13 +195,13 @@ class LearnedJudge:
             pair = pairs[asked.place]
             # by namespace, so that a verdict never hangs on what else is in the store or the run
             own = pair.a.namespace if pair.a.namespace == pair.b.namespace else None
-            if remembered:
-                chosen.append(asked)
-            elif self._asked[own, asked.part] < self._most // asked.part:
-                self._asked[own, asked.part] += 1
+            counts = not remembered or asked.part == OTHER_VALUES
+            if not counts or self._asked[own, asked.part] < self._most // asked.part:
+                self._asked[own, asked.part] += counts
                 chosen.append(asked)
             else:
-                self._tally.skip(LEFT_OUT, pair.a.id, pair.b.id)
+                reason = VALUES_APART if asked.part == OTHER_VALUES else LEFT_OUT
+                self._tally.skip(reason, pair.a.id, pair.b.id)
         return chosen
 
     def decide(
