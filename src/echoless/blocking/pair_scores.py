@@ -163,7 +163,7 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
         return highest
 
     def similarities(self) -> list[Floats]:
-        """Returns for each detector its similarity of every pair, NaN where it has none."""
+        """Returns for each detector its similarities, 0 to 1; shape (pairs,), NaN where none."""
         return [column.whole(len(self._keys)) for column in self._columns]
 
     def some(self, rows: Ints, crowds: DenseMemories | None = None) -> PairSignals:

@@ -162,7 +162,7 @@ class _Wording:
 
     def __init__(self, signals: PairSignals, memories: Mapping[str, Memory]) -> None:
         self._texts = [memories[id_].content for id_ in signals.ids]
-        self._low, self._high = signals.low, signals.high
+        self._ends = signals.low, signals.high
         self._sentences: dict[int, str | None] = {}
 
     def far(self, rows: Ints) -> Ints:
@@ -177,10 +177,6 @@ class _Wording:
     def texts(self, rows: Ints) -> list[list[str]]:
         """Returns the texts of both sides of some pairs."""
         return [[self._texts[at] for at in ends[rows].tolist()] for ends in self._ends]
-
-    @property
-    def _ends(self) -> tuple[Ints, Ints]:
-        return self._low, self._high
 
     def _sentence(self, at: int) -> str | None:
         """Returns what the rules compare of a text, read once; None where it is long."""
