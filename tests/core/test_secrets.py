@@ -362,6 +362,28 @@ def test_a_mark_tells_kind_and_length_of_a_token_and_nothing_of_a_password() -> 
     assert Masks().text(f"password: {PASSWORD}") == "password: [secret 1]"
 
 
+@pytest.mark.parametrize("at", ["value", "name", "deep", "reason", "beside a harmless one"])
+def test_a_secret_is_masked_wherever_it_stands_in_an_answer(at: str) -> None:
+    for secret, text in KINDS.values():
+        if secret not in text:
+            continue
+        answer = {
+            "value": {"text": text},
+            "name": {text: True},
+            "deep": {"groups": [{"ids": ("a", text)}]},
+            "reason": {"evidence": text},
+            "beside a harmless one": {"text": "Anna drinks tea.", "same": [{"of": text}]},
+        }[at]
+        masked = Masks().json(answer)
+        assert secret not in json.dumps(masked, ensure_ascii=False)
+        assert secret in str(answer)
+
+
+def test_an_answer_without_a_secret_is_told_as_it_is() -> None:
+    answer = {"groups": [{"ids": ["a", "b"], "evidence": "same facts"}], "total": 2}
+    assert Masks().json(answer) is answer
+
+
 def test_a_veil_puts_every_secret_back_where_its_mark_stands() -> None:
     veil = Veil()
     text = "\n".join(text for _, text in KINDS.values())

@@ -99,11 +99,15 @@ class Masks:
         return text if self.shown else self._words_out(self.text(text), self._words)
 
     def json(self, value: Json) -> Json:
-        """Returns a JSON value with its texts masked, under some keys as reasons."""
+        """Returns a JSON value with its texts masked, under some keys as reasons.
+
+        The value itself where no secret is known: most answers hold none, and to copy a large one
+        takes as long as to search it.
+        """
         if self.shown:
             return value
         self._learn_json(value)
-        return self._json(value, quoting=False)
+        return self._json(value, quoting=False) if self._numbers else value
 
     def _json(self, value: Json, *, quoting: bool) -> Json:
         match value:
@@ -130,6 +134,7 @@ class Masks:
                 self.learn((value,))
             case Mapping():
                 for key, each in value.items():
+                    self.learn((key,))
                     if isinstance(each, str) and (secret := _named(key, each)) is not None:
                         self._number(each, secret)
                     self._learn_json(each)
