@@ -7,6 +7,7 @@ from importlib import import_module
 
 NAMES = (
     "join", "lexical", "dense", "road", "incremental", "first_run", "peers", "spilled", "limits",
+    "compiling",
 )  # fmt: skip
 
 

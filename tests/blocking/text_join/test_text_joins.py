@@ -333,10 +333,11 @@ def test_among_many_look_alikes_a_memory_finds_its_own_double(
 _MANY_SMALL = """
 import sys
 from echoless.blocking.detectors import DetectorOptions, open_detector
+from echoless.blocking.text_join import shingling
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 
-name, told = sys.argv[1], int(sys.argv[2])
+name, told, shingling.WORTH_CHARACTERS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 detector = open_detector(name, DetectorOptions(threshold=0.3, memories=told))
 for number in range(5):
     texts = [f"room {number} has printer {at} and scanner {at % 7}" for at in range(20)]
@@ -348,16 +349,17 @@ print("echoless.blocking.text_join.shingling_kernels" in sys.modules, file=sys.s
 
 
 @pytest.mark.parametrize("name", ["lexical", "minhash"])
-def test_loops_are_loaded_for_many_small_partitions_and_find_the_same(name: str) -> None:
-    """In a process of its own: once they are loaded, they are."""
-    few, many = (
+def test_loops_are_loaded_for_many_texts_or_long_ones_and_find_the_same(name: str) -> None:
+    """In a process of its own: once they are loaded, they are. A part has some 600 characters."""
+    little, many, long = (
         subprocess.run(
-            [sys.executable, "-c", _MANY_SMALL, name, str(told)],
+            [sys.executable, "-c", _MANY_SMALL, name, str(told), str(characters)],
             capture_output=True,
             text=True,
             check=True,
         )
-        for told in (100, shingling.WORTH)
+        for told, characters in ((100, 1_000), (shingling.WORTH, 1_000), (100, 500))
     )
-    assert (few.stderr.strip(), many.stderr.strip()) == ("False", "True")
-    assert few.stdout == many.stdout != ""
+    loaded = [each.stderr.strip() for each in (little, many, long)]
+    assert loaded == ["False", "True", "True"]
+    assert little.stdout == many.stdout == long.stdout != ""

@@ -85,6 +85,7 @@ class LexicalDetector:
         the same n-grams are one comparison, however many they are.
         """
         ordered = by_id(memories)
+        load_for(self._memories, (memory.content for memory in ordered))
         rows = gram_rows((memory.content for memory in ordered), self._n)
         places = self._filled(ordered, rows.filled, tally)
         first = rows.first_equal()
@@ -104,7 +105,7 @@ class LexicalDetector:
         those that share their rarest words (`blocking/text_join/approximate_tfidf_join.py`), which
         a note says.
         """
-        load_for(self._memories)
+        load_for(self._memories, (memory.content for memory in memories))
         contents = (memory.content for memory in memories)
         if most is None or len(memories) <= EXACT_UP_TO:
             rows = gram_rows(contents, self._n)

@@ -100,6 +100,7 @@ class MinHashDetector:
         one comparison, however many they are.
         """
         ordered = by_id(memories)
+        load_for(self._memories, (memory.content for memory in ordered))
         sets, places = self._sets(ordered, tally)
         first = sets.first_equal()
         distinct = np.flatnonzero(first == np.arange(len(first)))
@@ -113,7 +114,7 @@ class MinHashDetector:
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
     ) -> Iterator[Proposed]:
         """Yields pairs as arrays, see `echoless.blocking.detector.BulkDetector`."""
-        load_for(self._memories)
+        load_for(self._memories, (memory.content for memory in memories))
         sets, places = self._sets(memories, tally)
         if len(places) >= SLOW_FROM and not compiled():
             tally.note(f"{NAME}: {MISSING}")

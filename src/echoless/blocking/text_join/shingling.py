@@ -43,8 +43,15 @@ BATCH: Final = 4096
 FACTOR: Final = 0x9E3779B97F4A7C15
 """2^64 divided by the golden ratio, odd."""
 
-WORTH: Final = 2_000
-"""Texts from which on compiled loops are used, where numba is installed."""
+WORTH: Final = 50_000
+"""Texts of a run, in partitions of any size, from which on compiled loops are used where numba is
+installed. Compiling takes 2.5 s, once on a machine; of 40,000 texts in parts of 100 the loops save
+0.4 s (`benchmarks/results/speed_compiling.md`)."""
+
+WORTH_CHARACTERS: Final = 1_200_000
+"""Characters of one partition from which on they are used: some 10,000 short texts, or 1,600 long
+ones. There a run that compiles takes about as long as one without, and each later one is two
+seconds faster (`benchmarks/results/speed_compiling.md`)."""
 
 _LOOPS: Final = "echoless.blocking.text_join.shingling_kernels"
 
@@ -89,9 +96,14 @@ def pays(count: int) -> bool:
     return (count >= WORTH or _LOOPS in sys.modules) and compiled()
 
 
-def load_for(count: int) -> None:
-    """Loads compiled loops if so many texts are to come, though a few at a time."""
-    if pays(count):
+def load_for(run: int, texts: Iterable[str]) -> None:
+    """Loads compiled loops if a partition is large, or many small ones are to come.
+
+    Args:
+        run: Texts of all partitions.
+        texts: Those of this one.
+    """
+    if pays(run) or (compiled() and sum(map(len, texts)) >= WORTH_CHARACTERS):
         import_module(_LOOPS)
 
 
