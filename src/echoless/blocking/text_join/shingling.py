@@ -45,13 +45,13 @@ FACTOR: Final = 0x9E3779B97F4A7C15
 
 WORTH: Final = 50_000
 """Texts of a run, in partitions of any size, from which on compiled loops are used where numba is
-installed. Compiling takes 2.5 s, once on a machine; of 40,000 texts in parts of 100 the loops save
-0.4 s (`benchmarks/results/speed_compiling.md`)."""
+installed. Compiling takes 2.7 s, once on a machine; of 40,000 texts in parts of 100 the loops save
+0.6 s (`benchmarks/results/speed_compiling.md`)."""
 
 WORTH_CHARACTERS: Final = 1_200_000
 """Characters of one partition from which on they are used: some 10,000 short texts, or 1,600 long
-ones. There a run that compiles takes about as long as one without, and each later one is two
-seconds faster (`benchmarks/results/speed_compiling.md`)."""
+ones. There a run that compiles takes a second longer than one without, and each later one takes
+two seconds less (`benchmarks/results/speed_compiling.md`)."""
 
 _LOOPS: Final = "echoless.blocking.text_join.shingling_kernels"
 
