@@ -46,6 +46,7 @@ from echoless.blocking.relational.duckdb_engine import DuckDbEngine
 from echoless.blocking.relational.engine import Engine
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
+from echoless.blocking.text_join.shingling import load_for
 from echoless.blocking.text_join.tfidf_rows import rows_and_clues
 from echoless.blocking.top_k import together
 from echoless.blocking.vector_join.exact_join import Join, in_order_of_rows
@@ -240,13 +241,13 @@ def _vectors(path: Path, most: int, joins: LargeJoins | None) -> tuple[Any, Any,
 
 
 def _texts(path: Path, most: int, joins: LargeJoins | None) -> tuple[Any, Any, Any]:
-    gate = Gate(WORDING)
+    gate, count = Gate(WORDING), path.stat().st_size // 100
+    load_for(count, ())
     with path.open(encoding="utf-8") as lines:
         texts = (line.rstrip("\n") for line in lines)
         if joins is None:
             rows, clues = rows_and_clues(texts, 3)
             return together([*WordingJoin(rows, clues, gate, most).pairs()]).arrays
-        count = path.stat().st_size // 100
         with joins.wording(texts, 3, count) as wording:
             return together([*wording.pairs(gate, most)]).arrays
 

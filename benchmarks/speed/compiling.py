@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.data import stream
-from benchmarks.measure import compiled_in
-from benchmarks.speed.side_by_side import Line, child, store
+from benchmarks.measure import compiled_in, run
+from benchmarks.speed.side_by_side import Line, store, table
 
 MODULE: Final = "benchmarks.speed.compiling"
 TEXTS: Final = {
@@ -33,9 +33,7 @@ PART: Final = 100
 LONG: Final = 6
 """Short texts in a long one."""
 PARTNERS: Final = 30
-_COLUMNS: Final = (
-    *("texts", "number", "characters", "not compiled", "compiled first", "found compiled", "same"),
-)
+WAYS: Final = ("not compiled", "compiled first", "found compiled")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -56,24 +54,16 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _ways(kind: str, size: int) -> list[Line]:
+    lines: list[Line] = []
     with tempfile.TemporaryDirectory() as folder:
         kernels = compiled_in(Path(folder) / "kernels")
-        ways = {
-            "not compiled": {"ECHOLESS_COMPILED": "0"},
-            "compiled first": {**kernels, "ECHOLESS_COMPILED": "1"},
-            "found compiled": {**kernels, "ECHOLESS_COMPILED": "1"},
-        }
-        lines = [
-            {
-                "texts": kind,
-                "n": size,
-                "method": way,
-                **child(MODULE, kind, str(size), environment=e),
-            }
-            for way, e in ways.items()
-        ]
-    said = {line["pairs"] for line in lines}
-    return [{**line, "same": len(said) == 1} for line in lines]
+        for way in WAYS:
+            environment = {**kernels, "ECHOLESS_COMPILED": str(int(way != WAYS[0]))}
+            command = (sys.executable, "-m", MODULE, "--child", kind, str(size))
+            told = json.loads(run(*command, environment=environment).output)
+            lines.append({"texts": kind, "n": size, "method": way, **told})
+    same = len({line["pairs"] for line in lines}) == 1
+    return [{**line, "same": same} for line in lines]
 
 
 def _proposed(kind: str, size: int) -> Line:
@@ -108,21 +98,18 @@ def _proposed(kind: str, size: int) -> Line:
 
 def _body(lines: Sequence[Line]) -> str:
     rows = []
-    for at in range(0, len(lines), 3):
-        off, first, found = lines[at : at + 3]
-        rows.append(
-            f"| {off['texts']} | {off['n']:,} | {off['characters']:,} | {off['wall_s']:.2f} "
-            f"| {first['wall_s']:.2f} | {found['wall_s']:.2f} "
-            f"| {'yes' if off['same'] else 'NO'} |"
-        )
+    for at in range(0, len(lines), len(WAYS)):
+        ways = lines[at : at + len(WAYS)]
+        first = ways[0]
+        texts = [first["texts"], f"{first['n']:,}", f"{first['characters']:,}"]
+        seconds = [f"{line['wall_s']:.2f}" for line in ways]
+        rows.append([*texts, *seconds, "yes" if first["same"] else "NO"])
     return "\n".join(
         [
             "The detector `lexical`, 30 partners a text; wall seconds without start-up, with what",
             "it takes to import the compiler. Long texts are six short ones.",
             "",
-            f"| {' | '.join(_COLUMNS)} |",
-            f"|{'---|' * len(_COLUMNS)}",
-            *rows,
+            table(["texts", "number", "characters", *WAYS, "same"], rows),
         ]
     )
 

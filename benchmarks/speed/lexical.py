@@ -89,7 +89,9 @@ def echoless(texts: Texts, kind: str, least: float) -> Pairs:
     from echoless.blocking.text_join.jaccard_join import JaccardJoin
     from echoless.blocking.text_join.minhash_bands import banding_at
     from echoless.blocking.text_join.shingle_sets import gram_sets, word_sets
+    from echoless.blocking.text_join.shingling import load_for
 
+    load_for(len(texts), texts)
     sets = word_sets(texts, 1) if kind == "word" else gram_sets(texts, 3)
     banding = banding_at(sets, least, 0.999)
     assert banding is not None

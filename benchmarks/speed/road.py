@@ -28,6 +28,7 @@ from benchmarks.speed.stages import STAGES
 Row = Mapping[str, Any]
 Environment = dict[str, str]
 
+OPTIONS: Final = ("--json", "--encoder", "stored")
 COMPILED_AT: Final = 100_000
 """Memories of the audit that compiles: more are compared by the same kernels, but for a few."""
 
@@ -56,9 +57,6 @@ def main(argv: Sequence[str]) -> None:
         return
     keep("speed_road", "The whole road by size",
          f"python -m benchmarks.speed road {' '.join(argv)}", _body(rows, exponents))  # fmt: skip
-
-
-OPTIONS: Final = ("--json", "--encoder", "stored")
 
 
 def _compiling(size: int, dims: int, kernels: Environment) -> Row:

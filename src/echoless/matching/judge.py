@@ -195,13 +195,13 @@ class LearnedJudge:
             pair = pairs[asked.place]
             # by namespace, so that a verdict never hangs on what else is in the store or the run
             own = pair.a.namespace if pair.a.namespace == pair.b.namespace else None
-            counts = not remembered or asked.part == OTHER_VALUES
+            fixed = asked.part == OTHER_VALUES
+            counts = fixed or not remembered
             if not counts or self._asked[own, asked.part] < self._most // asked.part:
                 self._asked[own, asked.part] += counts
                 chosen.append(asked)
             else:
-                reason = VALUES_APART if asked.part == OTHER_VALUES else LEFT_OUT
-                self._tally.skip(reason, pair.a.id, pair.b.id)
+                self._tally.skip(VALUES_APART if fixed else LEFT_OUT, pair.a.id, pair.b.id)
         return chosen
 
     def decide(

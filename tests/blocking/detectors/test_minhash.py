@@ -149,6 +149,7 @@ def test_pairs_meet_once_when_any_band_agrees(
         patch.setattr(jaccard_join, "BANDS_AT_ONCE", 2)
         patch.setenv("ECHOLESS_COMPILED", str(int(compiled)))
         patch.setattr(shingling, "WORTH", 0)
+        shingling.load_for(0, ())
         met = [
             pair
             for found in JaccardJoin(numbered, Gate(0.0, inclusive=False), banding).pairs()
@@ -168,6 +169,7 @@ def test_hashes_are_the_same_on_every_machine(
 ) -> None:
     monkeypatch.setenv("ECHOLESS_COMPILED", compiled)
     monkeypatch.setattr(shingling, "WORTH", 0)
+    shingling.load_for(0, ())
     for numbered in (
         number_shingles([frozenset({"the", "cat", "ада", "決済"})]),
         word_sets(["The cat: Ада 決済"], 1),

@@ -40,6 +40,7 @@ def with_compiler(used: bool, work: Callable[[], Any], **patched: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ECHOLESS_COMPILED", str(int(used)))
         patch.setattr(shingling, "WORTH", 0)
+        shingling.load_for(0, ())
         for name, value in patched.items():
             home, _, what = name.partition("__")
             patch.setattr({"ngram_index": ngram_index, "lexical": lexical}[home], what, value)

@@ -23,7 +23,7 @@ are counted at once, 1,320 where not. Most of it is the work on one batch."""
 def _numbers(values: NDArray[np.uint64]) -> list[int]:
     names = Numbering()
     parts = np.array_split(values, 7)
-    numbers = [number for part in parts for number in names.numbers(part, 2_000).tolist()]
+    numbers = [number for part in parts for number in names.numbers(part).tolist()]
     assert names.values()[numbers].tolist() == values.tolist()
     assert len(names.values()) == names.known == len(set(values.tolist()))
     return numbers
@@ -44,7 +44,7 @@ def test_a_table_of_numbers_is_never_more_than_half_full() -> None:
     def work() -> None:
         names = Numbering()
         for start in range(1, 200_001, 50_000):
-            names.numbers(np.arange(start, start + 50_000, dtype=np.uint64), 2_000)
+            names.numbers(np.arange(start, start + 50_000, dtype=np.uint64))
             assert 2 * names.known <= len(names._slots) <= 4 * (names.known + 50_000)
 
     with_compiler(True, work)

@@ -34,7 +34,7 @@ from echoless.blocking.text_join.approximate_tfidf_join import (
     Postings,
     partners_by_clues,
 )
-from echoless.blocking.text_join.shingling import starts_of
+from echoless.blocking.text_join.shingling import load_for, starts_of
 from echoless.blocking.text_join.tfidf_join import cosines_of_pairs
 from echoless.blocking.text_join.tfidf_rows import (
     Clues,
@@ -169,7 +169,7 @@ def _write_texts(batches: Iterator[tuple[Counted, Counted]], folder: Path) -> ND
     rows = 0
     with (folder / "terms.bin").open("wb") as terms, (folder / "counts.bin").open("wb") as counts:
         for (grams, times), (words, _) in batches:
-            numbers = names.numbers(grams.values, len(grams.starts) - 1)
+            numbers = names.numbers(grams.values)
             numbers.tofile(terms)
             times.astype(np.uint32).tofile(counts)
             seen = np.bincount(numbers, minlength=max(names.known, len(held)))
@@ -253,6 +253,7 @@ def _weighed(block: _Block) -> _Weighed:
 
 def score(block: _Block) -> Pairs:
     """Returns the wanted pairs of the rows of a block, scored in full."""
+    load_for(block.count, ())  # it may run in a process of its own
     one, other = _candidates(block)
     rows = _term_rows(block.folder)
     similarity = np.empty(len(one))

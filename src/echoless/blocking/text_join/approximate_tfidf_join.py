@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector_options import Gate
-from echoless.blocking.text_join.shingling import in_order, pays, ranges, starts_of
+from echoless.blocking.text_join.shingling import in_order, loops_loaded, ranges, starts_of
 from echoless.blocking.text_join.tfidf_join import cosines_of
 from echoless.blocking.text_join.tfidf_rows import Clues, TermRows, lengths_of, smooth_idf
 from echoless.blocking.top_k import Pairs, closest_before, made_of, together
@@ -96,7 +96,7 @@ class WordingJoin:
         lengths = lengths_of(clues.starts, clues.terms, None, idf)
         worth = np.square(idf, out=idf)
         worth *= SCALE
-        if pays(count):
+        if loops_loaded():
             yield from self._compiled_pairs(worth, lengths)
             return
         sizes = np.minimum(clues.held, POSTINGS)
@@ -201,7 +201,7 @@ def partners_by_clues(
     Returns:
         Partners, and the row of each, in the order of `rows`; int64.
     """
-    if pays(len(clues.starts) - 1):
+    if loops_loaded():
         room = np.empty((2, len(rows) * looked_at), np.int64)
         given = kernels.ClueRows(clues.starts, clues.terms, *weights)
         limits = kernels.Limits(POSTINGS, looked_at, 0, 0.0, True, DENSE)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from echoless.blocking.detector_options import Gate
 from echoless.blocking.text_join.minhash_bands import Banding, Keys, band_keys
 from echoless.blocking.text_join.shingle_sets import ShingleSets
-from echoless.blocking.text_join.shingling import chunks, in_order, pays, ranges, starts_of
+from echoless.blocking.text_join.shingling import chunks, in_order, loops_loaded, ranges, starts_of
 from echoless.blocking.top_k import Pairs, closest_before, first_of_crowd, made_of, ranks
 from echoless.blocking.vector_join.dense_limits import DENSE
 from echoless.core.optional import lazy_module
@@ -89,7 +89,7 @@ class JaccardJoin:
         if count < 2:
             return
         buckets = self.buckets()
-        if pays(len(buckets.begins)):
+        if loops_loaded():
             yield from self._compiled_pairs(buckets)
             return
         costs = np.diff(starts_of(buckets.looked_at)[buckets.begins])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.text_join.shingle_sets import ShingleSets
-from echoless.blocking.text_join.shingling import in_order, pays
+from echoless.blocking.text_join.shingling import in_order, loops_loaded
 from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def band_keys(sets: ShingleSets, banding: Banding, first: int = 0, last: int | N
     seeds = np.array([int.from_bytes(raw, "little") for raw in digests], dtype=np.uint32)
     count = len(sets.starts) - 1
     keys = np.empty((last - first, count), dtype=np.uint32)
-    if not pays(count):
+    if not loops_loaded():
         members = (sets.members >> np.uint64(32)).astype(np.uint32)
         for band in range(last - first):
             key = np.zeros(count, dtype=np.uint32)

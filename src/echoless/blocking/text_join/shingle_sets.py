@@ -17,8 +17,8 @@ from echoless.blocking.text_join.shingling import (
     gram_runs,
     hash_of,
     in_order,
+    loops_loaded,
     mixed,
-    pays,
     ranges,
     starts_of,
     word_shingle_runs,
@@ -62,7 +62,7 @@ class ShingleSets:
         Returns:
             Shape (pairs,), float64, 0 to 1.
         """
-        if pays(len(self.starts)):
+        if loops_loaded():
             similarities = np.empty(len(one))
             kernels.jaccard(self.starts, self.members, one, other, similarities)
             return similarities

@@ -88,23 +88,22 @@ def batches(texts: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
         yield batch
 
 
-def pays(count: int) -> bool:
-    """Returns whether so many texts justify the second that loading compiled loops takes.
-
-    Once they are loaded any number does: the last batch of many texts is small.
-    """
-    return (count >= WORTH or _LOOPS in sys.modules) and compiled()
-
-
 def load_for(run: int, texts: Iterable[str]) -> None:
     """Loads compiled loops if a partition is large, or many small ones are to come.
 
     Args:
         run: Texts of all partitions.
-        texts: Those of this one.
+        texts: Those of this one; none where they are not at hand.
     """
-    if pays(run) or (compiled() and sum(map(len, texts)) >= WORTH_CHARACTERS):
+    if loops_loaded() or not compiled():
+        return
+    if run >= WORTH or sum(map(len, texts)) >= WORTH_CHARACTERS:
         import_module(_LOOPS)
+
+
+def loops_loaded() -> bool:
+    """Returns whether compiled loops are used: once they are loaded, for any number of texts."""
+    return _LOOPS in sys.modules and compiled()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def word_runs(texts: Sequence[str], forms: Forms | None = None) -> Runs:
         texts: One batch.
         forms: Theirs, where they are made already.
     """
-    if not pays(len(texts)):
+    if not loops_loaded():
         split = [words(text) for text in texts]
         hashes = {word: hash_of(word) for word in {word for each in split for word in each}}
         flat = np.array([hashes[word] for each in split for word in each], dtype=np.uint64)
@@ -188,7 +187,7 @@ def gram_runs(texts: Sequence[str], n: int, forms: Forms | None = None) -> Runs:
     sizes = np.where(2 * dense > lengths - 2, 2, n).astype(np.int64)
     counts = np.where(lengths > 0, np.maximum(1, lengths - sizes + 1), 0)
     long = n > LONGEST_PACKED
-    if pays(len(texts)):
+    if loops_loaded():
         made, begins = np.empty(int(counts.sum()), np.uint64), np.empty_like(starts)
         kernels.grams(points, starts, sizes, long, np.uint64(FACTOR), made, begins)
         return Runs(begins, made)
@@ -208,7 +207,7 @@ def gram_runs(texts: Sequence[str], n: int, forms: Forms | None = None) -> Runs:
 
 def distinct(runs: Runs) -> tuple[Runs, Counts]:
     """Returns each run in ascending order without repeats, and how often each number occurs."""
-    if pays(len(runs.starts) - 1):
+    if loops_loaded():
         made, counts = np.empty_like(runs.values), np.empty(len(runs.values), np.int32)
         begins = np.empty_like(runs.starts)
         kernels.distinct(runs.values, runs.starts, made, counts, begins)
@@ -226,7 +225,7 @@ def distinct(runs: Runs) -> tuple[Runs, Counts]:
 
 def forms_of(texts: Sequence[str]) -> Forms:
     """Returns the case-folded normal forms of the texts of one batch."""
-    if not pays(len(texts)):
+    if not loops_loaded():
         forms = [normalise(text, fold_case=True) for text in texts]
         return Forms(*_points([f" {form} " if form else "" for form in forms]))
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from echoless.blocking.detector_options import Gate
 from echoless.blocking.similarities import DECIMALS
-from echoless.blocking.text_join.shingling import chunks, in_order, pays, ranges
+from echoless.blocking.text_join.shingling import chunks, in_order, loops_loaded, ranges
 from echoless.blocking.text_join.tfidf_rows import TermRows
 from echoless.blocking.top_k import Pairs, closest_before, together
 from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
@@ -133,7 +133,7 @@ class Likeness:
         self, left: _Tile, right: _Tile, floor: float | Floats
     ) -> tuple[Pairs, NDArray[np.bool_]]:
         """Returns the pairs of two tiles that pass, and which rows had pairs below their floor."""
-        product = _product(left, right, loops=pays(self.rows.rows))
+        product = _product(left, right, loops=loops_loaded())
         if left.first == right.first:
             product = np.triu(product, 1)
         near = product >= floor
@@ -204,7 +204,7 @@ def _product(left: _Tile, right: _Tile, *, loops: bool) -> Floats:
 def cosines_of_pairs(rows: TermRows, one: Ints, other: Ints) -> Floats:
     """Returns exact cosines in float64, summed in the order of the second row's terms."""
     cosines = np.empty(len(one))
-    if pays(rows.rows):
+    if loops_loaded():
         kernels.cosines(kernels.Grams(*rows.columns), one, other, cosines)
         return cosines
     spread = np.zeros(len(rows.idf))

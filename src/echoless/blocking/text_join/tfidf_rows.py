@@ -16,7 +16,7 @@ from echoless.blocking.text_join.shingling import (
     forms_of,
     gram_runs,
     in_order,
-    pays,
+    loops_loaded,
     ranges,
     starts_of,
     word_runs,
@@ -186,12 +186,10 @@ class Numbering:
         self._slots = np.zeros(1 << 16, dtype=np.int32)
         self._values = np.empty(1 << 15, dtype=np.uint64)
         self._names: dict[int, int] = {}
-        self._loops: bool | None = None
+        self._loops = loops_loaded()
 
-    def numbers(self, values: Words, texts: int) -> Numbers:
-        """Returns the number of each value; `texts` tells how many texts they are from."""
-        if self._loops is None:
-            self._loops = pays(texts)
+    def numbers(self, values: Words) -> Numbers:
+        """Returns the number of each value."""
         if not self._loops:
             different, where = np.unique(values, return_inverse=True)
             names = self._names
@@ -259,7 +257,7 @@ class _Collector:
 
     def add(self, runs: Runs, counts: NDArray[np.int32] | None = None) -> None:
         """Adds the rows of a batch; `counts` only where somebody asks how often terms occur."""
-        self._terms.add(self._names.numbers(runs.values, len(runs.starts) - 1))
+        self._terms.add(self._names.numbers(runs.values))
         self._sizes.add(np.diff(runs.starts))
         if counts is not None:
             self._counts.add(counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
@@ -287,7 +285,7 @@ class _Collector:
         for begin in range(0, len(terms), _AT_ONCE):
             some = terms[begin : begin + _AT_ONCE]
             some[:] = rank[some]
-        if pays(len(starts)):
+        if loops_loaded():
             lexical_kernels.arrange(starts, terms)
         else:
             owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -330,7 +328,7 @@ def lengths_of(starts: Ints, terms: Numbers, counts: Counts | None, idf: Floats)
         idf: Weight of each term.
     """
     lengths = np.zeros(len(starts) - 1)
-    if pays(len(lengths)):
+    if loops_loaded():
         if counts is None:
             lexical_kernels.add_squares(starts, terms, idf, lengths)
         else:
