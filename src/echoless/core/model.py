@@ -85,6 +85,25 @@ class Vector:
         return hash((self.model, self.data))
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """How long, and for whom, a memory stays in force in the program that owns it.
+
+    Attributes:
+        until: Time from which on its program drops it, as the store writes it; None for no end.
+        retired: Why it is no longer in force, such as `struck out` or `archived`; empty if it is.
+        readers: Agents that load it by themselves; None where all readers of the store do.
+    """
+
+    until: str | None = None
+    retired: str = ""
+    readers: frozenset[str] | None = None
+
+
+IN_FORCE: Final = Promise()
+"""Promise of a memory that is in force without end, for all who read the store."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One thing an agent remembers.
@@ -109,6 +128,8 @@ class Memory:
         native: What the adapter needs to put the record back exactly as it was (its raw line, its
             place). Opaque to everyone else, but for `VOLATILE`; not part of equality or of the
             fingerprint.
+        promise: What the adapter reads from the record of how long, and for whom, it is in force.
+            Not part of equality or of the fingerprint, as the record itself is.
     """
 
     id: str
@@ -128,6 +149,7 @@ class Memory:
     vectors: tuple[Vector, ...] = ()
     extra: JsonObject = field(default_factory=dict)
     native: JsonObject = field(default_factory=dict, compare=False, repr=False)
+    promise: Promise = field(default=IN_FORCE, compare=False)
 
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
