@@ -13,7 +13,7 @@ DATA ?= ../shared/data
 # The first pip that reads dependency groups.
 GROUPS_PIP := 'pip>=25.1'
 
-.PHONY: demo browser test lint types layers fuzz faults site hashes train check bench clean help
+.PHONY: demo browser test lint types layers budgets fuzz faults site hashes train check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ types: $(READY) ## Types, strictly.
 layers: $(READY) ## Top may import down, never up.
 	$(BIN)/lint-imports
 
+budgets: $(READY) ## Counts of the source that may only fall: benchmarks/budgets.toml.
+	$(BIN)/python -m benchmarks.structure --check
+
 fuzz: $(READY) ## 500 damaged files and messages, other ones for each commit.
 	$(BIN)/python -m benchmarks.fuzz --inputs 500 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
@@ -57,7 +60,7 @@ train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two c
 	$(BIN)/python -m training.fit --data $(DATA) --notes $(DATA)/notes_fit.jsonl --weights $(WEIGHTS) \
 		--out src/echoless/matching/decision.json
 
-check: lint types layers site test fuzz faults ## Everything that must hold.
+check: lint types layers budgets site test fuzz faults ## Everything that must hold.
 
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 	$(BIN)/python -m benchmarks.speed road --sizes 1000,10000

@@ -1,9 +1,12 @@
 """How the source is built: packages, floors, circles, sizes of files and functions.
 
 `python -m benchmarks.structure [--source src/echoless] [--before FOLDER] [--keep]`
+`python -m benchmarks.structure --check` compares the counts with `benchmarks/budgets.toml` (exit
+code 1 where one is over); `--lower` writes the smaller ones.
 
-Everything is read from the syntax trees; nothing is imported. A floor of a package is one more than
-the highest floor it imports from; packages of a circle share one floor, and the circle is counted.
+Everything is read from the syntax trees, save for the options of commands, which are those of the
+installed package. A floor of a package is one more than the highest floor it imports from; packages
+of a circle share one floor, and the circle is counted.
 """
 
 from __future__ import annotations
@@ -11,18 +14,26 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import click
+
+from benchmarks.budgets import BUDGETS, check, lower
 from benchmarks.measure import keep
+from echoless.cli.main import main as echoless
 
 ROOT: Final = "echoless"
 SOURCE: Final = Path(__file__).parents[1] / "src" / ROOT
 MOST_PARAMETERS: Final = 8
 """Parameters from which a function is counted as one with many."""
+
+NO_CAPABILITIES: Final = {"Store", "StoreKind"}
+"""Protocols of `stores/base.py` that every store has."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Edges = Mapping[str, frozenset[str]]
@@ -195,6 +206,88 @@ def helpers(modules: Mapping[str, Module]) -> tuple[int, list[int]]:
     return count, once
 
 
+def code_lines(module: Module) -> int:
+    """Returns the lines that are not blank, a comment, or of a string that stands alone."""
+    documented = {
+        line
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    lines = enumerate(map(str.strip, module.text.splitlines()), 1)
+    return sum(
+        line not in documented and bool(text) and not text.startswith("#") for line, text in lines
+    )
+
+
+def protocols(module: Module) -> list[str]:
+    """Returns the names of the classes that name `Protocol` as a base."""
+    bases = {
+        node.name: {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    return [name for name, of in bases.items() if "Protocol" in of]
+
+
+def circles_inside(modules: Mapping[str, Module]) -> list[frozenset[str]]:
+    """Returns the circles of modules of one package at the root, by imports anywhere in them."""
+    found = []
+    for package in sorted({name.split(".")[1] for name in modules if "." in name}):
+        within = {
+            name: module
+            for name, module in modules.items()
+            if f"{name}.".startswith(f"{ROOT}.{package}.")
+        }
+        found += circles({name: frozenset(imported(m, within)) for name, m in within.items()})
+    return found
+
+
+def double_names(modules: Mapping[str, Module]) -> list[str]:
+    """Returns the public names of classes that two or more modules define."""
+    names = Counter(
+        name
+        for module in modules.values()
+        for name in {node.name for node in module.tree.body if isinstance(node, ast.ClassDef)}
+        if not name.startswith("_")
+    )
+    return sorted(name for name, count in names.items() if count > 1)
+
+
+def most_options(group: click.Group) -> int:
+    """Returns the options of the command that has most, of a group and the groups in it."""
+    context, most = click.Context(group), 0
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = most_options(command) if isinstance(command, click.Group) else 0
+        own = sum(isinstance(each, click.Option) for each in command.params)
+        most = max(most, inner, own)
+    return most
+
+
+def counts(modules: Mapping[str, Module]) -> dict[str, int]:
+    """Returns what has a budget, by name; options are those of the installed package."""
+    stores = [m for name, m in modules.items() if f"{name}.".startswith(f"{ROOT}.stores.")]
+    found = [name for module in stores for name in protocols(module)]
+    base = modules.get(f"{ROOT}.stores.base")
+    functions = [f for module in modules.values() for f in module.functions]
+    return {
+        "lines of code": sum(map(code_lines, modules.values())),
+        "files": len(modules),
+        "options of the largest command": most_options(echoless),
+        "protocols in stores": len(found),
+        "capabilities of stores": len(set(protocols(base)) - NO_CAPABILITIES) if base else 0,
+        "circles inside packages": len(circles_inside(modules)),
+        "`noqa`": sum(module.text.count("# noqa") for module in modules.values()),
+        "`cast(`": sum(len(re.findall(r"\bcast\(", m.text)) for m in modules.values()),
+        "class names with two or more meanings": len(double_names(modules)),
+        "functions over 60 lines": sum(lines_of(function) > 60 for function in functions),
+    }
+
+
 def figures(modules: Mapping[str, Module]) -> dict[str, str]:
     """Returns each figure by what it counts."""
     edges = edges_between(modules)
@@ -208,21 +301,16 @@ def figures(modules: Mapping[str, Module]) -> dict[str, str]:
     return {
         "packages at the root": str(len(packages)),
         "loose modules at the root": str(len(edges) - len(packages)),
-        "modules": str(len(modules)),
         "lines": f"{sum(sizes):,}",
+        **{name: f"{count:,}" for name, count in counts(modules).items()},
         "floors of the root": str(max(floors(edges).values(), default=0)),
         "circles at the root": str(len(circles(edges))),
         "floors inside matching": str(max(floors(inside).values(), default=0)),
         "circles inside matching": str(len(circles(inside))),
         "lines a file, 95th percentile, most": f"{percentile(sizes, 0.95)}, {max(sizes)}",
         "lines a function, 95th percentile, most": f"{percentile(lengths, 0.95)}, {max(lengths)}",
-        "functions over 60 lines": str(sum(length > 60 for length in lengths)),
         "private helpers, share used once": f"{private:,}, {len(once) / max(1, private):.0%}",
         "private helpers of under five lines used once": str(sum(lines < 5 for lines in once)),
-        "`noqa`": str(sum(module.text.count("# noqa") for module in modules.values())),
-        "`cast(`": str(
-            sum(len(re.findall(r"\bcast\(", module.text)) for module in modules.values())
-        ),
         "imports inside functions": str(sum(map(inner_imports, modules.values()))),
         f"functions of {MOST_PARAMETERS} parameters or more": str(
             sum(parameters(function) >= MOST_PARAMETERS for function in functions)
@@ -251,13 +339,20 @@ def floor_plan(modules: Mapping[str, Module]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measures, prints, and keeps the page if asked."""
+    """Measures, prints, keeps the page, or compares with the budgets, as asked."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--source", type=Path, default=SOURCE)
     parser.add_argument("--before", type=Path, help="the root package of another version")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/structure.md")
+    parser.add_argument("--budgets", type=Path, default=BUDGETS, help="another file of budgets")
+    parser.add_argument(
+        "--check", action="store_true", help="fail where a count is over its budget"
+    )
+    parser.add_argument("--lower", action="store_true", help="write the counts below their budgets")
     chosen = parser.parse_args()
     now = modules_of(chosen.source)
+    if chosen.check or chosen.lower:
+        sys.exit(_compare(chosen.budgets, counts(now), writes=chosen.lower))
     columns = {"now": figures(now)}
     if chosen.before:
         columns = {"before": figures(modules_of(chosen.before)), **columns}
@@ -266,6 +361,15 @@ def main() -> None:
         keep("structure", "How the source is built", "python -m benchmarks.structure", body)
     else:
         print(body)
+
+
+def _compare(path: Path, numbers: Mapping[str, int], *, writes: bool) -> int:
+    """Prints how counts stand to their budgets; returns the exit code."""
+    if writes:
+        print("\n".join(lower(path, numbers) or ["No count is below its budget."]))
+    holds, lines = check(path, numbers)
+    print("\n".join((*lines, *(["All counts are within their budgets."] if holds else []))))
+    return 0 if holds else 1
 
 
 if __name__ == "__main__":
