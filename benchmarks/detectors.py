@@ -34,16 +34,12 @@ GRID: tuple[tuple[str, JsonObject, tuple[float | None, ...]], ...] = (
     ("normalised", {}, (None,)),
     ("sequence", {}, (0.9, 0.75, 0.6, 0.5)),
     ("lexical", {}, (0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15)),
-    ("minhash", {"words": 1}, (0.7, 0.6, 0.5, 0.4, 0.3)),
-    ("minhash", {"words": 2}, (0.7, 0.5, 0.4, 0.3, 0.25)),
 )
 UNIONS: tuple[tuple[tuple[str, float | None], ...], ...] = (
     (("exact", None), ("normalised", None)),
     (("normalised", None), ("sequence", None)),
-    (("normalised", None), ("sequence", None), ("minhash", None)),
     (("normalised", None), ("sequence", None), ("lexical", None)),
-    (("normalised", None), ("sequence", None), ("lexical", None), ("minhash", None)),
-    (("normalised", None), ("sequence", 0.5), ("lexical", 0.2), ("minhash", 0.4)),
+    (("normalised", None), ("sequence", 0.5), ("lexical", 0.2)),
 )
 
 
@@ -127,7 +123,6 @@ def speed(texts: Sequence[str]) -> None:
         ("sequence", None),
         ("lexical", None),
         ("lexical", 0.6),
-        ("minhash", None),
     ):
         timed(name, store, "16 words", threshold)
 

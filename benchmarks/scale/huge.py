@@ -36,8 +36,8 @@ from typing import Any
 import numpy as np
 import psutil
 
+from benchmarks.data import _SYLLABLES, _vocabulary
 from benchmarks.measure import RESULTS, origin
-from benchmarks.speed.lexical import texts_of
 from benchmarks.speed.side_by_side import Line, numbers, table
 from benchmarks.speed.vectors import write
 from echoless.blocking.detector_options import Gate
@@ -53,6 +53,7 @@ from echoless.blocking.vector_join.exact_join import Join, in_order_of_rows
 from echoless.blocking.vector_join.planner import Choice, choose, similar_pairs
 
 THRESHOLD = 0.95
+NAMES = 50_000
 WORDING = 0.25
 MODULE = "benchmarks.scale.huge"
 NOTES = """\
@@ -105,6 +106,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--part", default="", help=argparse.SUPPRESS)
     parser.add_argument("--engine", default="", help=argparse.SUPPRESS)
     return parser
+
+
+def texts_of(count: int, *, seed: int = 20261122) -> list[str]:
+    """Texts of 12 to 28 words; every tenth repeats an earlier one with some words replaced."""
+    random = np.random.default_rng(seed)
+    told, counts = _vocabulary()
+    weights = np.concatenate([np.array(counts, float) / sum(counts) * 0.85,
+                              np.full(NAMES, 0.15 / NAMES)])  # fmt: skip
+    drawn = random.integers(0, len(_SYLLABLES), (NAMES, 4))
+    vocabulary = [*told, *("".join(_SYLLABLES[at] for at in each) for each in drawn.tolist())]
+    lengths = random.integers(12, 29, count)
+    said = random.choice(len(vocabulary), (int(lengths.sum()),), p=weights)
+    rows = np.split(said, np.cumsum(lengths)[:-1])
+    for at in range(9, count, 10):
+        row = rows[random.integers(0, at)].copy()
+        changed = random.choice(len(row), random.integers(1, 1 + len(row) // 4), replace=False)
+        row[changed] = random.integers(0, len(vocabulary), len(changed))
+        rows[at] = row
+    return [" ".join([vocabulary[word] for word in row.tolist()]) for row in rows]
 
 
 def _known(lines: Sequence[Line], size: int, part: str) -> str | None:

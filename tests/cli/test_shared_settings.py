@@ -102,5 +102,5 @@ def test_a_file_that_is_not_trusted_sets_only_what_is_written_out_here() -> None
     assert {name: words for name, words in rest.items() if words} == {
         "encoder": {"auto", "stored", "none", "use", "fast"},
         "verifier": {"none"},
-        "detector": {"exact", "normalised", "sequence", "lexical", "minhash", "semantic"},
+        "detector": {"exact", "normalised", "sequence", "lexical", "semantic"},
     }

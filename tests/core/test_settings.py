@@ -45,10 +45,12 @@ def test_a_threshold_of_the_file_is_taken_where_it_fits(tmp_path: Path) -> None:
 
 
 def test_detectors_can_be_added_by_name() -> None:
-    detectors = resolve(Choices(detector=("minhash", "lexical"))).profile.detectors
-    assert [d.name for d in detectors] == ["exact", "normalised", "lexical", "semantic", "minhash"]
+    detectors = resolve(Choices(detector=("sequence", "lexical"))).profile.detectors
+    assert [d.name for d in detectors] == ["exact", "normalised", "lexical", "semantic", "sequence"]
     with pytest.raises(UsageError, match="Unknown detector 'sonar'"):
         resolve(Choices(detector=("sonar",)))
+    with pytest.raises(UsageError, match=r"'minhash' was removed\. Use 'lexical'"):
+        resolve(Choices(detector=("minhash",)))
 
 
 def test_the_digest_follows_what_changes_a_result_and_nothing_else() -> None:

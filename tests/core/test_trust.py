@@ -141,7 +141,7 @@ def test_what_loads_code_or_costs_money_needs_trust_too(place: Path, line: str) 
         'encoder = "use"',
         'encoder = "none"',
         'verifier = "none"',
-        'detector = "minhash"',
+        'detector = "sequence"',
     ],
 )
 def test_harmless_keys_count_without_trust(place: Path, line: str) -> None:

@@ -47,7 +47,7 @@ RECORD: Final = Path(__file__).with_name("versions.json")
 DECIMALS: Final = 4
 """Of a similarity. Processors sum up in another order, which shows from the seventh digit on."""
 
-DETECTORS: Final = ("exact", "normalised", "sequence", "lexical", "minhash", "semantic")
+DETECTORS: Final = ("exact", "normalised", "sequence", "lexical", "semantic")
 
 
 # ------------------------------------------------------------------ the sample
@@ -106,7 +106,7 @@ def _with_vectors() -> Iterator[Memory]:
 
 def settings() -> Settings:
     """The default profile with every detector, stored vectors, and no cache."""
-    chosen = Choices(encoder="stored", cache=False, detector=("sequence", "minhash"))
+    chosen = Choices(encoder="stored", cache=False, detector=("sequence",))
     made = resolve(chosen)
     assert {use.name for use in made.profile.detectors} == set(DETECTORS)
     return made

@@ -173,7 +173,7 @@ class BulkDetector(Protocol):
                 that say one thing the better survivors matter, not the accidentally closest), the
                 others are the closest of the rest (among similar memories the duplicate is the
                 closest); ties go to the lower position. None: every pair that passes. Detectors
-                that stop early (`minhash`, `sequence`) take the closest instead, similarities of
+                that stop early (`sequence`) take the closest instead, similarities of
                 `DENSE` and more counting as equal, then the lower position.
 
         Yields:

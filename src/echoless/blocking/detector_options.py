@@ -120,18 +120,3 @@ def count_setting(
             f"from {least} to {most}: {value!r}"
         )
     return value
-
-
-def share_setting(name: str, options: DetectorOptions, key: str, *, default: float) -> float:
-    """Returns a setting strictly between 0 and 1.
-
-    Raises:
-        UsageError: It is not a number or out of range.
-    """
-    value = options.settings.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < 1.0:
-        raise UsageError(
-            f"The setting {key!r} of the detector {name!r} lies between 0 and 1, "
-            f"both excluded: {value!r}"
-        )
-    return float(value)

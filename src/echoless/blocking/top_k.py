@@ -83,23 +83,12 @@ def closest_before(pairs: Pairs, most: int | None) -> Pairs:
     return wanted.where(np.lexsort((wanted.one, wanted.other)), wanted.cut)
 
 
-def first_of_crowd(pairs: Pairs, most: int | None) -> Pairs:
-    """Returns the same as `closest_before`, by the rule of detectors that stop early.
-
-    The wanted partners are the closest, similarities of `DENSE` and more counting as equally close,
-    then the first rows: a row that has enough partners from a crowd skips the rest of the crowd.
-    """
-    if most is None:
-        return closest_before(pairs, None)
-    closeness = np.minimum(pairs.similarity, DENSE)
-    ordered = pairs.where(np.lexsort((pairs.one, -closeness, pairs.other)))
-    rank = ranks(ordered.other)
-    wanted = ordered.where(rank < most, int(np.count_nonzero(rank == most)))
-    return wanted.where(np.lexsort((wanted.one, wanted.other)), wanted.cut)
-
-
 class Partners:
-    """A collector of pairs in any order that keeps the wanted partners of `first_of_crowd`."""
+    """A collector of pairs in any order that keeps the wanted partners of each row.
+
+    These are the closest, similarities of `DENSE` and more counting as equally close, then the
+    first rows: a row that has enough partners from a crowd skips the rest of the crowd.
+    """
 
     def __init__(self, most: int | None) -> None:
         self.most = most
@@ -143,16 +132,6 @@ class Partners:
         one, other, similarity = zip(*rows, strict=True) if rows else ((), (), ())
         pairs = Pairs(np.array(one, np.int64), np.array(other, np.int64), np.array(similarity))
         return replace(closest_before(pairs, None), cut=len(self._cut))
-
-
-def ranks(ordered: Ints) -> Ints:
-    """Returns how many equal values precede each value, in an array grouped by value."""
-    first = np.ones(len(ordered), dtype=np.bool_)
-    first[1:] = ordered[1:] != ordered[:-1]
-    begins = np.flatnonzero(first)
-    places = np.arange(len(ordered))
-    before: Ints = places - np.repeat(begins, np.diff(np.append(begins, len(ordered))))
-    return before
 
 
 def among_classes(

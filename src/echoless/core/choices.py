@@ -230,9 +230,7 @@ class Choices:
             help="Look with this detector too, a plug-in or one the profile leaves out. May be "
             "given several times; `echoless detectors` lists them.",
             metavar="NAME",
-            built_in=frozenset(
-                {"exact", "normalised", "sequence", "lexical", "minhash", "semantic"}
-            ),
+            built_in=frozenset({"exact", "normalised", "sequence", "lexical", "semantic"}),
             loads="code",
         )
     )

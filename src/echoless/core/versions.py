@@ -34,8 +34,8 @@ class Stage(NamedTuple):
 STAGES: Final[dict[StageName, Stage]] = {
     "matching": Stage(1),
     "noise": Stage(1, ("matching",)),
-    "blocking": Stage(1),
-    "audit": Stage(5, ("matching", "noise", "blocking")),
+    "blocking": Stage(2),
+    "audit": Stage(6, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""

@@ -54,13 +54,3 @@ class TestLexical(Opened):
     detector = "lexical"
     threshold = 0.3
     example = ("The deploy key expires in March.", "In March the deploy key will expire.")
-
-
-class TestMinHash(Opened):
-    detector = "minhash"
-    threshold = 0.4
-    example = ("Send the invoice to Ada on Monday morning.", "Send the invoice to Ada on Friday.")
-
-
-class TestMinHashOfPairsOfWords(TestMinHash):
-    settings: ClassVar[JsonObject] = {"words": 2}

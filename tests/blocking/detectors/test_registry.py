@@ -8,7 +8,7 @@ from echoless.blocking.detectors import Card, DetectorOptions, all_detectors, op
 from echoless.core import plugins
 from echoless.core.errors import UsageError
 
-LEXICAL_FAMILY = ("exact", "lexical", "minhash", "normalised", "sequence")
+LEXICAL_FAMILY = ("exact", "lexical", "normalised", "sequence")
 
 
 @pytest.mark.parametrize("name", LEXICAL_FAMILY)
@@ -21,6 +21,11 @@ def test_a_detector_opens_by_name(name: str) -> None:
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="lexical"):
         open_detector("soundex", DetectorOptions())
+
+
+def test_a_name_of_an_earlier_version_says_what_to_use_instead() -> None:
+    with pytest.raises(UsageError, match=r"'minhash' was removed\. Use 'lexical'"):
+        open_detector("minhash", DetectorOptions())
 
 
 @pytest.mark.parametrize("name", LEXICAL_FAMILY)

@@ -4,7 +4,6 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -19,17 +18,14 @@ from echoless.blocking.detectors import DetectorOptions, lexical, open_detector
 from echoless.blocking.text_join import shingling
 from echoless.blocking.text_join import tfidf_join as ngram_index
 from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin
-from echoless.blocking.text_join.jaccard_join import WIDTH, JaccardJoin
-from echoless.blocking.text_join.minhash_bands import Banding, banding_at, banding_for
-from echoless.blocking.text_join.shingle_sets import gram_sets, word_sets
 from echoless.blocking.text_join.tfidf_rows import rows_and_clues
 from echoless.blocking.vector_join.dense_limits import DENSE
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.core.text import char_ngrams, normalise, word_shingles, words
+from echoless.core.text import char_ngrams, normalise, words
 from echoless.testing.detectors import PLAIN_TEXTS, memories_of
 
-BULK = ("lexical", "minhash", "sequence")
+BULK = ("lexical", "sequence")
 WORDS = ["a", "cat", "cats", "sat", "mat", "tracker", "tracking", "決済", "停止", "ß", "it's", "42"]
 TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
 ODD = st.text("aB.'\"`*#>-+ \t\n\x1c日本ก’ßﬁ½²é\u0301\u200b\ud800", max_size=12) | TEXT
@@ -65,14 +61,14 @@ def found_by(
 def cut(found: Found, most: int, name: str = "lexical") -> Found:
     """What `most` leaves of the partners before each.
 
-    Half, rounded up, are the first of DENSE or more, the others the closest; for `sequence`
-    and `minhash`, which stop as soon as they may, the closest with DENSE counting as equal.
+    Half, rounded up, are the first of DENSE or more, the others the closest; for `sequence`,
+    which stops as soon as it may, the closest with DENSE counting as equal.
     """
     kept: Found = {}
     for row in {other for _, other in found}:
         before = sorted((one, s) for (one, other), s in found.items() if other == row)
         first = [each for each in before if each[1] >= DENSE][: (most + 1) // 2]
-        if name in {"sequence", "minhash"}:
+        if name == "sequence":
             first = sorted(before, key=lambda each: (-min(each[1], DENSE), each[0]))[:most]
         rest = sorted(set(before) - set(first), key=lambda each: (-each[1], each[0]))
         wanted = before if len(before) <= most else [*first, *rest[: most - len(first)]]
@@ -185,19 +181,13 @@ def test_the_work_on_fixed_data_is_what_it_was() -> None:
     assert counts[True] == counts[False] == WORK
 
 
-WORK = {"sets": (535, 4915), "words": (14855, 93760)}
+WORK = (14855, 93760)
 
 
-def _work(texts: list[str]) -> dict[str, tuple[int, int]]:
-    """Pairs compared exactly, and pairs found."""
-    banding = banding_for(0.7, 0.999)
-    assert banding is not None
-    sets = JaccardJoin(word_sets(texts, 1), Gate(0.7), banding)
-    wording = WordingJoin(*rows_and_clues(texts, 3), Gate(0.25), most=10)
-    return {
-        name: (sum(len(block.one) for block in join.pairs()), join.verified)
-        for name, join in (("sets", sets), ("words", wording))
-    }
+def _work(texts: list[str]) -> tuple[int, int]:
+    """Pairs found, and pairs compared exactly."""
+    join = WordingJoin(*rows_and_clues(texts, 3), Gate(0.25), most=10)
+    return sum(len(block.one) for block in join.pairs()), join.verified
 
 
 def near_copies(count: int) -> list[str]:
@@ -211,33 +201,9 @@ def near_copies(count: int) -> list[str]:
 
 def test_thousands_that_say_one_thing_find_the_best_of_them_in_bounded_work() -> None:
     texts = near_copies(3000)
-    sets = JaccardJoin(word_sets(texts, 1), Gate(0.7), Banding(20, 5), most=3)
-    wording = WordingJoin(*rows_and_clues(texts, 3), Gate(0.25), most=3)
-    for join, bound in ((sets, 20 * 4), (wording, LOOKED_AT)):
-        blocks = list(join.pairs())
-        assert sum(len(block.one) for block in blocks) == 3 * 2997 + 3
-        assert join.verified <= bound * len(texts)
-        if join is sets:  # all of them as close as can be told
-            assert {int(one) for block in blocks for one in block.one} == {0, 1, 2}
-
-
-def test_thousands_of_equal_texts_are_not_compared_with_each_other() -> None:
-    texts = near_copies(1)[:1] * 2000
-    for compiled in (True, False):
-        join = JaccardJoin(word_sets(texts, 1), Gate(0.7), Banding(20, 5), most=2)
-        found = with_compiler(compiled, lambda: list(join.pairs()))  # noqa: B023 - called here
-        assert sum(len(block.one) for block in found) == 2 * 1998 + 1
-        assert join.verified <= 3 * len(texts)
-
-
-def test_a_crowded_bucket_is_looked_at_from_the_front() -> None:
-    rng = random.Random(2)
-    base = [f"w{n}" for n in range(40)]
-    texts = [" ".join(rng.sample(base, 34)) for _ in range(WIDTH + 300)]
-    for compiled in (True, False):
-        join = JaccardJoin(word_sets(texts, 1), Gate(0.7), Banding(4, 1), most=5)
-        with_compiler(compiled, lambda: list(join.pairs()))  # noqa: B023 - called here
-        assert join.verified <= 4 * WIDTH * len(texts)
+    join = WordingJoin(*rows_and_clues(texts, 3), Gate(0.25), most=3)
+    assert sum(len(block.one) for block in join.pairs()) == 3 * 2997 + 3
+    assert join.verified <= LOOKED_AT * len(texts)
 
 
 @pytest.mark.parametrize("name", BULK)
@@ -255,17 +221,6 @@ def test_scripts_without_spaces_are_found_in_bulk(name: str) -> None:
     assert found[last - 1, last] > 0.7
 
 
-def test_characters_may_be_the_shingles() -> None:
-    texts = ["The tracker is down again.", "The trackers are down again."]
-    found = found_by(
-        "minhash", memories_of(texts), None, Tally(), threshold=0.4, settings={"characters": 3}
-    )
-    one, other = ({*char_ngrams(text)} for text in texts)
-    assert found == {(0, 1): len(one & other) / len(one | other)}
-    sets = gram_sets(texts, 3)
-    assert sets.sizes.tolist() == [len(one), len(other)]
-
-
 @pytest.mark.parametrize("name", BULK)
 def test_what_was_cut_and_what_was_skipped_is_told(name: str) -> None:
     tally = Tally()
@@ -274,29 +229,6 @@ def test_what_was_cut_and_what_was_skipped_is_told(name: str) -> None:
     assert sorted(found) == [(0, 1), (0, 2)]
     assert [note for note in tally.notes if "for 1 memories only 1 partners" in note]
     assert sum(tally.counts.values()) == 1
-
-
-def test_a_large_store_takes_the_banding_that_costs_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = list(sentences(800))
-    sets = word_sets(texts, 1)
-    assert banding_at(sets, 0.7, 0.999) == banding_for(0.7, 0.999)
-    monkeypatch.setattr("echoless.blocking.text_join.minhash_bands.CHOSEN_FROM", 1)
-    few = banding_at(sets, 0.7, 0.999)
-    monkeypatch.setattr("echoless.blocking.text_join.minhash_bands.PAIR_COST", 1e9)
-    many = banding_at(sets, 0.7, 0.999)
-    assert few is not None
-    assert many is not None
-    assert few.rows < many.rows
-    assert few.chance(0.7) >= 0.999 <= many.chance(0.7)
-
-
-def test_shingle_sets_tell_equal_ones() -> None:
-    sets = word_sets(["a b", "b a", "a c", "c, A!", "d"], 1)
-    assert sets.first_equal().tolist() == [0, 0, 2, 2, 4]
-    for one, other in combinations(range(5), 2):
-        wanted = word_shingles("a b" if one < 2 else "a c", 1) if one < 4 else {"d"}
-        assert sets.sizes[one] == len(wanted)
-        assert other > one
 
 
 @pytest.mark.parametrize(("name", "exact"), [("lexical", True), ("lexical", False)])
@@ -338,8 +270,8 @@ from echoless.blocking.text_join import shingling
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 
-name, told, shingling.WORTH_CHARACTERS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-detector = open_detector(name, DetectorOptions(threshold=0.3, memories=told))
+told, shingling.WORTH_CHARACTERS = int(sys.argv[1]), int(sys.argv[2])
+detector = open_detector("lexical", DetectorOptions(threshold=0.3, memories=told))
 for number in range(5):
     texts = [f"room {number} has printer {at} and scanner {at % 7}" for at in range(20)]
     part = [Memory(id=f"{at:03}", content=text) for at, text in enumerate(texts)]
@@ -349,12 +281,11 @@ print("echoless.blocking.text_join.shingling_kernels" in sys.modules, file=sys.s
 """
 
 
-@pytest.mark.parametrize("name", ["lexical", "minhash"])
-def test_loops_are_loaded_for_many_texts_or_long_ones_and_find_the_same(name: str) -> None:
+def test_loops_are_loaded_for_many_texts_or_long_ones_and_find_the_same() -> None:
     """In a process of its own: once they are loaded, they are. A part has some 600 characters."""
     little, many, long = (
         subprocess.run(
-            [sys.executable, "-c", _MANY_SMALL, name, str(told), str(characters)],
+            [sys.executable, "-c", _MANY_SMALL, str(told), str(characters)],
             capture_output=True,
             text=True,
             check=True,

@@ -77,10 +77,8 @@ CREATE TABLE IF NOT EXISTS pages (
 )
 """
 
-_OWN_DETECTORS: Final = frozenset(
-    {"exact", "normalised", "sequence", "lexical", "minhash", "semantic"}
-)
-"""Those whose version `_rules` covers."""
+_OWN_DETECTORS: Final = frozenset({"exact", "normalised", "sequence", "lexical", "semantic"})
+"""Those whose version `edition` covers."""
 
 _LEANS_ON: Final = ("numpy", "rapidfuzz")
 """Libraries whose version may move a digit of a result."""
