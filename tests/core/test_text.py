@@ -12,7 +12,6 @@ from echoless.core.text import (
     normalise,
     token_estimate,
     unreadable,
-    word_shingles,
     words,
 )
 from echoless.core.timestamps import instant
@@ -62,7 +61,6 @@ def test_any_text_is_read_without_failing(text: str) -> None:
     assert normalise(text, fold_case=True) == normalise(text, fold_case=True)
     assert isinstance(words(text), tuple)
     char_ngrams(text)
-    word_shingles(text)
     is_blank(text)
     unreadable(text)
     assert token_estimate(text) >= 0
@@ -81,7 +79,6 @@ def test_hostile_text_is_read_in_linear_time() -> None:
 
 def test_scripts_without_spaces_become_bigrams() -> None:
     assert words("東京は cat 晴れ") == ("東京", "京は", "cat", "晴れ")
-    assert word_shingles("東京は晴れ", 1) == {"東京", "京は", "は晴", "晴れ"}
     assert char_ngrams("東京")[0] == " 東"
 
 

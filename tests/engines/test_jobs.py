@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from echoless.core.errors import InputError, UsageError
 from echoless.core.model import Memory
@@ -26,12 +28,14 @@ from echoless.engines.job_run import (
     read_job,
     run_job,
 )
-from echoless.engines.partition_files import FAILURE, REPORT, Failed, Finished, file_name, pages_of
+from echoless.engines.partition_files import FAILURE, REPORT, Failed, Finished, file_name
 from echoless.engines.partition_worker import Task, run_partition
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder
 from echoless.engines.workers import Workers
 from echoless.stores.base import Store
+from echoless.workflows.audit.incremental import unpacked
+from echoless.workflows.audit.namespace_report import Page
 from echoless.workflows.audit.report import audit
 from echoless.workflows.dedupe.pipeline import find
 from tests.engines.worlds import (
@@ -97,6 +101,13 @@ def test_the_plans_of_a_job_together_are_the_plan_of_one_process(
     assert outcome.groups == len(plan_of_one(store).actions)
 
 
+def pages_of(data: bytes) -> list[Page]:
+    column = parquet.read_table(io.BytesIO(data), columns=["page"]).column("page")
+    pages = [unpacked(page) for page in column.to_pylist()]
+    assert None not in pages
+    return [page for page in pages if page is not None]
+
+
 def test_the_reports_of_a_job_together_are_the_report_of_one_process(
     store: Store, tmp_path: Path
 ) -> None:
@@ -104,7 +115,7 @@ def test_the_reports_of_a_job_together_are_the_report_of_one_process(
     ran(store, opened)
     names = [file_name(partition.number, REPORT) for partition in opened.partitions]
     files = [opened.results.read(name) or b"" for name in names]
-    pages = {page.namespace: page for data in files for page in pages_of(data, "a report")}
+    pages = {page.namespace: page for data in files for page in pages_of(data)}
     whole = audit(find(store, opened.job.resolved()))
     assert pages == {page.namespace: page for page in whole.pages}
 
@@ -205,7 +216,7 @@ def test_a_survivor_that_was_moved_and_edited_has_its_old_partition_looked_at_ag
     assert digest_of(again.results) == digest_of_one(store)
     (own,) = [p.number for p in again.partitions if "user 4" in p.namespaces]
     data = again.results.read(file_name(own, REPORT)) or b""
-    (page,) = pages_of(data, "a report")
+    (page,) = pages_of(data)
     (of_one,) = [
         page
         for page in audit(find(store, again.job.resolved())).pages

@@ -12,9 +12,8 @@ import pytest
 from click.testing import Result
 
 from echoless.core.errors import PlanError
-from echoless.core.model import Vector
 from echoless.integrations.recall.deduplication import DedupOptions, execute, plan_dedup
-from echoless.integrations.recall.search import search_hybrid, search_text, search_vector
+from echoless.integrations.recall.search import search_text
 from echoless.stores.recall import RecallStore
 from echoless.testing.stores import contents
 from tests.integrations.recall_database import (
@@ -673,25 +672,6 @@ def test_a_record_that_changed_is_left_alone(recall: Recall) -> None:
 
 
 # ------------------------------------------------------------------ search
-
-
-def test_vector_and_hybrid_search_hide_marked_rows(
-    recall: Recall, dedup: Callable[..., str]
-) -> None:
-    for _ in range(6):
-        recall.breadcrumb(L1, FIRST)
-    recall.breadcrumb(L2, COS_97)
-    recall.breadcrumb("A text of another model, never compared.", (1, 0, 0))
-    dedup("--execute", "--no-semantic")
-    vector = Vector("", struct.pack("<6f", *FIRST))
-    with RecallStore.open(str(recall.path)) as store:
-        near = search_vector(store, vector, limit=2)
-        assert [(h.id, h.rank) for h in near] == [("breadcrumbs#1", 0.0), ("breadcrumbs#7", 0.03)]
-        assert len(search_vector(store, vector, include_duplicates=True)) == 7
-        both = search_hybrid(store, "linter", vector, limit=2)
-        assert [h.id for h in both] == ["breadcrumbs#1", "breadcrumbs#7"]
-        assert len(search_hybrid(store, "linter", vector, include_duplicates=True)) == 7
-        assert search_vector(store, Vector("other", vector.data)) == []
 
 
 def test_hits_are_shown_with_project_date_and_text(recall: Recall, echoless: Call) -> None:

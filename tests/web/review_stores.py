@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from echoless import Memory, open_store
 from echoless.blocking.candidates import MAX_LENGTH
+from echoless.web.store_queue import StoreQueue
 
 ROOMS: Final = (
     *("kitchen", "cellar", "attic", "garage", "balcony", "hallway", "bathroom", "studio"),
@@ -95,3 +98,16 @@ def write_jsonl(path: Path, memories: Iterable[Memory]) -> str:
     )
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     return f"jsonl:///{path}"
+
+
+@contextmanager
+def store_thread() -> Iterator[StoreQueue]:
+    """Serves a queue in a thread of its own within the block."""
+    calls = StoreQueue()
+    thread = threading.Thread(target=calls.serve, name="store")
+    thread.start()
+    try:
+        yield calls
+    finally:
+        calls.close()
+        thread.join()

@@ -18,9 +18,9 @@ from echoless.core.choices import Choices
 from echoless.core.model import Provenance
 from echoless.core.settings import resolve
 from echoless.web.app import review_app
-from echoless.web.store_queue import StoreQueue, store_thread
+from echoless.web.store_queue import StoreQueue
 from echoless.workflows.review.session import ReviewSession, open_review
-from tests.web.review_stores import memory, write_sqlite
+from tests.web.review_stores import memory, store_thread, write_sqlite
 
 ROOMS = (
     *("kitchen", "cellar", "attic", "garage", "porch", "library", "chapel", "gym", "barn"),

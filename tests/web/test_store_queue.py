@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from echoless.core.errors import UsageError
-from echoless.web.store_queue import Busy, Ended, Job, StoreQueue, store_thread
+from echoless.web.store_queue import Busy, Ended, Job, StoreQueue
+from tests.web.review_stores import store_thread
 
 
 def test_all_work_runs_in_one_thread_that_is_not_the_caller_s() -> None:

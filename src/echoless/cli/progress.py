@@ -86,7 +86,7 @@ class StageLines:
 
 
 class Bar:
-    """Progress bar that takes `pipeline.Progress` calls; a bar on a terminal, log lines elsewhere.
+    """Progress bar that takes calls of `Progress`; a bar on a terminal, log lines elsewhere.
 
     In both cases it notes how many texts were encoded, for the message after an interruption.
     """

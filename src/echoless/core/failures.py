@@ -31,7 +31,6 @@ DISK: Final = frozenset({*FULL, *FORBIDDEN, errno.EIO})
 """Numbers of the system's errors that are about a disk, not about a mistake of the program."""
 
 _PRIMARY: Final = 0xFF
-_LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
 _REFUSED: Final = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN})
 _UNFINISHED: Final = sqlite3.SQLITE_READONLY_ROLLBACK

@@ -57,7 +57,7 @@ class Profile:
         expiry: Field (`extra.KEY`, `metadata.KEY`) with the time from which a memory no longer
             counts; empty if there is none.
         pairs: Pairs of one detector that are looked at for each memory of a partition; None takes
-            `looking.PAIRS_PER_MEMORY`.
+            `pair_budget.PAIRS_PER_MEMORY`.
         centre: Order in which stars are begun, see `clustering/survivor.py`; empty begins them with
             the survivors. With it a member may stand behind a survivor it has no verdict with, so
             it is for merges whose text is checked against all members.

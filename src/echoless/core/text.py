@@ -228,24 +228,6 @@ def padded_for_ngrams(text: str, n: int = 3) -> tuple[str, int]:
     return f" {flat} ", 2 if 2 * dense > len(flat) else n
 
 
-def word_shingles(text: str, n: int = 2) -> frozenset[str]:
-    """Returns the runs of n words; a text of fewer words is one shingle.
-
-    Args:
-        text: Any text.
-        n: Words in a shingle, at least 1.
-
-    Returns:
-        The set of shingles, words joined by one space. Empty for a text without words.
-    """
-    parts = words(text)
-    if not parts:
-        return frozenset()
-    if len(parts) < n:
-        return frozenset({" ".join(parts)})
-    return frozenset(" ".join(parts[i : i + n]) for i in range(len(parts) - n + 1))
-
-
 def content_key(text: str) -> str:
     """Returns SHA-256 of the UTF-8 bytes, 64 hexadecimal digits: the key of a text in caches."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

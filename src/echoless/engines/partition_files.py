@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from echoless.core.errors import InputError
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module, require_module
-from echoless.workflows.audit.incremental import packed, unpacked
+from echoless.workflows.audit.incremental import packed
 from echoless.workflows.audit.namespace_report import Page
 
 if TYPE_CHECKING:
@@ -181,23 +181,6 @@ def finished_from_json(fields: dict[str, Any]) -> Finished:
     """
     lists = {name: tuple(fields[name]) for name in ("actions", "notes")}
     return Finished(**{**fields, **lists})
-
-
-def pages_of(data: bytes, place: str) -> list[Page]:
-    """Returns the pages of a report, by namespace.
-
-    Raises:
-        InputError: The report is damaged.
-    """
-    try:
-        column = parquet.read_table(io.BytesIO(data), columns=["page"]).column("page")
-        pages = [unpacked(page) for page in column.to_pylist()]
-    except (pyarrow.ArrowException, OSError, TypeError, ValueError) as problem:
-        raise _damaged(place, problem) from problem
-    whole = [page for page in pages if page is not None]
-    if len(whole) < len(pages):
-        raise _damaged(place, "a page cannot be read")
-    return whole
 
 
 def failure_file(failed: Failed) -> bytes:

@@ -1,6 +1,6 @@
 """Matching: what two memories are to each other.
 
-`values/` cuts a text into typed values and words, `facts.py` keeps what one text says,
+`values/` cuts a text into typed values and words, `facts/` keeps what one text says,
 `comparison.py` lays two texts side by side, `rules.py` names what they differ in, `rule_judge.py`
 decides by that alone. `pair_model/` scores two texts, `decision.py` weighs scores and rules,
 `judge.py` gives the verdict of the road, `explanation.py` says why. `batch/` judges many pairs.

@@ -48,7 +48,6 @@ _STATIC: Final = {
     "style.css": "text/css; charset=utf-8",
     "review.js": "text/javascript; charset=utf-8",
 }
-_FORM: Final = "application/x-www-form-urlencoded"
 _PATIENCE: Final = 0.4
 """Seconds a browser waits for a job before it is shown the page that waits."""
 

@@ -10,8 +10,7 @@ a time. So the handlers of a page never touch the store. They hand their work to
   as a job runs, `call` and `begin` raise `Busy`, so that no request waits for it.
 
 The thread that opened the store runs `serve` until `close`. The command line does that in the main
-thread, where Ctrl-C arrives, and the server runs in a second one. `store_thread` makes a thread for
-those who have none to spare, such as tests.
+thread, where Ctrl-C arrives, and the server runs in a second one.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -251,19 +249,3 @@ class StoreQueue:
                 call = self._calls.get_nowait()
                 if call is not _STOP:
                     call.refuse()
-
-
-@contextmanager
-def store_thread() -> Iterator[StoreQueue]:
-    """Serves a queue in a thread of its own within the block.
-
-    Open the store in it: `session = queue.ask(lambda: open_review(open_store(url), settings))`.
-    """
-    calls = StoreQueue()
-    thread = threading.Thread(target=calls.serve, name="store")
-    thread.start()
-    try:
-        yield calls
-    finally:
-        calls.close()
-        thread.join()

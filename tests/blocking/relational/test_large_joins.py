@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,12 +18,10 @@ from echoless import Memory, open_store
 from echoless.blocking import pair_budget
 from echoless.blocking.candidates import Preference, candidates, open_vectors
 from echoless.blocking.detectors import lexical
-from echoless.blocking.pair_scores import Measured, gathered
 from echoless.blocking.relational import large_joins, vector_bands, wording
 from echoless.blocking.relational.daft_engine import DaftEngine
 from echoless.blocking.relational.duckdb_engine import DuckDbEngine
 from echoless.blocking.relational.large_joins import LargeJoins, joins_for
-from echoless.blocking.relational.pair_files import write_pairs
 from echoless.blocking.text_join import approximate_tfidf_join
 from echoless.blocking.vector_join import lsh_join, planner, top_k
 from echoless.blocking.vector_join.top_k import kept_partners
@@ -228,25 +225,6 @@ def test_a_large_partition_has_the_candidates_of_the_joins_in_memory(
     assert len(bands) == 1
     assert signals[0] == signals[1]
     assert len(signals[0][0]) > 2_000
-
-
-def test_proposed_pairs_are_written_with_detector_and_similarity(tmp_path: Path) -> None:
-    ids = ["a", "b", "c"]
-    signals = gathered(
-        ids,
-        [
-            Measured("lexical", np.array([1, 5]), np.array([0.5, 0.75])),
-            Measured("semantic", np.array([5]), np.array([0.9])),
-        ],
-    )
-    assert write_pairs(signals, tmp_path / "pairs.parquet") == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["pairs.parquet"]
-    table = pq.read_table(tmp_path / "pairs.parquet").to_pylist()
-    assert [tuple(row.values()) for row in table] == [
-        ("a", "b", "lexical", 0.5),
-        ("b", "c", "lexical", 0.75),
-        ("b", "c", "semantic", 0.9),
-    ]
 
 
 def test_joins_on_files_begin_where_memory_would_not_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,6 @@ else:
     pa = lazy_module("pyarrow")
     pq = lazy_module("pyarrow.parquet")
 
-Ints: TypeAlias = NDArray[np.int64]
 Column: TypeAlias = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.uint64]
 
 ROW_GROUP: Final = 1 << 17

@@ -145,7 +145,7 @@ def word_runs(texts: Sequence[str], forms: Forms | None = None) -> Runs:
 def word_shingle_runs(texts: Sequence[str], n: int, known: Runs | None = None) -> Runs:
     """Returns hashes of the runs of n words of each text, with repeats.
 
-    The runs are those of `core.text.word_shingles`.
+    A text of fewer words is one run.
 
     Args:
         texts: One batch.

