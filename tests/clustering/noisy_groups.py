@@ -52,23 +52,11 @@ ADDED: Final[tuple[tuple[Junk, str, str], ...]] = (
 """What can be taken off: though the judge may call the longer one a superset, it does not win."""
 
 WORN: Final[tuple[tuple[Junk, str, str], ...]] = (
-    (Junk.PROMPT, EN, f"Prompt: Where does the staging database listen?\n{EN}"),
-    (Junk.PROMPT, DE2, f"Nutzer: Merk dir das bitte.\nAssistent: {DE2}"),
     (Junk.MARKDOWN, EN, f"**{EN}**"),
     (Junk.MARKDOWN, DE2, f"# {DE2}"),
     (Junk.MARKDOWN, JA2, f"```\n{JA2}\n```"),
     (Junk.HTML, EN2, f"<p>{EN2}</p>"),
     (Junk.HTML, JA, f"{JA}<br/>&nbsp;"),
-    (Junk.EMOJI, EN, f"{EN} 🚀🚀🚀"),
-    (Junk.EMOJI, JA2, f"✨✨ {JA2} ✨✨"),
-    (Junk.SHOUTING, EN, EN.upper()),
-    (Junk.SHOUTING, DE2, f"{DE2}!!!"),
-    (Junk.SMALL_LETTERS, EN2, EN2.lower()),
-    (Junk.SMALL_LETTERS, DE, DE.lower()),
-    (Junk.STAMMER, EN, EN.replace("listens", "listens listens")),
-    (Junk.STAMMER, JA, JA.replace("データベース", "データベースデータベース")),
-    (Junk.SLIP, EN, EN.replace("The", "Teh")),
-    (Junk.SLIP, DE, DE.replace("die", "dei")),
     (Junk.MOJIBAKE, DE2, DE2.replace("auf", "für").encode().decode("cp1252")),
     (Junk.MOJIBAKE, JA2, JA2.encode().decode("latin-1")),
     (Junk.MOJIBAKE, EN, EN.replace("port", "p\ufffdrt")),

@@ -15,7 +15,7 @@ from echoless.clustering.survivor import composite, rank, why
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Duplicate, Evidence, Judged, Subsumes, Verdict
-from echoless.core.noise_policy import EMPTY, Junk, JunkPolicy
+from echoless.core.noise_policy import Junk, JunkPolicy
 from tests.clustering.noisy_groups import ADDED, DE, DE2, EN, EN2, JA, JA2, MORE, WORN
 
 JUNK = JunkPolicy()
@@ -432,10 +432,8 @@ _ADD: list[Callable[[str], str]] = [
     lambda t: f"{t}\nPlease continue from here.",
     lambda t: f'{t} {{"id": 17, "confidence": 0.9}}',
     lambda t: f"{t}\n{t}",
-    lambda t: f"Prompt: What is it?\n{t}",
     lambda t: f"```\n{t}\n```",
     lambda t: f"<p>{t}</p>",
-    lambda t: f"{t} 🚀🚀🚀",
     lambda t: f"{t}…",
     lambda t: f"{t}\ufffd",
 ]
@@ -462,9 +460,9 @@ def test_appended_junk_of_any_kind_never_wins(
     assert chosen([noisy, clean], SAME_TEXT)[0] == clean.id
 
 
-@example(text=EN, before=[_ADD[3], _ADD[8]], after=_ADD[11], ids=["a", "b"])  # a fence round a dump
-@example(text=EN, before=[_ADD[3], _ADD[11]], after=_ADD[8], ids=["a", "b"])  # a dump behind one
-@example(text=EN, before=[_ADD[12], _ADD[8]], after=_ADD[9], ids=["a", "b"])  # two elements
+@example(text=EN, before=[_ADD[3], _ADD[8]], after=_FENCE, ids=["a", "b"])  # a fence round a dump
+@example(text=EN, before=[_ADD[3], _FENCE], after=_ADD[8], ids=["a", "b"])  # a dump behind one
+@example(text=EN, before=[_ADD[11], _ADD[8]], after=_ADD[9], ids=["a", "b"])  # two elements
 @given(
     text=_TEXTS,
     before=st.lists(st.sampled_from(_ADD), min_size=1, max_size=2),
@@ -551,6 +549,8 @@ def test_a_frame_only_the_judge_knows_is_junk_too() -> None:
         "São Paulo und Zürich liegen nicht in Ägypten.",
         "The price is 5 € (about $5.40).",
         "# Release\n- bump the version\n- tag the commit",
+        "teh STAGING DATABASE listens listens on port 5432!!! 🚀🚀🚀",
+        "Prompt: Where does the staging database listen?\nIt listens on port 5432.",
     ],
 )
 def test_what_may_be_a_fact_is_not_called_junk(text: str) -> None:
@@ -570,11 +570,9 @@ def test_a_time_that_may_be_a_date_is_a_fact() -> None:
     assert adds_only(dated, "demo for the investors", JUNK) == ()
 
 
-def test_every_kind_is_shown_and_only_empty_kinds_are_ever_taken_for_nothing() -> None:
+def test_every_kind_is_shown() -> None:
     shown = {kind for kind, _, _ in (*ADDED, *WORN)}
     assert shown == set(Junk) - {Junk.BOILERPLATE, Junk.FRAME}
-    for kind, clean, noisy in WORN:
-        assert kind in EMPTY or adds_only(noisy, clean, JUNK) == ()
 
 
 @pytest.mark.parametrize(

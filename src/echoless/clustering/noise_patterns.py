@@ -1,7 +1,6 @@
 """Removes junk from the ends of a text, by pattern, one piece after another.
 
-Pure. Junk that cannot be removed (shouting, broken characters) is found by
-`clustering/noise_score.py`.
+Pure. Junk that cannot be removed (broken characters) is found by `clustering/noise_score.py`.
 """
 
 from __future__ import annotations
@@ -56,11 +55,6 @@ _BY: Final = (
     r"(?:(?:sent|written|saved|recorded|generated|posted|noted|logged)\s+(?:by|from|via)"
     r"|(?:gesendet|geschrieben|erstellt|notiert|gespeichert)\s+(?:von|durch|vom)|from|von|by)"
 )
-EMOJI: Final = (
-    "[\U0001f300-\U0001f3fa\U0001f400-\U0001f440\U0001f451-\U0001f4c8\U0001f4cb-\U0001f533"
-    "\U0001f550-\U0001f64f\U0001f680-\U0001f6aa\U0001f6ac-\U0001f7df\U0001f900-\U0001faff"
-    "✨⚡☀❤]"
-)
 _SAVED: Final = (
     r"(?:auto(?:matically)?[- ]?(?:saved|stored|captured|generated|save)|saved\s+automatically"
     r"|autosaved?|automatisch\s+(?:gespeichert|erfasst|erstellt)|自動保存(?:済み)?|自動記録)"
@@ -101,20 +95,16 @@ class NoisePattern(NamedTuple):
         last: Characters one of which a text ends with if it is there; empty where any may be. Most
             texts are done with at that.
         holds: Strings one of which is in such a text; empty as above.
-        plain: Whether it may be in a text of nothing but ASCII.
     """
 
     kind: Junk
     pattern: re.Pattern[str]
     last: str = ""
     holds: tuple[str, ...] = ()
-    plain: bool = True
 
     def may_be(self, text: str) -> bool:
         """Checks whether the pattern is worth a search; `text` is not empty."""
         if self.last and text[-1] not in self.last:
-            return False
-        if not self.plain and text.isascii():
             return False
         return not self.holds or any(each in text for each in self.holds)
 
@@ -126,10 +116,9 @@ def _at(
     *,
     last: str = "",
     holds: tuple[str, ...] = (),
-    plain: bool = True,
 ) -> NoisePattern:
     """Returns the pattern for an expression."""
-    return NoisePattern(kind, re.compile(expression, flags), last, holds, plain)
+    return NoisePattern(kind, re.compile(expression, flags), last, holds)
 
 
 _HEADS: Final[tuple[NoisePattern, ...]] = (
@@ -155,15 +144,7 @@ _HEADS: Final[tuple[NoisePattern, ...]] = (
     _at(Junk.COUNTER, r"^\[\s*#?\d{1,4}\s*/\s*\d{1,4}\s*\]\s*[:：]?\s*"),
     _at(Junk.COUNTER, r"^(?:mem|memory|note|fact|obs|entry|record)[_-]\d+\s*[:：|]\s*"),
     _at(Junk.HANDOVER, r"^={2,}\s*(?:handover|context|übergabe|引き継ぎ)\s*={2,}\s*"),
-    _at(Junk.PROMPT, r"^(?:(?:system|user|original)\s+)?prompt\s*[:：][^\n]{0,2000}\n+"),
-    _at(
-        Junk.PROMPT,
-        r"^(?:user|human|nutzer|ユーザー)\s*[:：][^\n]{0,2000}\n+"
-        r"(?:assistant|ai|assistent|アシスタント)\s*[:：]\s*",
-    ),
-    _at(Junk.PROMPT, r"^you\s+are\s+a\s+helpful\s+(?:ai\s+)?assistant[^.\n]{0,200}\.\s+"),
     _at(Junk.MARKDOWN, r"^(?:#{1,6}[ \t]+(?=[^\n]+\Z)|(?:[-=_*]\s?){3,40}\n+)"),
-    _at(Junk.EMOJI, rf"^(?:{EMOJI}\ufe0f?\s*){{2,}}", plain=False),
 )
 
 TAILS: Final[tuple[NoisePattern, ...]] = (
@@ -203,7 +184,6 @@ TAILS: Final[tuple[NoisePattern, ...]] = (
     ),
     _at(Junk.MARKDOWN, r"(?:\s*\n[ \t]*(?:[-=_*][ \t]?){3,40}|\s[-=_*]{3,40})$", last="-=_*"),
     _at(Junk.HTML, r"(?:\s*(?:<(?:br|hr)\s*/?>|&nbsp;))+$", last=">;"),
-    _at(Junk.EMOJI, rf"(?:\s*{EMOJI}\ufe0f?){{2,}}$", plain=False),
 )
 
 _WRAPS: Final[tuple[NoisePattern, ...]] = (

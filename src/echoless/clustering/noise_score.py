@@ -7,16 +7,16 @@ that say the same; it never makes copies of what differs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from echoless.clustering.noise_patterns import EMOJI, count, folded, peeled, sentences
+from echoless.clustering.noise_patterns import count, folded, peeled, sentences
 from echoless.core.model import Duplicate, Json, Judged, Memory, Subsumes, merges
-from echoless.core.noise_policy import EMPTY, Junk, JunkPolicy
+from echoless.core.noise_policy import Junk, JunkPolicy
 from echoless.core.optional import lazy_module
 from echoless.core.text import normalise, undress
 from echoless.core.text_facts_cache import Readings
@@ -111,7 +111,10 @@ def cleanliness(text: str, policy: JunkPolicy) -> Cleanliness:
         said = min(left if once == body else count(once), words)
     if said < left:
         found.add(Junk.REPETITION)
-    found |= {kind for kind, holds in _THROUGH if kind in wanted and holds(body)}
+    if Junk.HTML in wanted and _TAGGED.search(body):
+        found.add(Junk.HTML)
+    if Junk.CUT_OFF in wanted and _is_cut(body):
+        found.add(Junk.CUT_OFF)
     printable = whole.isascii() and whole.isprintable()  # as most texts are
     if Junk.MOJIBAKE in wanted and not printable and _BROKEN.search(whole):
         found.add(Junk.MOJIBAKE)
@@ -185,7 +188,7 @@ def _distinct(body: str, policy: JunkPolicy) -> str:
         return body
     seen: dict[str, str] = {}
     for at, part in enumerate(parts):
-        bare, _ = peeled(part, policy, EMPTY & set(policy.kinds))
+        bare, _ = peeled(part, policy, set(policy.kinds))
         seen.setdefault(folded(bare) if count(bare) >= 4 else f"{at}:", part)
     return "".join(seen.values())
 
@@ -225,8 +228,8 @@ def levelled(
 def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
     """Returns the kinds of junk by which one text exceeds another; none if it adds anything else.
 
-    Only kinds of `EMPTY` are taken off, and the facts left have to be the same, in one order,
-    with the times the judge takes for times of capture: `12.09.2025 14:00 – demo` may be a date.
+    Junk is taken off, and the facts left have to be the same, in one order, with the times the
+    judge takes for times of capture: `12.09.2025 14:00 – demo` may be a date.
 
     Args:
         more: The text that seems to say more.
@@ -235,8 +238,8 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
     """
     if len(more) > MAX_LENGTH or len(less) > MAX_LENGTH:
         return ()
-    empty = EMPTY & set(policy.kinds)
-    (long, kinds), (short, _) = peeled(more, policy, empty), peeled(less, policy, empty)
+    wanted = frozenset(policy.kinds)
+    (long, kinds), (short, _) = peeled(more, policy, wanted), peeled(less, policy, wanted)
     one, other = facts.facts_of(long), facts.facts_of(short)
     same = [t.value for t in one.tokens] == [t.value for t in other.tokens]
     if not same or not one.tokens or one.stamps != other.stamps:
@@ -262,59 +265,7 @@ _CUT_LENGTH: Final = 16
 _TAGGED: Final = re.compile(
     r"<(p|div|span|b|i|u|em|strong|font|li|ul)>[^<>]*</\1>|<br\s{0,9}/?>|&nbsp;|&amp;"
 )
-_BURST: Final = re.compile(rf"(?:{EMOJI}\ufe0f?\s?){{2,}}")
-_STAMMER: Final = re.compile(r"\b([^\W\d_]{2,40})\s+\1\b(?![/.=-]\w)", re.IGNORECASE)
-_STAMMER_EAST: Final = re.compile("([\u3400-\u9fff\u30a1-\u30fc]{4,20})\\1")
-_TWICE_RIGHT: Final = frozenset(
-    (
-        *("that", "had", "is", "bye", "very", "ha", "no", "so", "new", "blah"),
-        *("sehr", "die", "der", "das", "den", "sie"),
-    )
-)
-_LOUD: Final = re.compile(r"[!！]{2,}|[?？]{3,}")
-_EAST: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_PROSE: Final = re.compile(r"[^\W\d_]+(?=[\s,])")
 _OPENED: Final = re.compile(r"(?<![:;])(?<![:;]-)\(")
-_WORD: Final = re.compile(r"\w+")
-_SLIPS: Final = frozenset(
-    (
-        *("teh", "adn", "taht", "hte", "thsi", "waht", "becuase"),
-        *("recieve", "recieved", "recieves"),
-        *("seperate", "seperately", "occured", "occurence", "definately", "untill", "thier"),
-        *("accross", "begining", "beleive", "calender", "enviroment", "existance", "happend"),
-        *("prefered", "preferes", "tommorow", "truely", "wierd", "publically", "succesful"),
-        *("succesfully", "neccessary", "databse", "dependancy", "refered", "transfered"),
-        *("writting", "mornign", "lisens", "listnes", "alwasy", "wich", "knwo", "mesage"),
-        *("nciht", "udn", "dei", "standart", "vorraus", "seperat", "maschiene", "agressiv"),
-        *("addresse", "intresse", "warscheinlich", "nähmlich", "entgültig", "villeicht"),
-    )
-)
-"""Without a dictionary only slips that are never right can be told; these are frequent ones."""
-
-
-def _shouts(body: str) -> bool:
-    """Checks for runs of exclamation or question marks, and for nine capitals in ten letters."""
-    if _LOUD.search(body):
-        return True
-    start = body[: len(body) // 4]
-    if 10 * sum(map(str.islower, start)) > len(body):  # too many, whatever the rest is
-        return False
-    loud, soft = sum(map(str.isupper, body)), sum(map(str.islower, body))
-    return loud + soft >= 12 and loud >= 9 * soft
-
-
-def _is_small(body: str) -> bool:
-    """Checks for prose without a capital; what begins with a name of code (`src/`) is none."""
-    prose = _PROSE.match(body) and not _EAST.search(body)
-    return bool(prose) and body == body.lower() != body.upper() and count(body) >= 4
-
-
-def _stammers(body: str) -> bool:
-    """Checks for a word written twice in a row that is not right twice (`had had`)."""
-    hits = (hit[1].casefold() for hit in _STAMMER.finditer(body))
-    if any(word not in _TWICE_RIGHT for word in hits):
-        return True
-    return not body.isascii() and bool(_STAMMER_EAST.search(body))
 
 
 def _is_cut(body: str) -> bool:
@@ -322,18 +273,3 @@ def _is_cut(body: str) -> bool:
     if _CUT.search(body, max(0, len(body) - _CUT_LENGTH)):
         return True
     return "(" in body and len(_OPENED.findall(body)) > body.count(")")
-
-
-_THROUGH: Final[tuple[tuple[Junk, Callable[[str], bool]], ...]] = (
-    (Junk.HTML, lambda body: bool(_TAGGED.search(body))),
-    (Junk.EMOJI, lambda body: not body.isascii() and bool(_BURST.search(body))),
-    (Junk.SHOUTING, _shouts),
-    (Junk.SMALL_LETTERS, _is_small),
-    (Junk.STAMMER, _stammers),
-    (Junk.SLIP, lambda body: not _SLIPS.isdisjoint(_WORD.findall(body.casefold()))),
-    (Junk.CUT_OFF, _is_cut),
-)
-"""Kinds of junk anywhere in the body, which cannot be taken off, and the check for each.
-
-The body is searched, not the whole text, so that a label at its head does not hide them.
-"""

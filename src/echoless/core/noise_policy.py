@@ -1,14 +1,14 @@
 """Settings for junk: parts of a text that add nothing to what it says.
 
 A hedge (`I think`, `maybe`) is no junk: it changes the meaning. What looks like junk and may be a
-fact is none either: check marks, ratings, strikethrough, metadata with a key nobody listed.
+fact is none either: check marks, ratings, strikethrough, metadata with a key nobody listed. Nor is
+style: capitals, emoji, a slip of the pen, the prompt that a text answers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
 
 
 class Junk(StrEnum):
@@ -26,31 +26,10 @@ class Junk(StrEnum):
     BOILERPLATE = "boilerplate"
     FRAME = "a frame"
     REPETITION = "a repetition"
-    PROMPT = "a quoted prompt"
     MARKDOWN = "Markdown around it"
     HTML = "HTML"
-    EMOJI = "a run of emoji"
-    SHOUTING = "shouting"
-    SMALL_LETTERS = "small letters only"
-    STAMMER = "a doubled word"
-    SLIP = "a slip of the pen"
     MOJIBAKE = "broken characters"
     CUT_OFF = "a cut-off end"
-
-
-EMPTY: Final = frozenset(Junk) - {
-    Junk.PROMPT,
-    Junk.EMOJI,
-    Junk.SHOUTING,
-    Junk.SMALL_LETTERS,
-    Junk.STAMMER,
-    Junk.SLIP,
-}
-"""Kinds that say nothing where they stand around a text: whoever adds only these says no more.
-
-A quoted prompt may hold a fact of its own and emoji a mood; such a text still counts as saying more
-where the judge says so. The rest cannot be added.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +64,3 @@ class JunkPolicy:
         *("last_seen",),
     )
     phrases: tuple[str, ...] = ()
-
-
-NOTHING: Final = JunkPolicy(kinds=())
-"""The policy of a profile for which all text is content."""
