@@ -1,6 +1,8 @@
 import json
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -339,3 +341,39 @@ def test_encoders_that_are_not_installed_say_how_to_get_them(
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_name_the_program(echoless: Call, shell: str) -> None:
     assert "_ECHOLESS_COMPLETE" in echoless("completion", shell).stdout
+
+
+def test_a_plan_without_groups_names_no_run_to_take_back(echoless: Call, place: Path) -> None:
+    (place / "one.jsonl").write_text('{"id": "a", "content": "x y"}\n')
+    for form in ((), ("--json",)):
+        echoless("dedup", "one.jsonl", "--encoder", "none", "--plan", f"p{len(form)}.json")
+        said = echoless("apply", "one.jsonl", f"p{len(form)}.json", *form)
+        assert said.exit_code == 0
+        assert "echoless undo" not in said.stdout
+
+
+def emptied_index(path: Path, name: str) -> None:
+    """Makes an index empty in the file, as a page that was lost does."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode=DELETE")
+        (size,) = database.execute("PRAGMA page_size").fetchone()
+        query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        (page,) = database.execute(query, (name,)).fetchone()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\x0a\0\0\0\0" + size.to_bytes(2, "big") + b"\0")
+
+
+@pytest.mark.parametrize("form", ["last", "named"])
+def test_a_run_that_the_ledger_s_index_does_not_know_is_a_damaged_ledger(
+    echoless: Call, database: str, place: Path, form: str
+) -> None:
+    done = json.loads(echoless("dedup", database, "--encoder", "none", "--apply", "--json").stdout)
+    emptied_index(place / database, "events_run")
+    before = (place / database).read_bytes()
+    run = done["run"]["run"] if form == "named" else "last"
+    refused = echoless("undo", database, run)
+    assert refused.exit_code == 3
+    assert "is damaged" in refused.stderr
+    assert "echoless check" in refused.stderr
+    assert (place / database).read_bytes() == before

@@ -106,3 +106,84 @@ def test_a_job_that_is_not_there_is_named(echoless: Call, database: str) -> None
         assert missing.exit_code == 3
         assert "There is no job at nix" in missing.stderr
     assert "There are no jobs." in echoless("jobs", "list").stdout
+
+
+# ------------------------------------------------------------------ a job that somebody gave
+
+
+def edited(job: Path, **fields: str) -> None:
+    """Changes what a job says of itself."""
+    content = json.loads((job / "job.json").read_text())
+    (job / "job.json").write_text(json.dumps({**content, **fields}))
+
+
+def planned(echoless: Call, database: str, place: Path) -> Path:
+    """A job of this user outside of their own folder."""
+    said = echoless("dedup", database, *ENGINE, "--results", "job")
+    assert "echoless jobs apply" in said.stdout
+    assert "--store" not in said.stdout
+    return place / "job"
+
+
+def test_a_job_this_user_made_in_another_folder_needs_no_store(
+    echoless: Call, database: str, place: Path
+) -> None:
+    planned(echoless, database, place)
+    assert "6 memories hidden" in echoless("jobs", "apply", "job").stdout
+    assert echoless("jobs", "undo", "job").stdout == "1 run taken back.\n"
+
+
+@pytest.mark.parametrize("doing", ["apply", "undo"])
+@pytest.mark.parametrize("given", ["edited", "copied", "moved", "another user's"])
+def test_the_store_that_a_given_job_names_is_not_opened_before_a_person_names_it(
+    echoless: Call,
+    database: str,
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    given: str,
+    doing: str,
+) -> None:
+    job = planned(echoless, database, place)
+    (place / "other.db").write_bytes(Path(database).read_bytes())
+    match given:
+        case "edited":
+            edited(job, store=f"sqlite:///{place}/other.db")
+        case "copied":
+            job = job.rename(place / "first")
+            (place / "job").mkdir()
+            for each in job.iterdir():
+                (place / "job" / each.name).write_bytes(each.read_bytes())
+            job = (place / "job").rename(place / "second")
+        case "moved":
+            job = job.rename(place / "elsewhere")
+        case _:
+            monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(place / "their own"))
+    address = json.loads((job / "job.json").read_text())["store"]
+    refused = echoless("jobs", doing, str(job))
+    assert refused.exit_code == 3
+    assert f"echoless jobs {doing} {job} --store {address}" in refused.stderr
+    assert hidden(database) == {}
+    assert echoless("jobs", doing, str(job), "--store", database).exit_code == 0
+
+
+def test_a_given_job_that_is_gone_on_with_is_not_believed_by_that(
+    echoless: Call, database: str, place: Path
+) -> None:
+    job = planned(echoless, database, place)
+    edited(job, store="postgresql://u@127.0.0.1:1/x#notes")
+    said = echoless("dedup", database, *ENGINE, "--results", "job")
+    assert f"jobs apply {job} --store {database}" in said.stdout
+    assert "127.0.0.1" not in said.stdout
+    assert echoless("jobs", "apply", "job").exit_code == 3
+
+
+def test_a_link_in_the_folder_of_own_jobs_does_not_make_a_job_one_s_own(
+    echoless: Call, database: str, place: Path
+) -> None:
+    job = planned(echoless, database, place)
+    edited(job, created_at="2026-01-01T00:00:00Z")
+    own = place / "own" / "echoless" / "jobs"
+    own.mkdir(parents=True)
+    (own / "linked").symlink_to(job)
+    assert echoless("jobs", "apply", "linked").exit_code == 3
+    assert echoless("jobs", "apply", f"{own}/../../../job").exit_code == 3

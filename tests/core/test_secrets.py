@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -414,3 +415,133 @@ def test_eight_times_the_length_is_no_more_than_about_eight_times_the_work(patte
     """A search that went back for every find would take sixty-four times as long."""
     short, long = ((pattern * size)[:size] for size in (5_000, 40_000))
     assert _steps(lambda: secrets_in(long)) < 24 * _steps(lambda: secrets_in(short)) + 0.002
+
+
+# ------------------------------------------------------------------ forms and layouts
+
+_DRAWN = random.Random(7)
+
+
+def drawn(
+    length: int, letters: str = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+) -> str:
+    return "".join(_DRAWN.choice(letters) for _ in range(length))
+
+
+HEX = "0123456789abcdef"
+PUBLISHED = {
+    "Discord": "MTk4" + drawn(20) + "." + drawn(6) + "." + drawn(38),
+    "Discord, another first digit": "OTk4" + drawn(22) + "." + drawn(6) + "." + drawn(27),
+    "Docker": "dckr_pat_" + drawn(27),
+    "Docker, organisation": "dckr_oat_" + drawn(32),
+    "Notion": "ntn_" + drawn(11, "0123456789") + drawn(35),
+    "Linear": "lin_api_" + drawn(40),
+    "Supabase": "sbp_" + drawn(40, HEX),
+    "Grafana": "glsa_" + drawn(32) + "_" + drawn(8, HEX),
+    "Atlassian": "ATATT3xFfGF0" + drawn(176),
+    "Airtable": "pat" + drawn(14) + "." + drawn(64, HEX),
+    "Tailscale": "tskey-auth-" + drawn(12) + "-" + drawn(32),
+    "NVIDIA": "nvapi-" + drawn(64),
+    "Replicate": "r8_" + drawn(37),
+    "Postman": "PMAK-" + drawn(24, HEX) + "-" + drawn(34, HEX),
+    "Perplexity": "pplx-" + drawn(48),
+    "Mailgun": "key-" + drawn(32, HEX),
+    "Entra": "abC8Q~" + drawn(34),
+    "Sentry": "sntryu_" + drawn(64, HEX),
+    "New Relic": "NRAK-" + drawn(27, "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"),
+    "Doppler": "dp.pt." + drawn(43),
+    "Figma": "figd_" + drawn(40),
+    "Pulumi": "pul-" + drawn(40, HEX),
+    "PlanetScale": "pscale_tkn_" + drawn(43),
+    "LangSmith": "lsv2_pt_" + drawn(32, HEX) + "_" + drawn(10, HEX),
+    "Pinecone": "pcsk_" + drawn(60),
+    "Brevo": "xkeysib-" + drawn(64, HEX) + "-" + drawn(16),
+    "SonarQube": "squ_" + drawn(40, HEX),
+}
+
+
+@pytest.mark.parametrize("token", PUBLISHED.values(), ids=PUBLISHED.keys())
+@pytest.mark.parametrize("around", ["{}", "It uses {} now.", '{{"v": "{}"}}', "a\n\n{}\nb"])
+def test_a_token_of_a_published_form_is_masked_without_a_word_beside_it(
+    token: str, around: str
+) -> None:
+    text = around.format(token)
+    assert may_hold(text)
+    assert token[-12:] not in without_secrets(text)
+
+
+VALUE = "Gg88S0ZJqlIkXOpIqp9"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "psql --password {} -h db",
+        "tool --db-password={}",
+        "tool --api-key '{}' run",
+        "tool --auth-token \\\n  {}",
+        "curl -u admin:{} https://example.org",
+        "curl --user 'admin:{}' https://example.org",
+        "mysql -u root -p{} shop",
+        "mysqldump --single-transaction -p'{}' shop",
+        "sshpass -p {} ssh host",
+        "machine example.org login ann password {}",
+        "machine example.org\n  login ann\n  password {}",
+        "Cookie: sessionid={}",
+        "Set-Cookie: theme=dark; sid={}; Path=/",
+        "curl -H 'Cookie: a=1; connect.sid={}'",
+    ],
+)
+def test_a_value_that_a_command_or_a_header_takes_as_a_secret_is_masked(text: str) -> None:
+    assert VALUE not in without_secrets(text.format(VALUE))
+    assert VALUE not in without_secrets(" ".join(text.format(VALUE).split()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run it with -u 1000:1000",
+        "docker run -u postgres:postgres db",
+        "mkdir -p build/output2",
+        "mysql -proot",
+        "Add --password-file to the call.",
+        "Use --token auth and --key rsa4096 here.",
+        "Cookie: theme=dark; lang=en",
+        "The cookie policy changed: consent=required",
+        "patch-2024.11 and pattern.matching",
+        "key-value pairs, r8_register, squ_are",
+        "e.g. module.method.another_long_function_name_here()",
+        "See docs.python.org and 10.20.30.40.",
+        "The token is\n\nvalid until Friday.",
+        "password:\n\n- required\n- at least 12characters",
+        "API key\n\nThe weather is fine.",
+    ],
+)
+def test_words_that_only_look_like_a_command_or_a_token_are_no_secrets(text: str) -> None:
+    assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize(
+    "word", ["The token is", "api_key:", "password =", "The password of the NAS is"]
+)
+@pytest.mark.parametrize(
+    "between",
+    [
+        " ",
+        "\n",
+        "\n\n",
+        "\r\n  ",
+        "\n\n> ",
+        "\n- ",
+        "\n\n```\n",
+        "\n```text\n",
+        "\n\n    ",
+        "\n* `",
+        "\\n\\n",
+    ],
+)
+def test_a_secret_is_one_in_every_layout_of_its_text(word: str, between: str) -> None:
+    text = f"{word}{between}{VALUE}\nand more"
+    laid_out = {text, " ".join(text.split()), json.dumps(text), json.dumps(json.dumps(text))}
+    for each in laid_out:
+        assert VALUE not in without_secrets(each), each

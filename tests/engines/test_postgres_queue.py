@@ -333,7 +333,7 @@ def test_workers_alone_finish_what_a_run_that_died_had_enqueued(store: Store, ad
     told: list[WorkDone] = []
     assert work(address, url=store.url, progress=told.append) == WorkDone(finished=5)
     assert len(told) == 5
-    assert work(address) == WorkDone()
+    assert work(address, url=store.url) == WorkDone()
     assert digest_of(opened.results) == digest_of_one(store)
     outcome = ran(store, opened, count=1)
     assert (outcome.finished, outcome.unchanged) == (0, 5)
@@ -345,7 +345,7 @@ def test_a_run_without_own_workers_waits_for_those_elsewhere(store: Store, addre
         running = pool.submit(ran, store, opened, count=0)
         done = 0
         while not running.done():
-            done += work(address).finished
+            done += work(address, url=store.url).finished
     assert running.result().finished == done == 5
     assert digest_of(opened.results) == digest_of_one(store)
 
@@ -356,7 +356,7 @@ def test_a_worker_with_other_versions_claims_nothing(
     enqueued(store, address)
     monkeypatch.setattr(partition_worker, "rules_digest", lambda _settings: "another version")
     with pytest.raises(UsageError, match="other versions of echoless"):
-        work(address)
+        work(address, url=store.url)
     counts = "SELECT sum(attempts) FROM echoless_jobs.queue"
     assert rows(address, counts) == [(0,)]
 
@@ -372,13 +372,28 @@ def test_a_worker_of_another_store_or_of_no_job_claims_nothing(
             work(address, url=other.url)
 
 
+def test_a_worker_opens_no_store_elsewhere_that_only_the_job_names(
+    store: Store, address: str, tmp_path: Path
+) -> None:
+    enqueued(store, address)
+    with pytest.raises(InputError, match=rf"no password.*--store {store.url}"):
+        work(address)
+    assert rows(address, "SELECT sum(attempts) FROM echoless_jobs.queue") == [(0,)]
+    with closing(Session(address)) as session:
+        own = address.partition("#")[0]
+        assert session.holds(f"{own}#notes")
+        assert session.holds(f"{own.replace('postgres@', 'guest@')}&map=content:text#notes")
+        assert not session.holds("postgresql://postgres@10.0.0.9/x#notes")
+        assert not session.holds(f"{own}&port=7#notes")
+
+
 def test_a_worker_that_loses_its_connection_ends_and_another_goes_on(
     store: Store, address: str
 ) -> None:
     enqueued(store, address)
     with pytest.raises(StoreError, match=r"lost .*What is finished is kept"):
-        work(address, progress=lambda _done: end_sessions(address))
-    assert work(address) == WorkDone(finished=4)
+        work(address, url=store.url, progress=lambda _done: end_sessions(address))
+    assert work(address, url=store.url) == WorkDone(finished=4)
 
 
 @pytest.fixture

@@ -117,6 +117,9 @@ def test_a_broken_line_is_named_and_nothing_changes(tmp_path: Path, line: str, s
         ('"vectors": [1, 2]', "'vectors' must be an object"),
         ('"embedding": [1, "x"]', "must hold numbers only"),
         ('"embedding": [1e300]', "too large for float32"),
+        ('"embedding": [1' + "0" * 41 + "]", "too large for float32"),
+        ('"embedding": [0.5, -' + "9" * 400 + "]", "too large for float32"),
+        ('"vectors": {"m": [' + str(2**128) + "]}", "too large for float32"),
     ],
 )
 def test_a_field_of_the_wrong_form_is_named_with_line_and_id(

@@ -404,6 +404,7 @@ def _patch_sentences(made: Plan, patch: Patch, path: Path) -> list[str]:
     return [
         f"The patch of {files} is in {path}; nothing was changed. Next: {next_line}",
         f"To go back after that: {shlex.join([*git, 'apply', '-R', named])}",
+        "A patch holds the texts as they are, secrets too; only you can read the file.",
         *refused,
     ]
 

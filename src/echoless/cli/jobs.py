@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,13 +27,22 @@ from echoless.cli.document import (
 from echoless.cli.group_view import achieved
 from echoless.cli.options import check_delete, examples, json_option, settings_for, writing
 from echoless.cli.progress import Bar
+from echoless.core import trust
 from echoless.core.choices import Choices
 from echoless.core.commands import command_line
-from echoless.core.errors import EcholessError, InputError, PlanRefused, UndoConflict
+from echoless.core.destination import without_password
+from echoless.core.errors import (
+    EcholessError,
+    InputError,
+    PlanRefused,
+    StoreReadOnly,
+    UndoConflict,
+)
 from echoless.core.model import Json, digest
 from echoless.core.optional import lazy_module
 from echoless.core.own_folders import user_folder
 from echoless.core.settings import Settings, layered
+from echoless.engines.job import JOB_FILE
 from echoless.engines.job_apply import JobRuns, apply_job, undo_job
 from echoless.engines.job_run import (
     JobOutcome,
@@ -62,7 +73,7 @@ job_argument = click.argument("job", metavar="JOB")
 store_option = click.option(
     "--store",
     metavar="STORE",
-    help="The store of the job, where it is not at the address the job was made with.",
+    help="The store of the job, where it lies elsewhere now or the job was made by somebody else.",
 )
 
 
@@ -108,6 +119,9 @@ def dedup_by_engine(request: EngineRequest) -> int:
             check_delete(settings, request.action)
         place = request.results or _own_place(store, settings, request)
         opened = open_job(store, choices, open_results(place))
+        if opened.job.store == without_password(store.url):
+            with suppress(StoreReadOnly):  # then `jobs apply` asks for the store
+                trust.trust(*_record(opened), trust.JOBS)
         engine = open_engine(request.engine, request.workers)
         try:
             with Bar(quiet=request.as_json) as bar:
@@ -135,7 +149,7 @@ def dedup_by_engine(request: EngineRequest) -> int:
         )
     else:
         render.show(_outcome_blocks(opened, outcome))
-        render.show(_next_blocks(opened, outcome, runs))
+        render.show(_next_blocks(opened, outcome, runs, request.store))
     if not allowed:
         render.note(
             f"The plans would hide {_share(outcome):.2%} of the memories, more than --most-hidden "
@@ -161,6 +175,39 @@ def _name(opened: OpenJob) -> str:
     """Returns how a person names a job: as `jobs list` shows it, or the place of its results."""
     place = opened.results.place
     return Path(place).name if place.startswith(f"{_own_jobs()}{os.sep}") else place
+
+
+def _record(opened: OpenJob) -> tuple[Path, bytes]:
+    """Returns what identifies a job that this user made: its place, and all that it says."""
+    content = json.dumps(opened.job.to_json()).encode()
+    return Path("/", opened.results.place, JOB_FILE), content
+
+
+def _is_own(opened: OpenJob) -> bool:
+    """Returns whether this user made a job: it lies in their own folder, or was noted when made."""
+    within = Path(opened.results.place).resolve().parent == _own_jobs().resolve()
+    return within or trust.is_trusted(*_record(opened), trust.JOBS)
+
+
+def _address(opened: OpenJob, store: str | None, doing: str) -> str:
+    """Returns the address of the store of a job, which a stranger's job does not choose.
+
+    Args:
+        opened: The job.
+        store: As a person named it, or None.
+        doing: The command, for the message.
+
+    Raises:
+        InputError: Nobody but the job names it, and somebody else made the job.
+    """
+    if store is None and not _is_own(opened):
+        again = command_line("jobs", doing, _name(opened), "--store", opened.job.store)
+        raise InputError(
+            f"You did not make the job at {opened.results.place} on this machine, or it was edited "
+            "since, so the store it names was not opened and got no password. If that is your "
+            f"store, say so: {again}"
+        )
+    return store or opened.job.store
 
 
 def _own_jobs() -> Path:
@@ -215,21 +262,30 @@ def _first_of(sentences: Sequence[str]) -> Iterator[Block]:
         yield say(f"and {number(len(sentences) - _NAMED)} more", level=1)
 
 
-def _next_blocks(opened: OpenJob, outcome: JobOutcome, runs: JobRuns | None) -> Iterator[Block]:
+def _next_blocks(
+    opened: OpenJob, outcome: JobOutcome, runs: JobRuns | None, store: str
+) -> Iterator[Block]:
     """Yields what was written, or the commands that would write."""
     yield Gap()
+    named = () if _is_own(opened) else ("--store", store)
     if runs is not None:
-        yield from _runs_blocks(opened, runs)
+        yield from _runs_blocks(opened, runs, named)
     elif outcome.planned:
         yield say("Nothing was written to the store. Next:")
         yield command(command_line("jobs", "show", _name(opened)))
-        yield command(command_line("jobs", "apply", _name(opened)))
+        yield command(command_line("jobs", "apply", _name(opened), *named))
     if outcome.failed:
         yield say("The same command tries the failed partitions again.")
 
 
-def _runs_blocks(opened: OpenJob, runs: JobRuns) -> Iterator[Block]:
-    """Yields what became of the plans of a job."""
+def _runs_blocks(opened: OpenJob, runs: JobRuns, named: Sequence[str]) -> Iterator[Block]:
+    """Yields what became of the plans of a job.
+
+    Args:
+        opened: The job.
+        runs: What became of them.
+        named: Words that name the store, where the job does not.
+    """
     yield say(strong(f"Done: {achieved(runs.counts)}"))
     if runs.used:
         yield say(f"{count(runs.used, 'plan')} carried out before.", level=1)
@@ -238,7 +294,7 @@ def _runs_blocks(opened: OpenJob, runs: JobRuns) -> Iterator[Block]:
     yield from _first_of([f"partition {at}: {reason}" for at, reason in runs.failed.items()])
     if runs.runs:
         yield say(f"{count(len(runs.runs), 'run')}. To take all of them back:")
-        yield command(command_line("jobs", "undo", _name(opened)))
+        yield command(command_line("jobs", "undo", _name(opened), *named))
 
 
 def _outcome_json(opened: OpenJob, outcome: JobOutcome) -> dict[str, Json]:
@@ -380,13 +436,13 @@ def apply_command(*, job: str, store: str | None, rate: float | None, as_json: b
     It may be interrupted; the next call goes on with the other plans.
     """
     opened = _opened(job)
-    address = store or opened.job.store
+    address = _address(opened, store, "apply")
     with open_store(address) as target, Bar(quiet=as_json) as bar, writing(address):
         runs = apply_job(target, opened, rate=rate, progress=bar.actions)
     if as_json:
         render.show_json({**_job_json(opened), **_runs_json(runs)})
     else:
-        render.show(_runs_blocks(opened, runs))
+        render.show(_runs_blocks(opened, runs, () if store is None else ("--store", store)))
     return 0 if _is_whole(runs) else PlanRefused.exit_code
 
 
@@ -397,7 +453,7 @@ def apply_command(*, job: str, store: str | None, rate: float | None, as_json: b
 def undo_command(*, job: str, store: str | None, as_json: bool) -> int:
     """Take back every run of JOB, the latest first. Exit code 6 if one cannot be taken back."""
     opened = _opened(job)
-    address = store or opened.job.store
+    address = _address(opened, store, "undo")
     with open_store(address) as target, Bar(quiet=as_json) as bar, writing(address):
         undone, conflicts = undo_job(target, opened.job.id, progress=bar.actions)
     if as_json:

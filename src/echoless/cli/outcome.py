@@ -83,7 +83,7 @@ def run_json(run: Run, store: str) -> dict[str, Json]:
             {"survivor": r.survivor, "ids": list(r.ids), "reason": r.reason} for r in run.refused
         ],
         "recovered": list(run.recovered),
-        "undo": undo_line(store, run),
+        "undo": undo_line(store, run) if any(run.counts.values()) else None,
     }
 
 
@@ -96,5 +96,8 @@ def run_blocks(run: Run, store: str) -> Iterator[Block]:
         yield say(strong(f"{count(len(run.refused), 'group')} refused; their records stay:"))
     for refusal in run.refused:
         yield say(f"{', '.join(refusal.ids)}: {refusal.reason}", level=1)
+    if not any(run.counts.values()):
+        yield say("Nothing was changed, so there is nothing to take back.")
+        return
     yield say(f"Run {run.id}. To take it back:")
     yield command(undo_line(store, run))

@@ -254,7 +254,7 @@ def floats_to_bytes(value: Json, model: str) -> bytes:
         raise BadRecord(f"the vector of {model!r} must hold numbers only, not {_kind(first)}")
     try:
         return struct.pack(f"<{len(value)}f", *value)
-    except OverflowError as problem:
+    except (struct.error, OverflowError) as problem:  # of whole numbers, and of others
         raise BadRecord(
             f"the vector of {model!r} holds a number too large for float32"
         ) from problem

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from echoless.core.expressions import lazy_pattern
@@ -59,6 +60,40 @@ _TOKENS: Final[tuple[tuple[str, str], ...]] = (
     ("shp(?:at|ca|pa|ss)_", r"[0-9a-fA-F]{32}"),
     ("dapi", r"[0-9a-f]{32}(?:-[0-9])?"),
     (r"hvs\.", r"[A-Za-z0-9_-]{24,}+"),
+    # Docker Hub "Access tokens", Notion "Internal integrations", Linear "API keys", Supabase
+    # "Management API", Grafana "Service accounts" and "Cloud access policies", Atlassian "API
+    # tokens", Airtable "Personal access tokens", Tailscale "Key prefixes", NVIDIA NGC "API keys",
+    # Replicate "API tokens", Postman "API keys", Perplexity "API keys", Mailgun "API keys"; forms
+    # as in the rules of gitleaks 8 (MIT), as for those below
+    ("dckr_[op]at_", r"[A-Za-z0-9_-]{27,}+"),
+    ("ntn_", r"[A-Za-z0-9]{40,}+"),
+    ("lin_api_", r"[A-Za-z0-9]{40}"),
+    ("sbp_|sb_secret_", r"[A-Za-z0-9_]{30,}+"),
+    ("glsa_", r"[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
+    ("glc_", r"[A-Za-z0-9+/]{32,}+=*+"),
+    ("AT[AC]TT3", r"[A-Za-z0-9_=-]{60,}+"),
+    ("pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    ("tskey-(?:auth|api|client|scim|webhook)-", r"[A-Za-z0-9]{6,40}+(?:-[A-Za-z0-9]{10,}+)?"),
+    ("nvapi-", r"[A-Za-z0-9_-]{40,}+"),
+    ("r8_", r"[A-Za-z0-9]{30,}+"),
+    ("PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    ("pplx-", r"[A-Za-z0-9]{40,}+"),
+    ("key-", r"[0-9a-f]{32}"),
+    # Sentry, New Relic, Doppler, Figma, Pulumi, PlanetScale, LangSmith, Pinecone, Brevo, RubyGems,
+    # SonarQube, 1Password and Square, likewise
+    ("sntry[su]_", r"[A-Za-z0-9+/=_]{40,}+"),
+    ("NRAK-", r"[A-Z0-9]{27}"),
+    (r"dp\.(?:pt|st|ct|sa|scim|audit)\.", r"[A-Za-z0-9.]{40,}+"),
+    ("figd_", r"[A-Za-z0-9_-]{38,}+"),
+    ("pul-", r"[0-9a-f]{40}"),
+    ("pscale_(?:tkn|pw|oauth)_", r"[A-Za-z0-9_.=-]{32,}+"),
+    ("lsv2_(?:pt|sk)_", r"[0-9a-f]{32}_[0-9a-f]{10}"),
+    ("pcsk_", r"[A-Za-z0-9_]{40,}+"),
+    ("xkeysib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    ("rubygems_", r"[0-9a-f]{48}"),
+    ("sq[uap]_", r"[0-9a-f]{40}"),
+    ("ops_eyJ", r"[A-Za-z0-9+/_-]{100,}+=*+"),
+    ("sq0(?:atp|csp)-", r"[A-Za-z0-9_-]{22,}+"),
     # age, C2SP specification: Bech32 with the prefix AGE-SECRET-KEY-
     ("AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
     # JSON Web Token, RFC 7519: base64url of an object, twice, and a signature
@@ -75,6 +110,14 @@ _HOOK: Final = lazy_pattern(r"hooks\.slack\.com/services/(T\w{6,20}/B\w{6,20}/\w
 """Slack, "Incoming webhooks": the path of such a URL is all that is needed to post."""
 _BOT: Final = lazy_pattern(r"(?<!\w)([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![\w-])")
 """Telegram, "Bots: authorising your bot": the number of the bot, a colon and 35 characters."""
+
+_HEADLESS: Final = lazy_pattern(
+    r"(?<![\w.~-])(?:([MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"
+    r"|([A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}))(?![\w~-])"
+)
+"""Tokens without a head: of a bot of Discord (`Authentication`: its number in base64, a time and a
+digest), and a client secret of Microsoft Entra (gitleaks 8, `azure-ad-client-secret`)."""
+_MIDDLE: Final = lazy_pattern(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}")
 
 _BREAK: Final = r"(?:[\s>|]|\\n|\\r)"
 _KEY: Final = lazy_pattern(
@@ -99,7 +142,7 @@ _QUERY: Final = lazy_pattern(
 """RFC 6750, 2.3, and shared access signatures of Azure: a secret as a parameter of a URL."""
 
 _BEARER: Final = lazy_pattern(
-    r"(?<!\w)(?:bearer|basic)[ \t]{1,3}(?P<value>[A-Za-z0-9._~+/-]{16,1000}=*)", re.IGNORECASE
+    r"(?<!\w)(?:bearer|basic)\s{1,3}(?P<value>[A-Za-z0-9._~+/-]{16,1000}=*)", re.IGNORECASE
 )
 """RFC 6750, 2.1, and RFC 7617."""
 
@@ -108,13 +151,15 @@ _SPEAKS: Final = (
     "contrasena|senha|пароль|パスワード|密码|密碼"
 )
 _KEYWORD: Final = (
-    "secret[ _-]?access[ _-]?key|secret[ _-]?key|api[ _-]?(?:key|token|secret)|apikey|"
-    "access[ _-]?(?:key|token)|auth[ _-]?(?:key|token)|private[ _-]?key|account[ _-]?key|"
-    "shared[ _-]?access[ _-]?key|client[ _-]?secret|signing[ _-]?(?:key|secret)|"
-    "encryption[ _-]?key|credentials?|secret|token"
-)
+    "secret access key|secret key|api (?:key|token|secret)|apikey|access (?:key|token)|"
+    "auth (?:key|token)|private key|account key|shared access key|client secret|"
+    "signing (?:key|secret)|encryption key|credentials?|secret|token"
+).replace(" ", r"[\s_-]?")
 _ASSIGN: Final = r"(?:=>|:=|==?|:|：)"
 _QUOTED: Final = r"[\"'`*\\]{0,4}"
+_GAP: Final = r"(?:[\s>|]|\\{1,4}(?:[nrt]|(?=\s))|[*+-](?=\s|\\)|`{3}\w{0,12}(?=\s|\\)){0,12}"
+"""What may stand before a value: it may lie on a line of its own, in a list, a quotation or a block
+of code. A text is shown on one line too, and a secret is one in every layout."""
 _LONGEST_LOOK: Final = 96
 """Characters of a value whose shape is looked at; what goes on beyond is part of it."""
 _OTHER: Final = "\\s\"'`,;<>(){}\\[\\]|…\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff0c\uff1b"
@@ -124,19 +169,36 @@ _VALUE: Final = rf"(?P<value>[^{_OTHER}]{{4,{_LONGEST_LOOK}}})"
 _ASSIGNED: Final = lazy_pattern(
     rf"(?:(?P<password>{_SPEAKS}|(?<![a-z])pass(?=\s?[=:])|(?<![a-z])pw(?=\s?[=:]))|"
     rf"(?P<keyword>{_KEYWORD})(?![a-z]))"
-    rf"{_QUOTED}[ \t]{{0,3}}{_ASSIGN}[ \t]{{0,3}}{_QUOTED}{_VALUE}",
+    rf"{_QUOTED}\s{{0,3}}{_ASSIGN}{_GAP}{_QUOTED}{_VALUE}",
     re.IGNORECASE,
 )
 """`password: ...`, `"api_key": "..."`, `SECRET_KEY=...`."""
 _SAID: Final = lazy_pattern(
     rf"(?:(?P<password>{_SPEAKS})|(?P<keyword>{_KEYWORD})(?![a-z]))"
-    r"(?:[ \t][^\s.:;=]{1,24}){0,5}?(?:[ \t]{1,2}|(?=[はを是为]))"
+    r"(?:\s{1,3}[^\s.:;=]{1,24}){0,5}?(?:\s{1,3}|(?=[はを是为]))"
     r"(?:is now|is|was|are|to|set to|changed to|ist|lautet|war|est|es|は|を|是|为)"
-    r"[ \t]{0,2}(?!(?:now|still|changed|set|reset|updated|rotated|not|kept)\b)[`'\"*]{0,3}"
-    + _VALUE,
+    rf"{_GAP}(?!(?:now|still|changed|set|reset|updated|rotated|not|kept)\b)[`'\"*]{{0,3}}" + _VALUE,
     re.IGNORECASE,
 )
 """`the password of the NAS is ...`."""
+_TYPED: Final = lazy_pattern(
+    rf"(?:(?<![\w-])--?(?:[a-z]{{1,20}}-){{0,3}}(?:(?P<password>{_SPEAKS})|(?P<keyword>{_KEYWORD}))"
+    r"(?![\w-])"
+    r"|(?<![\w-])(?P<user>(?:-u|--user)[\s=]{0,2}[\"'`]?[^\s:\"'`]{1,64}:)"
+    r"|(?<!\w)(?P<client>(?:mysql\w{0,12}|mariadb(?:-\w{1,12})?|sshpass)\b[^|;&]{0,120}?\s-p)"
+    r"|(?<!\w)(?P<netrc>(?:machine|login|default)\s{1,4}[^\s]{1,100}\s{1,4}password\s))"
+    rf"{_GAP}[\"'`]?{_VALUE}",
+    re.IGNORECASE,
+)
+"""`--password ...`, `curl -u NAME:...`, `mysql -p...` and the lines of a `.netrc`, of their
+manuals."""
+
+_COOKIE: Final = lazy_pattern(
+    r"(?<![a-z])cookie[\"'`]?\s{0,2}:\s{0,2}[\"'`]?(?P<pairs>(?:[^\s=;]{1,80}=[^\s;]{0,600}(?:;\s{0,3})?)+)",
+    re.IGNORECASE,
+)
+_CRUMB: Final = lazy_pattern(rf"={_VALUE}")
+"""RFC 6265, 4.2.1: pairs of a header; a value that was drawn at random lets in who holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +243,7 @@ def may_hold(text: str) -> bool:
 
 
 def _has_sign(text: str) -> bool:
-    if "://" in text or ":AA" in text:
+    if "://" in text or ":AA" in text or _MIDDLE.search(text):
         return True
     folded = text.casefold()
     for sign in _SIGNS:  # noqa: SIM110 - a third of the time of `any`, for each text of an answer
@@ -231,26 +293,37 @@ def _all(text: str) -> Iterator[Secret]:
         yield from _keys(text)
     if "://" in text or ":AA" in text:
         yield from _in_addresses(text)
+    for match in _HEADLESS.finditer(text) if "q~" in folded or _MIDDLE.search(text) else ():
+        yield Secret(*match.span())
     if any(hint in folded for hint in _NAMES):
-        yield from _named(_ASSIGNED, text)
-        yield from _named(_SAID, text)
-        for pattern in (_QUERY, _BEARER):
-            for match in pattern.finditer(text):
-                if looks_made_up(match["value"], password=False):
-                    yield Secret(*match.span("value"))
+        yield from _beside_words(text)
+
+
+def _beside_words(text: str) -> Iterator[Secret]:
+    """Yields the values that a word before them, or the place they stand in, makes a secret."""
+    for pattern in (_ASSIGNED, _SAID, _TYPED):
+        yield from _named(pattern, text)
+    spans = [header.span("pairs") for header in _COOKIE.finditer(text)]
+    values = [match for span in spans for match in _CRUMB.finditer(text, *span)]
+    for match in chain(values, _QUERY.finditer(text), _BEARER.finditer(text)):
+        if looks_made_up(match["value"], password=False):
+            yield Secret(*match.span("value"))
 
 
 _HEADS: Final = (
     *("akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "gl", "xox", "xapp-"),
     *("k_live_", "k_test_", "whsec_", "sk", "xai-", "aiza", "gocspx-", "ya29.", "hf_", "npm_"),
-    *("pypi-", "sg.", "v1_", "shp", "dapi", "hvs.", "age-secret", "eyj"),
+    *("pypi-", "sg.", "v1_", "shp", "dapi", "hvs.", "age-secret", "eyj", "dckr_", "ntn_", "lin_"),
+    *("sbp_", "sb_", "tt3", "pat", "tskey-", "nvapi-", "r8_", "pmak-", "pplx-", "key-", "sntry"),
+    *("nrak-", "dp.", "figd_", "pul-", "pscale_", "lsv2_", "pcsk_", "xkeysib-", "rubygems_", "sq"),
 )
 _NAMES: Final = (
     *("pass", "pwd", "pw", "kennwort", "contrase", "senha", "пароль", "パスワード", "密码", "密碼"),
     *("secret", "key", "credential", "token", "bearer", "basic", "?sig", "&sig", "auth="),
+    *("-u", "mysql", "mariadb", "cookie"),
 )
 """Folded texts without which an expression finds nothing: most memories are passed in a glance."""
-_SIGNS: Final = (*_HEADS, "-----begin", *_NAMES)
+_SIGNS: Final = (*_HEADS, "q~", "-----begin", *_NAMES)
 
 
 def _in_addresses(text: str) -> Iterator[Secret]:
@@ -303,11 +376,11 @@ def _named(pattern: re.Pattern[str], text: str) -> Iterator[Secret]:
         start, value = match.start("value"), match["value"]
         bare = value.rstrip(".,:*\\")
         is_call = text[start + len(value) : start + len(value) + 1] in {"(", "["}
-        password = match["password"] is not None
+        password = match["password"] is not None or match["keyword"] is None
         if not is_call and looks_made_up(bare, password=password):
             at = start + len(bare)
             if len(value) == _LONGEST_LOOK and (rest := _REST.match(text, at)) is not None:
                 at = rest.end()
             yield Secret(start, at)
         else:  # the value may hold the next word: `token: password=...`
-            at = match.end("password" if password else "keyword")
+            at = max(match.end("password"), match.end("keyword"), match.start() + 1)

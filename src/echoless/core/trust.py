@@ -2,7 +2,8 @@
 
 What a stranger wrote into a folder does not count until it is trusted. As in direnv, there is one
 small file for each trusted content, in the user's own configuration folder. An edit changes the
-content, so an edited file has to be trusted again.
+content, so an edited file has to be trusted again. Files of another kind than settings, such as
+the jobs this user made, have a folder of their own there.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ else:
     tempfile = lazy_module("tempfile")
 
 FOLDER: Final = "ECHOLESS_CONFIG_DIR"
+SETTINGS: Final = "trusted"
+JOBS: Final = "jobs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,10 @@ def place_of(path: Path) -> Path:
     return path.absolute().parent.resolve() / path.name
 
 
-def is_trusted(path: Path, content: bytes) -> bool:
+def is_trusted(path: Path, content: bytes, kind: str = SETTINGS) -> bool:
     """Returns whether a file of this path and exactly this content was trusted."""
     wanted = _entry(path, content)
-    return _read(_file(wanted)) == wanted
+    return _read(_file(wanted, kind)) == wanted
 
 
 def was_trusted(path: Path) -> bool:
@@ -67,14 +70,14 @@ def was_trusted(path: Path) -> bool:
     return any(each.path == name for each in trusted())
 
 
-def trust(path: Path, content: bytes) -> Trusted:
+def trust(path: Path, content: bytes, kind: str = SETTINGS) -> Trusted:
     """Remembers that a person trusts a file as it is now, in place of earlier contents.
 
     Raises:
         StoreReadOnly: The user's configuration folder cannot be written.
     """
     entry = _entry(path, content)
-    file = _file(entry)
+    file = _file(entry, kind)
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         data = json.dumps({"path": entry.path, "sha256": entry.digest}) + "\n"
@@ -91,9 +94,9 @@ def trust(path: Path, content: bytes) -> Trusted:
             f"{config_folder()} cannot be written ({problem.strerror}), so nothing was trusted. "
             f"{FOLDER} names another folder."
         ) from problem
-    for each in trusted():
+    for each in trusted(kind):
         if each.path == entry.path and each != entry:
-            _file(each).unlink(missing_ok=True)
+            _file(each, kind).unlink(missing_ok=True)
     return entry
 
 
@@ -110,12 +113,12 @@ def distrust(path: Path) -> int:
     return len(entries)
 
 
-def trusted() -> list[Trusted]:
-    """Returns all trusted files by path; damaged entries are left out."""
-    folder = config_folder() / "trusted"
+def trusted(kind: str = SETTINGS) -> list[Trusted]:
+    """Returns all trusted files of a kind by path; damaged entries are left out."""
+    folder = config_folder() / kind
     files = folder.glob("*.json") if folder.is_dir() else ()
     read = [(file, _read(file)) for file in files]
-    entries = [entry for file, entry in read if entry is not None and _file(entry) == file]
+    entries = [entry for file, entry in read if entry is not None and _file(entry, kind) == file]
     return sorted(entries, key=lambda each: (each.path, each.digest))
 
 
@@ -123,10 +126,10 @@ def _entry(path: Path, content: bytes) -> Trusted:
     return Trusted(str(place_of(path)), sha256(content).hexdigest())
 
 
-def _file(entry: Trusted) -> Path:
+def _file(entry: Trusted, kind: str = SETTINGS) -> Path:
     # path and content both stand in the name, so two processes never write one file differently
     data = f"{entry.path}\0{entry.digest}".encode("utf-8", "surrogateescape")
-    return config_folder() / "trusted" / f"{sha256(data).hexdigest()}.json"
+    return config_folder() / kind / f"{sha256(data).hexdigest()}.json"
 
 
 def _read(file: Path) -> Trusted | None:

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 
 from echoless.core.errors import StoreError, UsageError
 from echoless.core.optional import lazy_module, require_module
-from echoless.stores.sql.location import POSTGRES, Location
+from echoless.stores.sql.location import POSTGRES, Location, guarded, what_to_check
 
 if TYPE_CHECKING:
     import psycopg
@@ -136,6 +136,14 @@ class Session:
         """Returns the address with its password, for other processes and nothing else."""
         return f"{self._server.whole_url}#{quote(self.name, safe='')}"
 
+    def holds(self, url: str) -> bool:
+        """Returns whether a store lies in the very database of this address."""
+        if url.partition("://")[0] not in {POSTGRES, "postgres"}:
+            return False
+        other = Location.parse(url)
+        own, its = (each.server.rpartition("@")[2] for each in (self._location, other))
+        return (own, self._location.options) == (its, other.options)
+
     @contextmanager
     def connected(self) -> Iterator[psycopg.Connection[TupleRow]]:
         """Yields the connection, each statement of which is a transaction of its own.
@@ -175,12 +183,12 @@ class Session:
                 keepalives_idle=30,
                 keepalives_interval=10,
                 keepalives_count=3,
+                **guarded(self._location),
             )
             connection.execute(_SETTINGS)
         except psycopg.Error as problem:
             raise StoreError(
-                f"{self.place} cannot be opened ({self._said(problem)}). Check host, port, "
-                "database and user, and give a password in PGPASSWORD or ~/.pgpass."
+                f"{self.place} cannot be opened ({self._said(problem)}). {what_to_check(problem)}"
             ) from None
         weakref.finalize(self, connection.close)  # results have no end that anybody declares
         self._connection = connection

@@ -75,7 +75,7 @@ def work(
         progress: Told after each partition what was done so far.
 
     Raises:
-        InputError: There is no job, or no such store.
+        InputError: There is no job, or no such store, or only the job names a store elsewhere.
         UsageError: The address is wrong, or versions, models or store are not those of the job; no
             partition was claimed.
         StoreError: The database or the store cannot be reached, or the connection was lost.
@@ -89,6 +89,12 @@ def work(
             making = ("dedup", "STORE", "--engine", "postgres", "--results", session.place)
             raise InputError(
                 f"There is no job at {session.place}. Make it first: {command_line(*making)}"
+            )
+        if url is None and not session.holds(job.store):
+            again = ("jobs", "work", session.place, "--store", job.store)
+            raise InputError(
+                f"The job at {session.place} names a store elsewhere, which was not opened and got "
+                f"no password. If that is your store, say so: {command_line(*again)}"
             )
         with open_store(url or job.store) as store:
             worker, queue = PartitionWorker(job, store, results), Queue(session, job.id)

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Final, Literal
 
 from echoless.core.commands import command_line
-from echoless.core.errors import InputError, UndoConflict, UsageError
+from echoless.core.errors import InputError, LedgerDamaged, UndoConflict, UsageError
 from echoless.core.model import Json, Memory, same
 from echoless.core.profiles import APART_WHEN_UNDONE
 from echoless.core.text import content_key
@@ -123,7 +123,7 @@ def undo(store: Store, run: str, *, keep_both: bool | None = None) -> Undone:
             whose contract asks for it (`profiles.APART_WHEN_UNDONE`).
 
     Raises:
-        InputError: There is no such run.
+        InputError: There is no such run, or the ledger is damaged.
         UsageError: It was undone before.
         UndoConflict: A record was edited since, or the images were purged; nothing was changed.
     """
@@ -160,20 +160,12 @@ def _resolve(store: Store, run: str) -> str:
         store: The store of the run.
         run: Its id, or `last` for the latest one that stands and did more than add memories.
     """
-    listing = command_line("history", store.url)
     if run == "last":
-        standing = [past for past in history(store.ledger) if past.status in STANDING]
-        for each in reversed(standing):
-            if not each.only_adds:
-                return each.id
-        if standing:
-            raise InputError(
-                "There is no run to undo but such as only added memories, and `last` passes over "
-                f"these. The latest added {standing[-1].added}: take it back with "
-                f"`{command_line('undo', store.url, standing[-1].id)}`."
-            )
-        raise InputError(f"There is no run to undo. `{listing}` lists all runs.")
+        return _latest(store)
+    listing = command_line("history", store.url)
     past = next(iter(history(store.ledger, run)), None)
+    if past is None and any(each.id == run for each in history(store.ledger)):
+        raise _damaged(store, run)
     if past is None:
         raise _unknown_run(store, run)
     if past.status == "undone":
@@ -183,6 +175,34 @@ def _resolve(store: Store, run: str) -> str:
     if past.status == "purged":
         raise UndoConflict(f"Run {run} was purged: its images are destroyed, it cannot be undone.")
     return run
+
+
+def _latest(store: Store) -> str:
+    """Returns the id of the latest run that stands and did more than add memories."""
+    standing = [past for past in history(store.ledger) if past.status in STANDING]
+    for each in reversed(standing):
+        if not each.only_adds:
+            if history(store.ledger, each.id) != [each]:
+                raise _damaged(store, each.id)
+            return each.id
+    if standing:
+        raise InputError(
+            "There is no run to undo but such as only added memories, and `last` passes over "
+            f"these. The latest added {standing[-1].added}: take it back with "
+            f"`{command_line('undo', store.url, standing[-1].id)}`."
+        )
+    listing = command_line("history", store.url)
+    raise InputError(f"There is no run to undo. `{listing}` lists all runs.")
+
+
+def _damaged(store: Store, run: str) -> LedgerDamaged:
+    """Returns the error about a run that the ledger's index and its rows tell of differently."""
+    check = command_line("check", store.url, "--dry-run")
+    return LedgerDamaged(
+        f"The ledger of {store.url} is damaged: as a whole it tells of {run} otherwise than by its "
+        f"index. Nothing was changed. `{check}` says what is damaged; copy the file before "
+        "anything else."
+    )
 
 
 def _unknown_run(store: Store, run: str) -> InputError:

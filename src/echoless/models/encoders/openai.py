@@ -119,7 +119,7 @@ class OpenAIEncoder:
             placed = sorted((int(each.index), each.embedding) for each in data)
             with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, seen below
                 rows = np.array([vector for _, vector in placed], dtype=np.float32)
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError, OverflowError):
             raise self._broken("embeddings that are no lists of numbers of one length") from None
         if [index for index, _ in placed] != list(range(expected)):
             raise self._broken("embeddings whose indexes do not match the texts")

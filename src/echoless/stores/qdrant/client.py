@@ -1,7 +1,9 @@
-"""The library's client, with its failures as errors of echoless."""
+"""The library's client of a server, what it writes into a folder, and its failures as errors."""
 
 from __future__ import annotations
 
+import os
+import pickle
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
     import portalocker
     import qdrant_client
     from qdrant_client import models
+    from qdrant_client.local import persistence
 else:
     portalocker = lazy_module("portalocker")
     qdrant_client = lazy_module("qdrant_client")
     models = lazy_module("qdrant_client.models")
+    persistence = lazy_module("qdrant_client.local.persistence")
 
 EXTRA: Final = "qdrant"
 _BATCH: Final = 256
@@ -53,20 +57,6 @@ class Client:
         self._inner = inner
         self._where = where
         self._collection = collection
-
-    @classmethod
-    def of_folder(cls, folder: Path, collection: str) -> Client:
-        """Opens a folder, and holds Qdrant's own lock of it.
-
-        Raises:
-            MissingExtra: The library is not installed.
-            StoreLocked: Another program has it open.
-        """
-        refuse_locked(folder)
-        with _translated(str(folder)), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on the size of a folder, and on rows it takes out
-            inner = qdrant_client.QdrantClient(path=str(folder))
-        return cls(inner, str(folder), collection)
 
     @classmethod
     def of_server(cls, place: Place) -> Client:
@@ -168,12 +158,11 @@ class Client:
             size: Number of components of its vectors.
             keywords: Whether it takes the sparse vectors of mem0's keyword search.
         """
-        dense = models.VectorParams(size=size, distance=models.Distance.COSINE)
-        sparse = {"bm25": models.SparseVectorParams(modifier=models.Modifier.IDF)}
+        settings = _settings(size, keywords=keywords)
         self._call(
             self._inner.create_collection,
-            vectors_config=dense,
-            sparse_vectors_config=sparse if keywords else None,
+            vectors_config=settings.vectors,
+            sparse_vectors_config=settings.sparse_vectors,
         )
 
     def upsert(self, points: Sequence[Point]) -> None:
@@ -202,27 +191,51 @@ class Client:
             self._call(self._inner.delete, points_selector=selector, wait=True)
 
 
-def refuse_locked(folder: Path) -> None:
-    """Checks that no program has a folder open, before all of it is read for a write.
-
-    The library takes its lock last, and leaves files open where it does not get it.
+@contextmanager
+def holding_lock(folder: Path) -> Iterator[None]:
+    """Holds the lock by which the library lets one program open a folder.
 
     Raises:
         MissingExtra: The library is not installed.
         StoreLocked: A program has it open.
+        StoreReadOnly: The folder may not be written.
     """
     require_module("qdrant_client", "A store of Qdrant", EXTRA)
-    lock = folder / ".lock"
-    if not lock.exists():
-        return
-    with _translated(str(folder)), lock.open("r+") as file:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with _translated(str(folder / ".lock")):
+        file = os.fdopen(os.open(folder / ".lock", flags, 0o666), "r+b", buffering=0)
+    with file:
         try:
             portalocker.lock(
                 file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
             )
         except portalocker.exceptions.LockException as problem:
             raise _locked(str(folder)) from problem
-        portalocker.unlock(file)
+        try:
+            yield
+        finally:
+            portalocker.unlock(file)
+
+
+def new_settings(size: int, *, keywords: bool) -> Json:
+    """Returns the settings of a new collection as the library keeps them in a folder."""
+    made: Json = _settings(size, keywords=keywords).model_dump(mode="json")
+    return made
+
+
+def _settings(size: int, *, keywords: bool) -> models.CreateCollection:
+    """Returns the settings of a collection as mem0 makes it, or plainer."""
+    sparse = {"bm25": models.SparseVectorParams(modifier=models.Modifier.IDF)}
+    return models.CreateCollection(
+        vectors=models.VectorParams(size=size, distance=models.Distance.COSINE),
+        sparse_vectors=sparse if keywords else None,
+    )
+
+
+def row_of(point: Point) -> tuple[str, bytes]:
+    """Returns the row of a point as the library keeps it in a folder: its key, and a pickle."""
+    key = persistence.CollectionPersistence.encode_key(point.id)
+    return key, pickle.dumps(_struct(point))
 
 
 def _locked(where: str) -> StoreLocked:
@@ -266,8 +279,6 @@ def _translated(where: str) -> Iterator[None]:
 def _error(problem: Exception, where: str) -> EcholessError:
     """Returns the error of echoless for one of the library."""
     status = getattr(problem, "status_code", None)
-    if "already accessed by another instance" in str(problem):
-        return _locked(where)
     if isinstance(problem, PermissionError):
         return StoreReadOnly(f"{where} may not be written ({problem}). Nothing was changed.")
     if isinstance(problem, OSError):

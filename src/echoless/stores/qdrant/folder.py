@@ -1,9 +1,10 @@
-"""A folder of Qdrant's local mode, read without the library and written with it.
+"""A folder of Qdrant's local mode, read and written without the library's loader.
 
 `meta.json` lists the collections; each is an SQLite file whose rows are pickled points
-(`qdrant_client/local/persistence.py`, 1.20). Whoever unpickles runs what a pickle asks for, so
-rows are read by a reader that makes plain values only, and the library is given the folder only
-when all its rows are such. Reading takes no lock: a program that has the folder open goes on.
+(`qdrant_client/local/persistence.py`, 1.20). Whoever unpickles runs what a pickle asks for, and
+the library unpickles all rows of a folder that it opens. So it never opens one here: rows are read
+by a reader that makes plain values only, and written under Qdrant's own lock. Reading takes no
+lock: a program that has the folder open goes on.
 """
 
 from __future__ import annotations
@@ -12,35 +13,39 @@ import base64
 import io
 import json
 import pickle
+import re
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
+from itertools import count
 from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import EcholessError, ForeignStore, StoreError
 from echoless.core.model import Json
-from echoless.core.sqlite import Database, open_for_reading
+from echoless.core.sqlite import Database, open_for_reading, open_for_writing
 from echoless.stores import files
-from echoless.stores.qdrant.client import Client, refuse_locked
+from echoless.stores.qdrant.client import holding_lock, new_settings, row_of
 from echoless.stores.qdrant.points import Point, PointId, as_point, in_order
 
 META: Final = "meta.json"
 _ROWS: Final = "storage.sqlite"
 _BATCH: Final = 500
-_PLAIN: Final = frozenset({("builtins", "set"), ("uuid", "UUID"), ("uuid", "SafeUUID")})
-_TIMES: Final = frozenset({"date", "datetime", "time", "timedelta", "timezone"})
+_TABLE: Final = "CREATE TABLE IF NOT EXISTS points (id TEXT PRIMARY KEY, point BLOB)"
 
 
 def collections_in(folder: Path) -> dict[str, Mapping[str, Json]] | None:
     """Returns the settings of all collections by name, aliases too; None for another folder."""
+    if not (folder / META).is_file():
+        return None
     try:
         meta = json.loads((folder / META).read_bytes())
         listed, aliases = meta["collections"], meta["aliases"]
         names = {**{name: name for name in listed}, **aliases}
         return {name: listed[own] | {"name": own} for name, own in sorted(names.items())}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -60,9 +65,9 @@ class FolderPoints:
         path = _file(folder, self._name)
         self.database: Database = open_for_reading(path)
         self.path = path
-        self._rows: dict[PointId, int] = {}
+        self._rows: dict[PointId, list[int]] = {}
         self._state = ""
-        self._client: Client | None = None
+        self._writer: Database | None = None
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -71,20 +76,23 @@ class FolderPoints:
 
     # ------------------------------------------------------------------ reading
 
-    def _numbered(self) -> dict[PointId, int]:
-        """Returns the number of each point's row, in the order of ids.
+    def _numbered(self) -> dict[PointId, list[int]]:
+        """Returns the numbers of each point's rows, in the order of ids.
 
         Older clients could leave several rows of one point; the last one counts.
+
+        Raises:
+            ForeignStore: The id of a row is no id of a point.
         """
         state = files.database_state(self.path)
         if state != self._state:
             with self.database.speaking():
                 keys = self.database.connection.execute("SELECT rowid, id FROM points").fetchall()
-            numbers: dict[PointId, int] = {}
+            numbers: dict[PointId, list[int]] = {}
             for number, key in sorted(keys):
-                id_ = _loaded(base64.b64decode(key), self.path)
-                if isinstance(id_, int | str):
-                    numbers[id_] = number
+                with _reading(self.path, number):
+                    id_ = _id(_loaded(base64.b64decode(key, validate=True)))
+                numbers.setdefault(id_, []).append(number)
             self._rows = {id_: numbers[id_] for id_ in sorted(numbers, key=in_order)}
             self._state = state
         return self._rows
@@ -104,45 +112,50 @@ class FolderPoints:
     def _fetch(self, ids: Sequence[PointId]) -> Iterator[Point]:
         """Yields points in the order of the given ids; unknown ones are left out."""
         numbers = self._numbered()
-        wanted = [numbers[id_] for id_ in ids if id_ in numbers]
+        wanted = {numbers[id_][-1]: id_ for id_ in ids if id_ in numbers}
         for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
+            batch = list(wanted)[start : start + _BATCH]
             marks = ",".join("?" * len(batch))
             with self.database.speaking():
                 query = f"SELECT rowid, point FROM points WHERE rowid IN ({marks})"
                 rows = dict(self.database.connection.execute(query, batch).fetchall())
             for number in batch:
                 if number in rows:
-                    yield _point(rows[number], self.path)
+                    point = _point(rows[number], self.path, number)
+                    if point.id != wanted[number]:
+                        raise _foreign(self.path, number, f"it says {point.id!r} of itself")
+                    yield point
 
     # ------------------------------------------------------------------ writing
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Holds Qdrant's own lock of the folder, with the library's client open on it.
+        """Holds Qdrant's own lock of the folder, with the file open for writing.
 
         Raises:
             StoreLocked: Another program has the folder open.
-            ForeignStore: A row holds something else than a point.
         """
-        refuse_locked(self._folder)
-        check_rows(self._folder)
-        self._client = Client.of_folder(self._folder, self._name)
-        try:
-            yield
-        finally:
-            self._client.close()
-            self._client = None
+        with holding_lock(self._folder):
+            self._writer = open_for_writing(self.path, wal=False)
+            try:
+                yield
+            finally:
+                self._writer.close()
+                self._writer = None
 
-    def _opened(self) -> Client:
-        """Returns the client for a change."""
-        if self._client is None:
+    def _replace(self, ids: Sequence[PointId], points: Sequence[Point]) -> None:
+        """Removes all rows of points and writes new ones, in one transaction."""
+        if self._writer is None:
             raise StoreError(f"{self._folder} is open for reading only.")
-        return self._client
+        numbers = self._numbered()
+        removed = [(number,) for id_ in ids for number in numbers.get(id_, ())]
+        with self._writer.transaction():
+            self._writer.change_many("DELETE FROM points WHERE rowid = ?", removed)
+            self._writer.change_many("INSERT INTO points VALUES (?, ?)", map(row_of, points))
 
     def write(self, points: Sequence[Point]) -> None:
-        """Writes whole points; each is a transaction of its own."""
-        self._opened().upsert(points)
+        """Writes whole points, all or none."""
+        self._replace([point.id for point in points], points)
 
     def write_payloads(self, points: Sequence[Point]) -> None:
         """Writes payloads with the vectors as they are.
@@ -161,8 +174,8 @@ class FolderPoints:
             self.write(changed)
 
     def remove(self, ids: Sequence[PointId]) -> None:
-        """Removes points."""
-        self._opened().delete(ids)
+        """Removes points, all or none."""
+        self._replace(ids, ())
 
     def close(self) -> None:
         """Closes the file."""
@@ -174,24 +187,34 @@ class FolderPoints:
         return files.database_state(self.path)
 
 
-def check_rows(folder: Path) -> None:
-    """Checks that a folder holds points only, so that the library may unpickle them.
+def make_collection(folder: Path, name: str, size: int, *, keywords: bool) -> None:
+    """Makes a collection in a folder of Qdrant, or in a new one.
+
+    Args:
+        folder: Its other collections stay as they are.
+        name: Of the collection, which is not there.
+        size: Number of components of its vectors.
+        keywords: Whether it takes the sparse vectors of mem0's keyword search.
 
     Raises:
-        ForeignStore: A row holds something else.
+        StoreLocked: Another program has the folder open.
     """
-    for settings in (collections_in(folder) or {}).values():
-        path = _file(folder, str(settings["name"]))
-        if not path.is_file():
-            continue
-        database = open_for_reading(path)
+    path = _file(folder, name)
+    with files.speaking_of(folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with holding_lock(folder):
+        database = open_for_writing(path, create=True, wal=False)
         try:
-            with database.speaking():
-                for key, row in database.connection.execute("SELECT id, point FROM points"):
-                    _loaded(base64.b64decode(key), path)
-                    _loaded(row, path)
+            with database.transaction():
+                database.change(_TABLE)
         finally:
             database.close()
+        meta = folder / META
+        before = files.Snapshot.of(meta)
+        data = files.read_bytes(meta) if before else b'{"collections": {}, "aliases": {}}'
+        settings = json.loads(data)
+        settings["collections"][name] = new_settings(size, keywords=keywords)
+        files.replace_bytes(meta, json.dumps(settings).encode(), before)
 
 
 def first_payload(folder: Path, settings: Mapping[str, Json]) -> Mapping[str, Json] | None:
@@ -202,8 +225,9 @@ def first_payload(folder: Path, settings: Mapping[str, Json]) -> Mapping[str, Js
         return None
     try:
         with database.speaking():
-            row = database.connection.execute("SELECT point FROM points LIMIT 1").fetchone()
-        return None if row is None else _point(row[0], folder).payload
+            query = "SELECT point, rowid FROM points LIMIT 1"
+            row = database.connection.execute(query).fetchone()
+        return None if row is None else _point(row[0], database.place or folder, row[1]).payload
     except EcholessError:
         return None
     finally:
@@ -211,7 +235,23 @@ def first_payload(folder: Path, settings: Mapping[str, Json]) -> Mapping[str, Js
 
 
 def _file(folder: Path, collection: str) -> Path:
-    return folder / "collection" / collection / _ROWS
+    """Returns the file of a collection.
+
+    Raises:
+        ForeignStore: It would lie outside of the folder.
+    """
+    path = folder / "collection" / collection / _ROWS
+    inside = (folder / "collection").resolve()
+    try:
+        if path.resolve().relative_to(inside) == Path(collection, _ROWS):
+            return path
+    except (ValueError, OSError, RuntimeError):
+        pass
+    raise ForeignStore(
+        f"The collection {collection!r} of {folder} would lie outside of that folder, by its name "
+        "or by a link. Nothing was read or changed; take it out of meta.json, or copy the folder "
+        "without links."
+    )
 
 
 def _sizes(vectors: Json) -> dict[str, int]:
@@ -230,9 +270,40 @@ def _sizes(vectors: Json) -> dict[str, int]:
 
 # ------------------------------------------------------------------ pickles
 
+_STOOD_FOR: Final = frozenset(
+    {
+        ("qdrant_client.http.models.models", "PointStruct"),
+        ("qdrant_client.http.models.models", "SparseVector"),
+        ("uuid", "UUID"),
+        ("uuid", "SafeUUID"),
+    }
+)
+_PLAIN: Final = frozenset(
+    {("builtins", "set")}
+    | {("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")}
+)
+_VALUES: Final = 1_000_000
+"""Most values of one row; a pickle may name one list many times over."""
+
+_STEPS: Final = re.compile(
+    rb"(?:G.{8}|[\x80Khq].|[\x88\x89N()\]}aeustRb.\x81\x85-\x87\x8f-\x91\x93\x94]"
+    rb"|M..|[Jj].{4}|r..[\x00-\x0f]\x00|\x95.{8}|c[\w.]+\n\w+\n)*+",
+    re.DOTALL,
+)
+"""The steps that rows of points take, of those of fixed size in the module `pickletools`.
+
+Python's reader makes room for as many values as the largest number behind `r` says.
+"""
+
+_SIZES: Final = {0x8A: 1, 0x8C: 1, ord("C"): 1, ord("X"): 4, ord("B"): 4, 0x8D: 8, 0x8E: 8}
+"""Number of bytes of the length behind a step with a value of its own length, by step."""
+
 
 class _Part:
     """Stands for an object of the library; keeps its fields and does nothing."""
+
+    def __init__(self, *_given: object) -> None:
+        """Takes what the object would be made of."""
 
     def __setstate__(self, state: object) -> None:
         fields = state.get("__dict__", state) if isinstance(state, Mapping) else {}
@@ -248,53 +319,88 @@ class _PlainUnpickler(pickle.Unpickler):
         Raises:
             UnpicklingError: It is another one.
         """
-        if module.partition(".")[0] == "qdrant_client":
+        if (module, name) in _STOOD_FOR:
             return _Part
-        if (module, name) in _PLAIN or (module == "datetime" and name in _TIMES):
+        if (module, name) in _PLAIN:
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it asks for {module}.{name}")
 
 
-def _loaded(data: object, path: Path) -> object:
-    """Returns the object of a pickle.
+def _loaded(data: object) -> object:
+    """Returns the object of a pickle; raises anything for one that is broken or asks for more."""
+    if not isinstance(data, bytes):
+        raise TypeError("it holds no bytes")
+    at = 0
+    while (match := _STEPS.match(data, at)) and (at := match.end()) < len(data):
+        if data[at] not in _SIZES:
+            raise pickle.UnpicklingError(f"it takes the step {data[at]:#x}")
+        behind = at + 1 + _SIZES[data[at]]
+        at = behind + int.from_bytes(data[at + 1 : behind], "little")
+    return _PlainUnpickler(io.BytesIO(data)).load()
 
-    Raises:
-        ForeignStore: It holds something else than plain values and points.
-    """
+
+@contextmanager
+def _reading(path: Path, number: int) -> Iterator[None]:
+    """Raises whatever is wrong with a row inside the block as an error about that row."""
     try:
-        if not isinstance(data, bytes):
-            raise TypeError("no bytes")
-        return _PlainUnpickler(io.BytesIO(data)).load()
+        yield
     except Exception as problem:  # a broken pickle may raise anything
-        raise ForeignStore(
-            f"{path} holds a row that is no point of Qdrant ({type(problem).__name__}: {problem}). "
-            "Nothing of it was carried out and nothing was changed; take that row out, or use a "
-            "copy from before."
-        ) from problem
+        raise _foreign(path, number, f"{type(problem).__name__}: {problem}") from problem
 
 
-def _point(row: object, path: Path) -> Point:
+def _foreign(path: Path, number: int, why: str) -> ForeignStore:
+    """Returns the error for a row that is no point."""
+    return ForeignStore(
+        f"Row {number} of {path} is no point of Qdrant ({why}). Nothing of it was carried out and "
+        "nothing was changed. If you do not know who made this folder, do not open it with any "
+        "program of Qdrant; else take that row out, or use a copy from before."
+    )
+
+
+def _id(value: object) -> PointId:
+    """Returns the id of a point; raises TypeError for what is none."""
+    plain = _json(value, count())
+    if isinstance(plain, bool) or not isinstance(plain, int | str):
+        raise TypeError(f"its id is {type(value).__name__}")
+    return plain
+
+
+def _point(row: object, path: Path, number: int) -> Point:
     """Returns the point of a row."""
-    made = _loaded(row, path)
-    fields = vars(made) if isinstance(made, _Part) else {}
-    id_ = fields.get("id")
-    if not isinstance(id_, int | str):
-        raise ForeignStore(f"{path} holds a point without an id. Nothing was changed.")
-    payload = fields.get("payload")
-    plain = {str(k): _json(v) for k, v in payload.items()} if isinstance(payload, Mapping) else None
-    return as_point(id_, plain, fields.get("vector"))
+    with _reading(path, number):
+        made = _loaded(row)
+        fields = vars(made) if isinstance(made, _Part) else {}
+        payload, vector = fields.get("payload"), fields.get("vector")
+        counter = count()
+        items = payload.items() if isinstance(payload, Mapping) else ()
+        plain = {str(key): _json(value, counter) for key, value in items}
+        named = vector.values() if isinstance(vector, Mapping) else [vector]
+        lists = [each for each in named if isinstance(each, list | tuple) and each]
+        lists = [each for each in lists if isinstance(each[0], list | tuple)]
+        if sum(len(row) for each in lists for row in each) > _VALUES:
+            raise ValueError("it holds too many numbers")
+        return as_point(_id(fields.get("id")), plain, vector)
 
 
-def _json(value: object) -> Json:
-    """Returns a value of a payload as JSON; clients before 1.7 stored times as objects."""
+def _json(value: object, number: Iterator[int]) -> Json:
+    """Returns a value of a payload as JSON; clients before 1.7 stored times as objects.
+
+    Args:
+        value: What a row holds.
+        number: Counts the values of the row.
+    """
+    if next(number) > _VALUES:
+        raise ValueError("it holds too many values")
     match value:
         case None | bool() | int() | float() | str():
             return value
         case Mapping():
-            return {str(key): _json(each) for key, each in value.items()}
+            return {str(key): _json(each, number) for key, each in value.items()}
         case list() | tuple() | set() | frozenset():
-            return [_json(each) for each in value]
+            return [_json(each, number) for each in value]
         case datetime() | date():
             return value.isoformat()
+        case _Part() if isinstance(identity := vars(value).get("int"), int):
+            return str(uuid.UUID(int=identity))
         case _:
             return str(value)

@@ -34,7 +34,7 @@ from echoless.stores.link_index import LinkIndex
 from echoless.stores.live.record import OWN
 from echoless.stores.qdrant import record as records
 from echoless.stores.qdrant.client import Client
-from echoless.stores.qdrant.folder import FolderPoints, collections_in
+from echoless.stores.qdrant.folder import FolderPoints, collections_in, make_collection
 from echoless.stores.qdrant.layout import Layout
 from echoless.stores.qdrant.location import Place, read_place
 from echoless.stores.qdrant.namespace_filter import filter_among, has_filter
@@ -483,11 +483,7 @@ class QdrantStore(BesideSidecar):
                 client.close()
                 raise
             return
-        client = Client.of_folder(folder, self._place.collection)
-        try:
-            client.create(size, keywords=keywords)
-        finally:
-            client.close()
+        make_collection(folder, self._place.collection, size, keywords=keywords)
         made = FolderPoints(folder, (collections_in(folder) or {})[self._place.collection])
         self._opened.enter_context(made.writing())
         self._points = made

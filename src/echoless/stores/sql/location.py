@@ -9,15 +9,23 @@ of its driver (`host`, `port`, `sslmode`, …).
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from echoless.core.destination import is_loopback
 from echoless.core.errors import UsageError
+from echoless.core.optional import lazy_module
 from echoless.core.own_folders import user_folder
 from echoless.stores.field_map import FieldMap, read_pairs
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = lazy_module("psycopg")
 
 POSTGRES: Final = "postgresql"
 DATABASE: Final = "database"
@@ -25,6 +33,9 @@ DATABASE: Final = "database"
 
 _ALIASES: Final = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
 _SQLITE: Final = "sqlite"
+_ENCRYPTED: Final = frozenset({"require", "verify-ca", "verify-full"})
+_KNOWS_WAYS: Final = 160_000
+"""First libpq with `require_auth`."""
 _OWN: Final = frozenset({"map", "hide", "model", "ledger"})
 _SECRET: Final = frozenset({"password", "sslpassword", "passfile"})
 _SAFE: Final = "/ :.,@+-_>"
@@ -205,3 +216,31 @@ def driver_url(location: Location) -> str:
         options["password"] = location.secret
     query = f"?{urlencode(options)}" if options else ""
     return f"{POSTGRES}+psycopg://{user}{secret}{at}{host}{query}"
+
+
+def guarded(location: Location) -> dict[str, str]:
+    """Returns options of the driver by which no server gets the password in clear text.
+
+    `prefer`, the driver's own mode, goes on without encryption where a server says it has none, and
+    answers whatever it asks for (https://www.postgresql.org/docs/18/libpq-connect.html,
+    `require_auth`). Whoever demands encryption, or names the ways to log in, has decided it.
+    """
+    options = dict(location.options)
+    mode = options.get("sslmode") or os.environ.get("PGSSLMODE", "")
+    if mode in _ENCRYPTED or "require_auth" in options or "PGREQUIREAUTH" in os.environ:
+        return {}
+    if psycopg.pq.version() >= _KNOWS_WAYS:
+        return {"require_auth": "!password"}
+    host = options.get("host") or location.server.rpartition("@")[2].partition("/")[0]
+    name = host.rpartition(":")[0].strip("[]") or host
+    return {} if not name or name.startswith("/") or is_loopback(name) else {"sslmode": "require"}
+
+
+def what_to_check(problem: Exception) -> str:
+    """Returns what a person looks at where a server cannot be opened."""
+    if "cleartext password" in str(problem):
+        return (
+            "It asks for the password in clear text, which was not sent. Add sslmode=require to "
+            "the address if the server encrypts, or let it ask by scram-sha-256."
+        )
+    return "Check host, port, database and user, and give a password in PGPASSWORD or ~/.pgpass."

@@ -18,7 +18,7 @@ from echoless.core.errors import (
 )
 from echoless.core.optional import lazy_module, require_module
 from echoless.stores.sql.cells import Column, Kind
-from echoless.stores.sql.location import Location, driver_url
+from echoless.stores.sql.location import Location, driver_url, guarded, what_to_check
 from echoless.stores.sql.references import Reference
 from echoless.stores.sql.table import Table
 
@@ -77,6 +77,7 @@ class PostgresBackend:
                 f"{location.place} is no address of a database. Write postgresql://USER@HOST/DB."
             ) from None
         options = {"options": _SETTINGS, "connect_timeout": 10, "client_encoding": "utf8"}
+        options |= guarded(location)
         self._engine = sa.create_engine(
             url, connect_args=options, hide_parameters=True, pool_pre_ping=True
         )
@@ -86,8 +87,8 @@ class PostgresBackend:
                 self._version = connection.dialect.server_version_info
         except exc.SQLAlchemyError as problem:
             raise StoreNotFound(
-                f"{location.place} cannot be opened ({self.said(problem)}). Check host, port, "
-                "database and user, and give a password in PGPASSWORD or ~/.pgpass."
+                f"{location.place} cannot be opened ({self.said(problem)}). "
+                + what_to_check(problem)
             ) from None
 
     def said(self, problem: Exception) -> str:
