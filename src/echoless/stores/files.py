@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from echoless.core import drafts
@@ -35,22 +36,28 @@ class Snapshot:
     inode: int
 
     @classmethod
-    def of(cls, path: Path) -> Snapshot | None:
-        """Returns the present state, or None if there is no file."""
-        try:
-            stat = path.stat()
-        except FileNotFoundError:
-            return None
-        return cls(stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    def of(cls, path: Path, *, linked: bool = True) -> Snapshot | None:
+        """Returns the present state, or None if there is no file.
+
+        Args:
+            path: The file.
+            linked: Whether a link is followed.
+        """
+        with speaking_of(path):
+            try:
+                found = path.stat(follow_symlinks=linked)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 def file_number(path: Path) -> tuple[int, int] | None:
     """Returns device and inode, which differ for a file put in its place; None if it is missing."""
     try:
-        stat = path.stat()
+        found = path.stat()
     except FileNotFoundError:
         return None
-    return stat.st_dev, stat.st_ino
+    return found.st_dev, found.st_ino
 
 
 def database_state(path: Path) -> str:
@@ -77,14 +84,111 @@ def since(state: str, before: str) -> tuple[str, tuple[str, ...] | None]:
     return state, () if state == before else None
 
 
-def read_bytes(path: Path) -> bytes:
-    """Reads a whole file.
+_KINDS: Final = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "folder",
+    stat.S_IFLNK: "symbolic link",
+    stat.S_IFIFO: "named pipe",
+    stat.S_IFSOCK: "socket",
+}
+_NOT_OPENED: Final = frozenset({errno.ELOOP, errno.ENXIO})
+"""Numbers of the errors for a link, a circle of links and a socket."""
+_ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+"""Numbers of the errors for a name under which nothing can be."""
+
+
+_LONGEST_NAME: Final = 255
+"""Bytes of the name of a file on the usual file systems."""
+
+
+def kind_of(path: Path) -> str:
+    """Returns what has a name, without following a link: `file`, `folder`; empty for nothing."""
+    with speaking_of(path):
+        try:
+            return _KINDS.get(stat.S_IFMT(path.lstat().st_mode), "device")
+        except OSError as problem:
+            if problem.errno in _ABSENT:
+                return ""
+            raise
+
+
+def misplaced(path: Path, wanted: str) -> ForeignStore:
+    """Returns the error for a name that something of another kind has."""
+    return ForeignStore(
+        f"{path} is a {kind_of(path)}, and a {wanted} belongs there. It was not followed, opened "
+        f"or changed. Move it away, or put a {wanted} in its place, then try again."
+    )
+
+
+def read_bytes(path: Path, *, linked: bool = True, limit: int = -1) -> bytes:
+    """Reads a whole file, and never waits for a pipe or a device that has its name.
+
+    Args:
+        path: The file.
+        linked: Whether it may be a link.
+        limit: Most bytes to read from its beginning; all by default.
 
     Raises:
+        ForeignStore: It is no regular file, or a link that is not to be followed.
         StoreError: The operating system cannot read it.
     """
+    more = getattr(os, "O_NONBLOCK", 0) | (0 if linked else getattr(os, "O_NOFOLLOW", 0))
     with speaking_of(path):
-        return path.read_bytes()
+        try:
+            with open(path, "rb", opener=lambda name, flags: os.open(name, flags | more)) as file:
+                if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return file.read(limit)
+        except OSError as problem:
+            if not isinstance(problem, IsADirectoryError) and problem.errno not in _NOT_OPENED:
+                raise
+    raise misplaced(path, "file")
+
+
+def is_below(name: str) -> bool:
+    """Returns whether a path that was read from a file can only lie below its folder."""
+    path = PurePosixPath(name)
+    plain = str(path) == name and not path.is_absolute() and not Path(name).drive
+    return plain and bool(path.parts) and ".." not in path.parts and is_text(name)
+
+
+def is_text(name: str) -> bool:
+    """Returns whether a name of a file is UTF-8, which not every system demands."""
+    return "\0" not in name and name == name.encode("utf-8", "ignore").decode()
+
+
+def place_in(root: Path, name: str) -> Path:
+    """Returns where a file lies below a folder, or will lie, behind no link.
+
+    Args:
+        root: The folder.
+        name: Relative to it; from a file that somebody else may have written.
+
+    Raises:
+        ForeignStore: It can lie outside, or something else than a folder or a file is in its way.
+        StoreError: A name in it is too long.
+    """
+    if not is_below(name):
+        raise ForeignStore(f"{name!r} is no path of a file in {root}. Nothing was changed.")
+    *above, last = PurePosixPath(name).parts
+    if max(len(os.fsencode(part)) for part in (*above, last)) > _LONGEST_NAME:
+        raise of_system(OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)), root / name)
+    place = root
+    for part in above:
+        place /= part
+        if kind_of(place) not in {"folder", ""}:
+            raise misplaced(place, "folder")
+    place /= last
+    if kind_of(place) not in {"file", ""}:
+        raise misplaced(place, "file")
+    return place
+
+
+def make_folders(folder: Path) -> None:
+    """Makes a folder and those above it, each no more open than the one it is made in."""
+    if not folder.is_dir():
+        make_folders(folder.parent)
+        with speaking_of(folder):
+            folder.mkdir(mode=folder.parent.stat().st_mode & 0o777, exist_ok=True)
 
 
 def check_new(path: Path, what: str) -> None:
@@ -150,13 +254,14 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
         expected: How the file must look for the replacement to go ahead.
 
     Raises:
-        StoreError: Someone changed the file since it was read.
+        StoreError: Someone changed the file since it was read, or it has several names.
         StoreFull: No space; the old file stands.
         StoreReadOnly: The file or folder may not be written, or the owner would lose the file.
     """
     try:
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "file is read-only", str(path))
+        refuse_several_names(path)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=NEW, dir=path.parent)
     except OSError as problem:
         raise of_system(problem, path) from problem
@@ -183,8 +288,28 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
         drafts.synchronise_folder(path.parent)
 
 
+def refuse_several_names(path: Path) -> None:
+    """Refuses to write a file with other hard links; call under the writer's lock.
+
+    A new file in its place would cut them apart, and no undo could join them; to write into it
+    would change files that no plan names.
+
+    Raises:
+        StoreError: The message says how to give it a file of its own.
+    """
+    if not path.exists() or path.stat().st_nlink == 1:
+        return
+    drafts.remove_abandoned(path)  # a stopped writer may have left the second name
+    if (number := path.stat().st_nlink) > 1:
+        raise StoreError(
+            f"{path} is one of {number} hard links to one file. A write would cut them apart, or "
+            f"change the others too. Nothing was changed; give it a file of its own first: cp "
+            f"{path.name} NEW, then mv NEW {path.name}."
+        )
+
+
 def _take_over(handle: int, path: Path) -> None:
-    """Gives an open new file the owner and the permissions of the file it will replace."""
+    """Gives an open new file owner, permissions and attributes of the file it will replace."""
     try:
         old = path.stat()
     except FileNotFoundError:
@@ -198,7 +323,26 @@ def _take_over(handle: int, path: Path) -> None:
                 f"{path} belongs to another user, who would lose it. Write to it as that user "
                 f"(number {old.st_uid}), or take it over with chown; nothing was changed."
             ) from None
+    _copy_attributes(handle, path)
     os.fchmod(handle, mode)
+
+
+def _copy_attributes(handle: int, path: Path) -> None:
+    """Gives an open file the extended attributes of another: lists of access, labels, notes.
+
+    Raises:
+        OSError: One of them cannot be kept; those of the system itself may be refused.
+    """
+    try:
+        names = os.listxattr(path)
+    except (AttributeError, OSError):
+        return  # the system or its file system has none
+    for name in {*os.listxattr(handle)} - {*names}:  # such as the folder's list of access
+        with suppress(OSError):
+            os.removexattr(handle, name)
+    for name in names:
+        with suppress(OSError) if name.startswith(("security.", "trusted.")) else nullcontext():
+            os.setxattr(handle, name, os.getxattr(path, name))
 
 
 NEW: Final = ".new"
@@ -243,13 +387,18 @@ def exclusive(path: Path) -> Iterator[None]:
     """Holds the advisory lock of the one writer of a file, `.NAME.lock` beside it.
 
     It lies there because all who write the file must see the same lock, other users and machines
-    too. It stays, because a writer that waits would hold a removed file, and the next a new one.
+    too; in a folder that its group may write, the group shares it. It stays, because a writer that
+    waits would hold a removed file, and the next a new one.
 
     Raises:
         StoreLocked: Another writer holds it for longer than the busy timeout.
         StoreReadOnly: The folder may not be written.
     """
-    lock = filelock.FileLock(path.with_name(f".{path.name}.lock"), timeout=BUSY_TIMEOUT_SECONDS)
+    place = path.with_name(f".{path.name}.lock")
+    with speaking_of(path):
+        shared = path.parent.stat().st_mode & 0o022 == 0o020  # its group alone writes there too
+    mode = 0o660 if shared else 0o600
+    lock = filelock.FileLock(place, timeout=BUSY_TIMEOUT_SECONDS, mode=mode)
     try:
         lock.acquire()
     except filelock.Timeout as problem:

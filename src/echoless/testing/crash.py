@@ -17,7 +17,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Final
 
-_FILE_CALLS: Final = ("replace", "unlink", "fsync", "open", "chmod", "fdopen")
+_FILE_CALLS: Final = ("replace", "link", "unlink", "fsync", "open", "chmod", "fdopen")
 
 
 class _Countdown:

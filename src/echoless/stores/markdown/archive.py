@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -93,16 +94,20 @@ def _tail(id_: str, place: int) -> str:
 def entries(lines: Sequence[str]) -> list[Entry]:
     """Returns the entries of an archive, in order; one without its end is left out."""
     read: list[Entry] = []
+    ends: dict[str, list[int]] = {}
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith("<!-- echoless end "):
+            ends.setdefault(line.strip(), []).append(at)
     at = 0
     while at < len(lines):
         data = _about(_START, lines[at])
         if data is not None:
             part = data.get("part", 0)
-            tail = _tail(str(data["id"]), part if isinstance(part, int) else 0)
-            stop = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == tail), None)
-            if stop is not None:
-                read.append(_entry(data, lines, at, stop))
-                at = stop
+            own = ends.get(_tail(str(data["id"]), part if isinstance(part, int) else 0), [])
+            nearest = bisect_right(own, at)
+            if nearest < len(own):
+                read.append(_entry(data, lines, at, own[nearest]))
+                at = own[nearest]
         at += 1
     return read
 
@@ -110,12 +115,13 @@ def entries(lines: Sequence[str]) -> list[Entry]:
 def comments(lines: Sequence[str]) -> list[Entry]:
     """Returns the hidden memories in comments of a file, in order."""
     read: list[Entry] = []
+    ends = [at for at, line in enumerate(lines) if "-->" in line]
     for at, line in enumerate(lines):
         if "-->" in line or (data := _about(_INSIDE, line)) is None:
             continue
-        stop = next((n for n in range(at + 1, len(lines)) if "-->" in lines[n]), None)
-        if stop is not None and lines[stop].strip() == "-->":
-            read.append(_entry(data, lines, at, stop))
+        nearest = bisect_right(ends, at)
+        if nearest < len(ends) and lines[ends[nearest]].strip() == "-->":
+            read.append(_entry(data, lines, at, ends[nearest]))
     return read
 
 
@@ -125,7 +131,7 @@ def _about(pattern: re.Pattern[str], line: str) -> Mapping[str, Json] | None:
         return None
     try:
         data = json.loads(matched.group(1))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and isinstance(data.get("id"), str) else None
 
@@ -137,21 +143,27 @@ def _entry(data: Mapping[str, Json], lines: Sequence[str], start: int, stop: int
     return Entry(str(data["id"]), text, start, stop + 1)
 
 
-def with_entries(text: str, new: Iterable[str], end: str) -> str:
-    """Returns the text of an archive with more entries at its end."""
-    text = text or HEADER.replace("\n", end)
-    if not text.endswith(("\n", "\r")):
-        text += end
+def with_entries(text: str | None, new: Iterable[str], end: str) -> str:
+    """Returns the text of an archive with more entries at its end, a blank line before each.
+
+    Where the last line has no end, that of the blank line ends it: `without` tells by this.
+    """
+    text = HEADER.replace("\n", end) if text is None else text
     return text + "".join(end + each for each in new)
 
 
 def without(text: str, gone: Iterable[Entry]) -> str | None:
-    """Returns the text of an archive without some entries; None where nothing of worth is left."""
+    """Returns the text of an archive without some entries; None where it was made for them."""
     lines = split_lines(text)
     for each in sorted(gone, key=lambda one: -one.start):
-        start = each.start
-        if start and not lines[start - 1].strip():
-            start -= 1  # the blank line that came with it
-        del lines[start : each.end]
+        start, stop = each.start, each.end
+        apart = not start or not lines[start - 1].strip("\r\n")
+        if apart:
+            start = max(0, start - 1)  # the blank line that came with it
+        elif stop == len(lines):
+            lines[start - 1] = lines[start - 1].rstrip("\r\n")  # it had no end before
+        elif not lines[stop].strip("\r\n"):
+            stop += 1  # the next one now stands as this one did
+        del lines[start:stop]
     left = "".join(lines)
-    return None if not left.strip() or left.strip() == HEADER.strip() else left
+    return None if left.strip() == HEADER.strip() else left

@@ -14,18 +14,21 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from echoless.core.drafts import synchronise_folder
+from echoless.core.drafts import give_mode, synchronise_folder
 from echoless.core.errors import StoreError
 from echoless.stores.files import (
     NEW,
     Snapshot,
+    kind_of,
+    make_folders,
     read_bytes,
+    refuse_several_names,
     remove_drafts,
     replace_bytes,
     speaking_of,
@@ -35,6 +38,9 @@ from echoless.stores.markdown.state import digest_of
 
 _SUFFIX: Final = ".echoless-files"
 _DRAFT: Final = re.compile(rf"\.(.+)\.[a-z0-9_]{{8}}{re.escape(NEW)}")
+
+Places: TypeAlias = Callable[[str], Path]
+"""Returns where a file of the store lies, or refuses a path that is none: `Tree.place`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +86,24 @@ def read_pending(record: Path) -> Pending | None:
     """Reads the record of a write; None where there is none.
 
     Raises:
+        ForeignStore: It is no file.
         StoreError: It cannot be read.
     """
-    if not record.exists():
+    if not kind_of(record):
         return None
     try:
-        data = json.loads(read_bytes(record))
+        data = json.loads(read_bytes(record, linked=False))
         before = {
             path: None if each is None else base64.b64decode(each)
             for path, each in data["before"].items()
         }
-        return Pending(data["token"], before, data["after"])
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        if not record.exists():  # the writer was done meanwhile
+        after = {path: str(data["after"][path]) for path in before}
+        return Pending(str(data["token"]), before, after)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, StoreError) as problem:
+        if not kind_of(record):  # the writer was done meanwhile
             return None
+        if isinstance(problem, StoreError):
+            raise
         raise StoreError(
             f"{record} cannot be read. It holds the files of an unfinished write as they were; "
             "restore it from a backup, or move it away to go on with the files as they are."
@@ -101,26 +111,31 @@ def read_pending(record: Path) -> Pending | None:
 
 
 def carry_out(
-    root: Path, record: Path, token: str, changes: Sequence[Change], earlier: Pending | None
+    place: Places, record: Path, token: str, changes: Sequence[Change], earlier: Pending | None
 ) -> None:
     """Writes the record, then replaces the files one by one: new ones first, removals last.
 
     Args:
-        root: The folder.
+        place: Finds the files.
         record: See `record_of`.
         token: Of the state to be.
         changes: What to change.
         earlier: A write in the same transaction of the sidecar, which this one joins.
 
     Raises:
-        StoreError: A file changed since it was read; nothing was changed.
+        StoreError: A file changed since it was read, or has other hard links that a write would
+            cut off; nothing was changed.
     """
+    going = {c.path: c.before for c in changes if c.after is None}
+    moved = {c.like for c in changes if c.before is None and going.get(c.like) == c.after}
     for change in changes:
-        if Snapshot.of(root / change.path) != change.snapshot:
+        path = place(change.path)
+        if Snapshot.of(path, linked=False) != change.snapshot:
             raise StoreError(
-                f"{root / change.path} was changed by another program meanwhile. Nothing was "
-                "changed; try again."
+                f"{path} was changed by another program meanwhile. Nothing was changed; try again."
             )
+        if change.path not in moved:
+            refuse_several_names(path)
     before = {c.path: c.before for c in changes} | dict(earlier.before if earlier else {})
     after = dict(earlier.after if earlier else {}) | {c.path: _digest(c.after) for c in changes}
     data = {
@@ -131,27 +146,46 @@ def carry_out(
     replace_bytes(record, json.dumps(data).encode(), Snapshot.of(record) if earlier else None)
     order = sorted(changes, key=lambda c: (c.after is None, c.before is not None, c.path))
     for change in order:
-        _write(root, change)
+        _write(place, change, moves=change.like in moved)
 
 
-def _write(root: Path, change: Change) -> None:
-    path = root / change.path
+def _write(place: Places, change: Change, *, moves: bool) -> None:
+    path = place(change.path)
     if change.after is None:
         with speaking_of(path):
             path.unlink(missing_ok=True)
             synchronise_folder(path.parent)
         return
-    if change.before is None:
-        with speaking_of(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-    replace_bytes(path, change.after, change.snapshot)
-    if change.before is None:
-        with suppress(OSError):  # permissions of a new file are no reason to fail
-            like = root / change.like
-            shutil.copymode(like, path)
-            if change.like and like.is_file():
-                stat = like.stat()
-                os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    if change.before is not None:
+        replace_bytes(path, change.after, change.snapshot)
+        return
+    make_folders(path.parent)
+    like = place(change.like) if change.like else None
+    if moves and like is not None and _linked(like, path, change.after):
+        return
+    replace_bytes(path, change.after, None)
+    with suppress(OSError):  # permissions of a new file are no reason to fail
+        if like is not None and like.is_file():
+            shutil.copystat(like, path)
+        else:
+            give_mode(path, path.parent)
+
+
+def _linked(old: Path, new: Path, data: bytes) -> bool:
+    """Gives a file that only moves its second name, so that it stays the file it was.
+
+    Its attributes, its times and its other hard links stay. The old name goes later.
+    """
+    try:
+        if read_bytes(old, linked=False) != data:
+            return False
+        os.link(old, new)
+        with old.open("rb") as file:
+            os.fsync(file.fileno())
+        synchronise_folder(new.parent)
+    except (OSError, StoreError):
+        return False  # no links in this file system
+    return True
 
 
 def _encoded(data: bytes | None) -> str | None:
@@ -162,30 +196,30 @@ def _digest(data: bytes | None) -> str:
     return "" if data is None else digest_of(data.decode("utf-8", "surrogateescape"))
 
 
-def conflicts(root: Path, pending: Pending) -> list[Path]:
+def conflicts(place: Places, pending: Pending) -> list[Path]:
     """Returns the files of an unfinished write that are neither as before nor as after it."""
     edited = []
     for path, before in pending.before.items():
-        now = _bytes(root / path)
+        now = _bytes(place(path))
         if now != before and _digest(now) != pending.after[path]:
-            edited.append(root / path)
+            edited.append(place(path))
     return edited
 
 
-def take_back(root: Path, record: Path, pending: Pending) -> list[Path]:
+def take_back(place: Places, record: Path, pending: Pending) -> list[Path]:
     """Puts the files of an unfinished write back as they were, and removes the record.
 
     Returns:
         Files somebody edited since, which are left alone; their before-image is beside them, under
         a name that ends in `.before`.
     """
-    edited = conflicts(root, pending)
+    edited = conflicts(place, pending)
     for path, before in pending.before.items():
-        target = root / path
+        target = place(path)
         if target in edited:
             if before is not None:
                 image = target.with_name(target.name + ".before")
-                if not image.exists():
+                if not kind_of(image):
                     replace_bytes(image, before, None)
             continue
         now = _bytes(target)
@@ -195,21 +229,22 @@ def take_back(root: Path, record: Path, pending: Pending) -> list[Path]:
             with speaking_of(target):
                 target.unlink(missing_ok=True)
             continue
-        with speaking_of(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(target.parent)
         replace_bytes(target, before, Snapshot.of(target))
-    drop(record, root, pending)
+    drop(record, place, pending)
     return edited
 
 
-def drop(record: Path, root: Path, pending: Pending) -> None:
+def drop(record: Path, place: Places, pending: Pending) -> None:
     """Removes the record of a write that is done, drafts beside its files, and empty archives."""
-    for path in pending.before:
-        if (root / path).parent.is_dir():
-            remove_drafts(root / path)
+    paths = [place(path) for path in pending.before]
+    for path in paths:
+        if path.parent.is_dir():
+            remove_drafts(path)
     with speaking_of(record):
         record.unlink(missing_ok=True)
-    remove_empty(root, pending.before)
+    for path, name in sorted(zip(paths, pending.before, strict=True)):
+        _remove_empty(path, name.count("/"))
 
 
 def drafts_in(folder: Path) -> list[Path]:
@@ -222,15 +257,12 @@ def drafts_in(folder: Path) -> list[Path]:
     return [folder / n for n, d in drafts if d and Path(d.group(1)).suffix in SUFFIXES]
 
 
-def remove_empty(root: Path, paths: Iterable[str]) -> None:
-    """Removes the folders above some files that nothing is in any more, below the root."""
-    for path in sorted(paths):
-        for folder in (root / path).relative_to(root).parents:
-            if folder == Path():
-                break
-            with suppress(OSError):
-                (root / folder).rmdir()
+def _remove_empty(path: Path, depth: int) -> None:
+    """Removes the folders above a file that nothing is in any more, up to a number of them."""
+    for folder in [*path.parents][:depth]:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _bytes(path: Path) -> bytes | None:
-    return read_bytes(path) if path.is_file() else None
+    return read_bytes(path, linked=False) if kind_of(path) else None

@@ -19,6 +19,15 @@ else:
 
 _TAG: Final = "tag:yaml.org,2002:"
 _PLAIN: Final = re.compile(r"[^\W\d_][\w ./()-]*", re.UNICODE)
+_LONGEST: Final = 16_384
+"""Characters of front matter that are read."""
+_MOST_BRACKETS: Final = 256
+"""Opening brackets of front matter; the parser's work grows with the square of their number."""
+_MOST_VALUES: Final = 5_000
+"""Values of front matter, each as often as aliases repeat it."""
+_DEEPEST: Final = 32
+_LONGEST_NUMBER: Final = 64
+"""Characters of a number; a longer one stays the text it is written as."""
 _WORDS: Final = frozenset(
     {"true", "false", "null", "yes", "no", "on", "off", "nan", "inf", "y", "n"}
 )
@@ -47,48 +56,67 @@ def read(text: str) -> FrontMatter:
     """Reads the lines between the fences.
 
     Returns:
-        The fields; none, with a problem, where it is no YAML object.
+        The fields; none, with a problem, where it is no YAML object, or larger than any that a
+        person or program writes: it may be made to take time and memory.
     """
     if not text.strip():
         return EMPTY
+    if len(text) > _LONGEST:
+        return FrontMatter({}, {}, f"it is longer than {_LONGEST:,} characters")
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        return FrontMatter({}, {}, f"it has more than {_MOST_BRACKETS} opening brackets")
     try:
-        node = ruamel_yaml.YAML(typ="safe", pure=True).compose(text)
+        yaml = ruamel_yaml.YAML(typ="safe", pure=True)
+        yaml.composer.warn_double_anchors = False
+        node = yaml.compose(text)
         if node is None:
             return EMPTY
         if not isinstance(node, ruamel_yaml.MappingNode):
             return FrontMatter({}, {}, "it is no list of fields with values")
-        ranges: dict[str, tuple[int, int]] = {}
-        return FrontMatter(_object(node, ranges, ""), ranges)
-    except (ruamel_yaml.error.YAMLError, ValueError, RecursionError) as problem:
+        fields = _Fields()
+        return FrontMatter(fields.object_of(node, ""), fields.ranges)
+    except (ruamel_yaml.error.YAMLError, ValueError, TypeError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
         where = "" if mark is None else f" on line {mark.line + 2}"
-        what = getattr(problem, "problem", None) or "it is not valid YAML"
+        what = getattr(problem, "problem", None) or str(problem) or "it is not valid YAML"
         return FrontMatter({}, {}, f"{what}{where}".replace("\n", " "))
 
 
-def _object(
-    node: ruamel_yaml.MappingNode, ranges: dict[str, tuple[int, int]], above: str
-) -> dict[str, Json]:
-    values: dict[str, Json] = {}
-    for key, value in node.value:
-        name = str(key.value)
-        values[name] = _value(value, ranges, f"{above}{name}." if not above else "-")
-        if above != "-":
-            ranges[above + name] = (value.start_mark.index, value.end_mark.index)
-    return values
+class _Fields:
+    """Reads the values of nodes, no more and no deeper than the bounds allow."""
 
+    def __init__(self) -> None:
+        self.ranges: dict[str, tuple[int, int]] = {}
+        self._left = _MOST_VALUES
 
-def _value(node: ruamel_yaml.Node, ranges: dict[str, tuple[int, int]], above: str) -> Json:
-    if isinstance(node, ruamel_yaml.MappingNode):
-        return _object(node, ranges, above)
-    if isinstance(node, ruamel_yaml.SequenceNode):
-        return [_value(each, ranges, "-") for each in node.value]
-    return _scalar(str(node.tag).removeprefix(_TAG), str(node.value))
+    def object_of(self, node: ruamel_yaml.MappingNode, above: str, depth: int = 0) -> JsonObject:
+        """Returns the fields of a node, and keeps their places on the two upper levels."""
+        values: dict[str, Json] = {}
+        for key, value in node.value:
+            if not isinstance(key, ruamel_yaml.ScalarNode):
+                raise TypeError("a name of a field is no text")
+            name = str(key.value)
+            values[name] = self._value(value, f"{above}{name}." if not above else "-", depth + 1)
+            if above != "-":
+                self.ranges[above + name] = (value.start_mark.index, value.end_mark.index)
+        return values
+
+    def _value(self, node: ruamel_yaml.Node, above: str, depth: int) -> Json:
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError(f"it has more than {_MOST_VALUES:,} values, aliases counted")
+        if depth > _DEEPEST:
+            raise ValueError(f"it is nested more than {_DEEPEST} deep")
+        if isinstance(node, ruamel_yaml.MappingNode):
+            return self.object_of(node, above, depth)
+        if isinstance(node, ruamel_yaml.SequenceNode):
+            return [self._value(each, "-", depth + 1) for each in node.value]
+        return _scalar(str(node.tag).removeprefix(_TAG), str(node.value))
 
 
 def _scalar(tag: str, written: str) -> Json:
     """Returns a single value; a date stays the text it is written as."""
-    match tag:
+    match tag if len(written) <= _LONGEST_NUMBER else "":
         case "null":
             return None
         case "bool":

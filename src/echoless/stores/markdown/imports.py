@@ -6,11 +6,12 @@ import others.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Final
 
-from echoless.stores.files import read_bytes
+from echoless.stores.files import kind_of, read_bytes
 from echoless.stores.markdown.document import read, split_lines
 from echoless.stores.markdown.session import Session
 from echoless.stores.markdown.tree import LARGEST
@@ -33,7 +34,7 @@ def import_remarks(session: Session) -> list[str]:
     if session.reading.preset.name not in _PRESETS:
         return []
     root, said = session.tree.root, []
-    listed = {(root / each).resolve() for each in session.tree.paths}
+    listed = {root / each for each in session.tree.paths}
     waiting = [(path, session.tree.text(path) or "") for path in session.tree.paths]
     seen: set[Path] = set()
     while waiting:
@@ -41,17 +42,17 @@ def import_remarks(session: Session) -> list[str]:
         for name in imports_of(text):
             target = Path(name).expanduser()
             target = target if target.is_absolute() else (root / path).parent / target
-            read_here = target.resolve() in listed
-            said.append(f"{path} imports @{name}{_became(target, read_here=read_here)}")
-            inside = target.resolve().is_relative_to(root)
-            if inside and target.is_file() and not {target.resolve()} & (listed | seen):
-                seen.add(target.resolve())
-                waiting.append((str(target.resolve().relative_to(root)), _text(target)))
+            real = Path(os.path.realpath(target))  # also of links in a circle
+            said.append(f"{path} imports @{name}{_became(real, read_here=real in listed)}")
+            inside = real.is_relative_to(root) and kind_of(real) == "file"
+            if inside and real not in listed | seen:
+                seen.add(real)
+                waiting.append((str(real.relative_to(root)), _text(real)))
     return said
 
 
 def _became(target: Path, *, read_here: bool) -> str:
-    if not target.is_file():
+    if kind_of(target) != "file":
         return ", which does not exist."
     if read_here:
         return ", which is read as a file of this store."

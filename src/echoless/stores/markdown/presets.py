@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from echoless.core.errors import UsageError
+from echoless.core.errors import InputError, StoreError, UsageError
+from echoless.stores.files import read_bytes
 from echoless.stores.markdown.document import front_lines, split_lines
 
 Grain = Literal["file", "unit"]
@@ -124,6 +125,30 @@ def is_read_folder(name: str) -> bool:
     return name not in _SKIPPED and (not name.startswith(".") or name in SHOWN_FOLDERS)
 
 
+def is_archived(path: str) -> bool:
+    """Returns whether a path leads into the archive."""
+    return path.startswith(f"{ARCHIVE}/")
+
+
+def is_written(path: str, only: str) -> bool:
+    """Returns whether a store may have written a file of that path: a note, or its archive.
+
+    Args:
+        path: Relative to the folder.
+        only: The one file of the store; empty for a folder, of any preset.
+    """
+    archived = is_archived(path)
+    note = path.partition("/")[2] if archived else path
+    if only:
+        stem, suffix = map(re.escape, (PurePosixPath(only).stem, PurePosixPath(only).suffix))
+        numbered = rf"{stem}(-\d+)?{suffix}(\.md)?"
+        return note == only or (archived and re.fullmatch(numbered, note) is not None)
+    *above, name = PurePosixPath(note).parts or ("",)
+    is_note = PurePosixPath(name).suffix.lower() in SUFFIXES
+    is_note = is_note or any(preset.reads(note) for preset in PRESETS.values())
+    return is_note and all(is_read_folder(folder) for folder in above)
+
+
 def date_of(path: str) -> str | None:
     """Returns the date a daily note has in its name, or None."""
     dated = _DATED.search(path)
@@ -180,7 +205,6 @@ def _front(path: Path) -> str:
 
 def _head(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(_HEAD_BYTES).decode("utf-8", "replace")
-    except OSError:
+        return read_bytes(path, limit=_HEAD_BYTES).decode("utf-8", "replace")
+    except (InputError, StoreError):
         return ""

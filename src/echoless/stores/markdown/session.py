@@ -124,7 +124,7 @@ class Session:
         end = self.virtual(path).end
         made = [archive.entry(e.slot.id, e.text, about(e.slot), end, e.part) for e in new]
         place = archive_of(path)
-        self.tree.stage(place, archive.with_entries(self.tree.text(place) or "", made, end), path)
+        self.tree.stage(place, archive.with_entries(self.tree.text(place), made, end), path)
 
     def from_archive(self, path: str, gone: Iterable[Entry]) -> None:
         """Takes entries out of the archive of a file."""

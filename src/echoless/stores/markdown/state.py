@@ -13,7 +13,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import SequenceMatcher
-from typing import Any, Final, Literal, cast
+from types import NoneType
+from typing import Any, Final, Literal, TypeVar, cast
 
 from echoless.core.model import Json, JsonObject, canonical
 from echoless.stores.ledger import Mark
@@ -125,18 +126,29 @@ class State:
 
     @classmethod
     def parse(cls, written: str | None) -> State:
-        """Reads what `text` wrote; an empty state where there is nothing."""
+        """Reads what `text` wrote; an empty state where there is nothing.
+
+        Raises:
+            ValueError, KeyError, TypeError, AttributeError: It has another form.
+        """
         if not written:
             return cls()
         data = json.loads(written)
         return cls(
-            data["token"],
+            str(data["token"]),
             {path: _file(each) for path, each in data["files"].items()},
             {
-                id_: Moved(each["path"], each["digest"], Mark(**each["mark"]))
+                id_: _checked(Moved(each["path"], each["digest"], _checked(Mark(**each["mark"]))))
                 for id_, each in data["moved"].items()
             },
         )
+
+    @property
+    def paths(self) -> Iterator[str]:
+        """Yields the paths of all files it speaks of."""
+        yield from self.files
+        for id_, each in self.moved.items():
+            yield from (id_, each.path)
 
     @property
     def text(self) -> str:
@@ -167,13 +179,35 @@ class State:
 
 def _file(data: Mapping[str, object]) -> FileState:
     slots = [  # written by `State.text`
-        Slot(**{**each, "mark": each["mark"] and Mark(**each["mark"])})
+        _checked(Slot(**{**each, "mark": each["mark"] and _checked(Mark(**each["mark"]))}))
         for each in cast("list[dict[str, Any]]", data["slots"])
     ]
     groups = cast("list[dict[str, list[str]]]", data["added"])
     added = [Added(tuple(g["ids"]), str(g["before"]), str(g["after"])) for g in groups]
     names = cast("dict[str, str]", data["names"])
     return FileState(str(data["lines"]), slots, dict(names), added, str(data["ended"]))
+
+
+_Part = TypeVar("_Part", Slot, Moved, Mark)
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "at": (int,),
+    "mark": (Mark, NoneType),
+    "similarity": (int, float, NoneType),
+}
+"""Types of the attributes that are no text."""
+
+
+def _checked(value: _Part) -> _Part:
+    """Returns a value whose attributes have the types they were written with.
+
+    Raises:
+        TypeError: One has another type.
+    """
+    for each in fields(value):
+        part = getattr(value, each.name)
+        if not isinstance(part, _TYPES.get(each.name, (str,))) or (each.name == "at" and part < 0):
+            raise TypeError(f"{each.name} is {part!r}")
+    return value
 
 
 def _plain(value: Slot | Added | Moved | Mark) -> JsonObject:

@@ -19,7 +19,7 @@ from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.model import Memory
 from echoless.stores import files
 from echoless.stores.base import ALL, Scope
-from echoless.stores.files import exclusive, make_file, speaking_of
+from echoless.stores.files import exclusive, kind_of, make_file, speaking_of
 from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_database import LedgerDatabase
@@ -31,6 +31,7 @@ from echoless.stores.markdown.presets import (
     INDEX,
     SUFFIXES,
     Preset,
+    is_archived,
     preset_named,
     preset_of_file,
     preset_of_folder,
@@ -41,7 +42,7 @@ from echoless.stores.markdown.topics import FileMemories
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import Reading
 from echoless.stores.markdown.units import UnitMemories
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import BesideSidecar, Sidecar, lost
 
 _FACT: Final = "markdown"
 _FOREIGN: Final = ("chroma.sqlite3", "memory_index")
@@ -139,7 +140,35 @@ class MarkdownStore(BesideSidecar):
         written = self._sidecar.ledger.fact(_FACT)
         if self._staging or (self._side is not None and written == self._state_text):
             return self._session.state
-        return State.parse(written)
+        return self._parsed(written)
+
+    def _parsed(self, written: str | None) -> State:
+        """Reads what the sidecar knows of the files.
+
+        Raises:
+            ForeignStore: It names a file that this store cannot have written.
+            LedgerDamaged: It has another form.
+        """
+        try:
+            state = State.parse(written)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+            path = self._base.with_name(self._sidecar.name)
+            raise lost(path, ForeignStore(f"the fact {_FACT!r}: {problem!r}")) from problem
+        for path in state.paths:
+            self._tree.check(path, self.ledger_file)
+        return state
+
+    def _pending(self) -> commit.Pending | None:
+        """Returns the record of a write that is under way or was stopped, of own files alone."""
+        pending = commit.read_pending(self._record)
+        for path in pending.before if pending else ():
+            self._tree.place(path, self._record)
+        return pending
+
+    @property
+    def _known_token(self) -> str:
+        """Returns the token of the last write whose state arrived in the sidecar."""
+        return self._parsed(self._sidecar.ledger.fact(_FACT)).token
 
     @property
     def _memories(self) -> UnitMemories | FileMemories:
@@ -148,13 +177,14 @@ class MarkdownStore(BesideSidecar):
 
     def _load(self) -> None:
         """Reads what changed since the last time."""
-        pending = commit.read_pending(self._record)
+        pending = self._pending()
         written = self._sidecar.ledger.fact(_FACT)
-        undone = pending is not None and pending.token != State.parse(written).token
+        state = self._parsed(written)
+        undone = pending is not None and pending.token != state.token
         changed = self._tree.refresh(pending.before if pending and undone else {})
         if changed or self._side is None or written != self._state_text:
             self._state_text = written
-            self._session = Session(self._tree, State.parse(written), self._reading, self._hiding)
+            self._session = Session(self._tree, state, self._reading, self._hiding)
             of_files = self._reading.is_of_files
             self._side = FileMemories(self._session) if of_files else UnitMemories(self._session)
 
@@ -209,6 +239,11 @@ class MarkdownStore(BesideSidecar):
         said += [
             f"{each} is a link to a file of this folder; that is read once." for each in inside
         ]
+        said += [f"{each} is a link that leads to no file." for each in listing.nowhere]
+        said += [
+            f"{shown} is not read: its name is not UTF-8. Rename it."
+            for shown in map(_shown, listing.unnamed)
+        ]
         said += [
             f"{each} is larger than {LARGEST // 1024 // 1024} MB; it is not read. Divide it."
             for each in tree.too_large
@@ -223,9 +258,11 @@ class MarkdownStore(BesideSidecar):
     def text_files(self) -> tuple[Path, ...]:
         """Returns the files that are read, and those of the archive."""
         self._fresh()
-        archived = (self._root / ARCHIVE).rglob("*")
         files = [self._root / path for path in self._tree.listing.paths]
-        return tuple(sorted({*files, *(path for path in archived if path.is_file())}))
+        if kind_of(self._root / ARCHIVE) == "folder":
+            archived = (self._root / ARCHIVE).rglob("*")
+            files += [path for path in archived if kind_of(path) == "file"]
+        return tuple(sorted({*files}))
 
     def url_at(self, root: Path) -> str:
         """Returns the URL of a copy, with the options of this one and its preset."""
@@ -292,14 +329,14 @@ class MarkdownStore(BesideSidecar):
 
     def _settle(self) -> None:
         """Ends the last write: takes it back where its state did not arrive."""
-        pending = commit.read_pending(self._record)
+        pending = self._pending()
         if pending is None:
             return
-        if pending.token == State.parse(self._sidecar.ledger.fact(_FACT)).token:
+        if pending.token == self._known_token:
             if not self._in_transaction:
-                commit.drop(self._record, self._root, pending)
+                commit.drop(self._record, self._tree.place, pending)
             return
-        for path in commit.take_back(self._root, self._record, pending):
+        for path in commit.take_back(self._tree.place, self._record, pending):
             self._notes.append(
                 f"{path} was edited after an unfinished write of echoless, so it stays as it is; "
                 f"what it was before that write is in {path.name}.before."
@@ -307,17 +344,16 @@ class MarkdownStore(BesideSidecar):
 
     def unfinished(self) -> tuple[Path, ...]:
         """Returns the files in which a write was stopped in the middle."""
-        pending = commit.read_pending(self._record)
+        pending = self._pending()
         own: tuple[Path, ...] = ()
-        if pending and pending.token != State.parse(self._sidecar.ledger.fact(_FACT)).token:
+        if pending and pending.token != self._known_token:
             own = (self._base,)
         return (*own, *super().unfinished())
 
     def leftovers(self) -> list[Path]:
         """Returns drafts of stopped writers, and the record of a write that is done."""
-        pending = commit.read_pending(self._record)
-        known = State.parse(self._sidecar.ledger.fact(_FACT)).token
-        done = [self._record] if pending and pending.token == known else []
+        pending = self._pending()
+        done = [self._record] if pending and pending.token == self._known_token else []
         folders = {(self._root / path).parent for path in self._tree.paths}
         folders |= {self._root, self._root / ARCHIVE}
         drafts = {each for folder in folders for each in commit.drafts_in(folder)}
@@ -336,7 +372,7 @@ class MarkdownStore(BesideSidecar):
     def take_back(self) -> None:
         """Undoes unfinished writes on the files themselves."""
         super().take_back()
-        if commit.read_pending(self._record) is not None:
+        if self._pending() is not None:
             with self.writing():
                 pass
 
@@ -363,15 +399,14 @@ class MarkdownStore(BesideSidecar):
         """Writes what was staged, and what is known of it, in the sidecar."""
         changes = self._tree.changes()
         state = self._session.state
-        if not changes and state.text == State.parse(self._state_text).text:
+        if not changes and state.text == self._parsed(self._state_text).text:
             return
         state.token = os.urandom(8).hex()
         self._notes += self._session.notes
-        own = f"{ARCHIVE}/"
-        self._look_at_git([c.path for c in changes if c.before and not c.path.startswith(own)])
+        self._look_at_git([c.path for c in changes if c.before and not is_archived(c.path)])
         if changes:
-            earlier = commit.read_pending(self._record)
-            commit.carry_out(self._root, self._record, state.token, changes, earlier)
+            place, earlier = self._tree.place, self._pending()
+            commit.carry_out(place, self._record, state.token, changes, earlier)
         with self.ledger.transaction():
             self.ledger.set_fact(_FACT, state.text)
         self._settle()
@@ -443,10 +478,15 @@ class MarkdownLedger(JoinedLedger):
 
 def _new_file(preset: Preset, path: Path) -> str:
     """Returns where new bullets go: the usual file, or the first of the folder where it lacks."""
-    if path.is_file() or (path / preset.new_file).exists():
+    if path.is_file() or kind_of(path / preset.new_file) == "file":
         return preset.new_file
     names = (name for name in listing_of(path).paths if "/" not in name and preset.reads(name))
     return next(names, preset.new_file)
+
+
+def _shown(name: str) -> str:
+    """Returns a name that is not UTF-8 as text."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _preset(location: Location, path: Path) -> Preset:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 
-from echoless.core.errors import StoreNotFound
+from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.failures import of_system
-from echoless.stores.files import Snapshot, read_bytes, text_of
+from echoless.stores.files import Snapshot, is_below, is_text, place_in, read_bytes, text_of
 from echoless.stores.markdown.commit import Change
-from echoless.stores.markdown.presets import ARCHIVE, SUFFIXES, Preset, is_read_folder
+from echoless.stores.markdown.presets import (
+    ARCHIVE,
+    SUFFIXES,
+    Preset,
+    is_archived,
+    is_read_folder,
+    is_written,
+)
 
 LARGEST: Final = 8 * 1024 * 1024
 """Bytes of a note; a larger one is not read, and reported."""
@@ -26,16 +33,25 @@ class Listing:
         paths: Relative to it, sorted.
         outside: Links that lead out of it, which are not followed.
         inside: Links to other files of it, which are read once, under their own name.
+        nowhere: Links to nothing, or in a circle.
+        unnamed: Files and folders whose names are not UTF-8, which are not read.
     """
 
     paths: tuple[str, ...]
     outside: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
+    nowhere: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Returns the links, none of which is read or written through."""
+        return (*self.outside, *self.inside, *self.nowhere)
 
 
 def has_notes(folder: Path) -> bool:
     """Returns whether there is a Markdown file in a folder, or below it."""
-    return any(not path.is_symlink() for _, path in _entries(folder, ""))
+    return any(is_text(name) and not path.is_symlink() for name, path in _entries(folder, ""))
 
 
 def listing_of(folder: Path) -> Listing:
@@ -46,23 +62,25 @@ def listing_of(folder: Path) -> Listing:
     Raises:
         StoreReadOnly: A folder may not be read.
     """
-    paths: list[str] = []
-    outside: list[str] = []
-    inside: list[str] = []
+    listed: dict[str, list[str]] = {field.name: [] for field in fields(Listing)}
     root = folder.resolve()
-    for entry in _entries(folder, ""):
-        name, path = entry
-        if not path.is_symlink():
-            paths.append(name)
-        elif not path.resolve().is_relative_to(root):
-            outside.append(name)
-        elif path.exists():
-            inside.append(name)
-    return Listing(tuple(sorted(paths)), tuple(sorted(outside)), tuple(sorted(inside)))
+    for name, path in _entries(folder, ""):
+        listed[_part_of_listing(name, path, root)].append(name)
+    return Listing(**{part: tuple(sorted(names)) for part, names in listed.items()})
+
+
+def _part_of_listing(name: str, path: Path, root: Path) -> str:
+    if not is_text(name):
+        return "unnamed"
+    if not path.is_symlink():
+        return "paths"
+    if not Path(os.path.realpath(path)).is_relative_to(root):
+        return "outside"
+    return "inside" if path.exists() else "nowhere"
 
 
 def _entries(folder: Path, above: str) -> Iterator[tuple[str, Path]]:
-    """Yields the Markdown files below a folder, and links to folders, with their relative paths."""
+    """Yields the Markdown files below a folder, links to folders, and folders with odd names."""
     try:
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda each: each.name)
@@ -71,10 +89,12 @@ def _entries(folder: Path, above: str) -> Iterator[tuple[str, Path]]:
     for each in entries:
         name, path = above + each.name, Path(each.path)
         if each.is_dir(follow_symlinks=False):
-            if is_read_folder(each.name) and name != ARCHIVE:
+            if not is_text(each.name):
+                yield name, path
+            elif is_read_folder(each.name) and name != ARCHIVE:
                 yield from _entries(path, f"{name}/")
         elif each.is_symlink():
-            if path.suffix.lower() in SUFFIXES or each.is_dir():
+            if path.suffix.lower() in SUFFIXES or path.is_dir():
                 yield name, path
         elif path.suffix.lower() in SUFFIXES and each.is_file():
             yield name, path
@@ -118,13 +138,13 @@ class Tree:
         self._paths = None
         self._overlay = overlay
         if self.only:
-            if not (self.root / self.only).is_file() and overlay.get(self.only) is None:
+            if not self.place(self.only).is_file() and overlay.get(self.only) is None:
                 raise StoreNotFound(f"There is no file {self.root / self.only}. Check the path.")
             self.listing = Listing((self.only,))
         else:
             self.listing = listing_of(self.root)
         for path in [*self._snapshots]:
-            now = Snapshot.of(self.root / path)
+            now = Snapshot.of(self.root / path, linked=False)
             if now != self._snapshots[path] or path in overlay or path in old[2]:
                 del self._snapshots[path]
                 self._bytes.pop(path, None)
@@ -142,7 +162,7 @@ class Tree:
         names -= {p for p, b in self._overlay.items() if b is None}
         names |= {p for p, (text, _) in self._staged.items() if text is not None}
         names -= {p for p, (text, _) in self._staged.items() if text is None}
-        chosen = [n for n in names if self._preset.reads(n) and not n.startswith(f"{ARCHIVE}/")]
+        chosen = [n for n in names if self._preset.reads(n) and not is_archived(n)]
         large = [n for n in sorted(chosen) if n not in self._staged and self._size(n) > LARGEST]
         self.too_large = tuple(large)
         return sorted(set(chosen) - set(large))
@@ -150,6 +170,39 @@ class Tree:
     def _size(self, path: str) -> int:
         snapshot = Snapshot.of(self.root / path)
         return snapshot.size if snapshot else 0
+
+    def check(self, path: str, source: Path | None = None) -> None:
+        """Refuses a path that this store cannot have written.
+
+        Args:
+            path: Relative to the folder, perhaps from somebody else.
+            source: The file it was read from.
+
+        Raises:
+            ForeignStore: It can lead out of the folder, or is not that of a note or its archive.
+        """
+        if is_below(path) and is_written(path, self.only):
+            return
+        if source is None:
+            raise ForeignStore(f"{path!r} is no path of a note in {self.root}.")
+        raise ForeignStore(
+            f"{source} names the file {path!r}, which is no note of {self.root / self.only}. Who "
+            "wrote it may want files of yours to be read or changed: nothing was. Move "
+            f"{source.name} away to go on without it; if it is yours, bring it back from a copy."
+        )
+
+    def place(self, path: str, source: Path | None = None) -> Path:
+        """Returns where a file lies: the one road from a path to a file.
+
+        Args:
+            path: Relative to the folder.
+            source: The file it was read from.
+
+        Raises:
+            ForeignStore: See `check`; or a link, or no file, lies there.
+        """
+        self.check(path, source)
+        return place_in(self.root, path)
 
     def text(self, path: str) -> str | None:
         """Returns the text of a file as it is to be, or None where there is none.
@@ -167,12 +220,13 @@ class Tree:
 
     def _read(self, path: str) -> bytes | None:
         if path not in self._bytes:
-            place = self.root / path
-            self._snapshots[path] = Snapshot.of(place)
+            linked = path in self.listing.links
+            place = self.root / path if linked else self.place(path)
+            self._snapshots[path] = now = Snapshot.of(place, linked=False)
             if path in self._overlay:
                 self._bytes[path] = self._overlay[path]
             else:
-                self._bytes[path] = read_bytes(place) if self._snapshots[path] else None
+                self._bytes[path] = None if linked or not now else read_bytes(place, linked=False)
         return self._bytes[path]
 
     def stage(self, path: str, text: str | None, like: str = "") -> None:
@@ -182,7 +236,11 @@ class Tree:
             path: Of the file.
             text: Its text; None to remove it.
             like: File whose permissions and time a new one takes.
+
+        Raises:
+            ForeignStore: It is no path of this store, or leads through a link.
         """
+        self.place(path)
         self._staged[path] = (text, like)
         self._paths = None
 

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from echoless.core.errors import LedgerDamaged
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject
-from echoless.stores.files import Snapshot, read_bytes, replace_bytes, speaking_of
+from echoless.stores.files import Snapshot, kind_of, read_bytes, replace_bytes, speaking_of
 from echoless.stores.ledger import Mark
 
 SUFFIX: Final = ".hidden"
@@ -56,10 +56,12 @@ class HiddenFile:
         Raises:
             LedgerDamaged: The file cannot be read.
         """
-        if not self.path.exists():
+        if not kind_of(self.path):
             return {}, True
         try:
-            states = [_entry(each) for each in json.loads(read_bytes(self.path))["states"]]
+            states = [
+                _entry(each) for each in json.loads(read_bytes(self.path, linked=False))["states"]
+            ]
             (old_file, old), (new_file, new) = states[0], states[-1]
         except (ValueError, KeyError, TypeError, IndexError, RecursionError) as problem:
             raise self.damaged(str(problem)) from problem

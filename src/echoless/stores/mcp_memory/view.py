@@ -139,7 +139,7 @@ class GraphView(BesideSidecar):
             raise self._hidden_file.damaged(str(problem)) from problem
 
     def _present(self) -> tuple[Snapshot | None, Snapshot | None]:
-        return Snapshot.of(self._path), Snapshot.of(self._hidden_file.path)
+        return Snapshot.of(self._path), Snapshot.of(self._hidden_file.path, linked=False)
 
     def _refresh(self) -> None:
         """Reads the files again if another program wrote to them."""
@@ -269,6 +269,17 @@ class GraphView(BesideSidecar):
                 raise
             self._hidden_file.write((after, new))
         self._written[REREAD] = 1
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """Returns the file, where a writer was stopped between it and that of hidden texts."""
+        self._refresh()
+        return (*(() if self._settled else (self._path,)), *super().unfinished())
+
+    def take_back(self) -> None:
+        """Settles what a stopped writer left."""
+        super().take_back()
+        with self.writing():
+            pass
 
     def leftovers(self) -> list[Path]:
         """Returns drafts of stopped writers beside the file; exact only inside `writing()`."""
