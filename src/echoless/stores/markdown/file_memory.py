@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from echoless.core.errors import StoreError
 from echoless.core.model import Json, Memory
 from echoless.stores.markdown import front_matter
-from echoless.stores.markdown.document import front_lines, split_lines
+from echoless.stores.markdown.document import front_blocks, front_lines, split_lines
 from echoless.stores.markdown.front_matter import FrontMatter
 from echoless.stores.markdown.presets import ARCHIVE, INDEX, SUFFIXES
 
@@ -58,7 +58,7 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
     """
     lines = split_lines(text)
     front = front_lines(lines)
-    fields = _fields(lines, front)
+    fields = front_matter.of_lines(lines)
     values = dict(fields.values)
     body = "".join(lines[front:]).removeprefix("\ufeff").replace("\r\n", "\n").strip()
     type_ = values.pop("type", None)
@@ -86,10 +86,6 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
     )
 
 
-def _fields(lines: Sequence[str], front: int) -> FrontMatter:
-    return front_matter.read("".join(lines[1 : front - 1])) if front else front_matter.EMPTY
-
-
 def changed(text: str, old: Memory, new: Memory) -> str:
     """Returns the text of a file with what differs between two states of its memory.
 
@@ -102,18 +98,17 @@ def changed(text: str, old: Memory, new: Memory) -> str:
         StoreError: Its front matter cannot be changed.
     """
     lines = split_lines(text)
-    front = front_lines(lines)
-    fields = _fields(lines, front)
+    fields = front_matter.of_lines(lines)
     changes = _changes(fields, old, new)
     if changes:
-        if not front:
+        first = front_blocks(lines)[0][1]
+        if not first:
             bom = "\ufeff" if lines and lines[0].startswith("\ufeff") else ""
             lines = [bom + "---\n", "---\n", "\n", *_without_bom(lines)]
-            front = 2
-        inner = front_matter.changed(lines[1 : front - 1], fields, changes)
-        lines = [lines[0], *inner, *lines[front - 1 :]]
-        front = len(split_lines("".join(inner))) + 2
-        lines = split_lines("".join(lines))
+            first = 2
+        inner = front_matter.changed(lines[1 : first - 1], fields, changes)
+        lines = split_lines("".join([lines[0], *inner, *lines[first - 1 :]]))
+    front = front_lines(lines)
     if new.content != old.content:
         end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
         rest = "".join(lines[front:])

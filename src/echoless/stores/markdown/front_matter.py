@@ -1,16 +1,21 @@
-"""Front matter of a Markdown file: read with ruamel.yaml, changed by range of characters."""
+"""Front matter of a Markdown file: YAML is read with ruamel.yaml and changed by range of characters.
+
+TOML and JSON are read, and never changed.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreError
 from echoless.core.model import Json, JsonObject
 from echoless.core.optional import lazy_module
+from echoless.stores.markdown.document import front_blocks
 
 if TYPE_CHECKING:
     import ruamel.yaml as ruamel_yaml
@@ -33,14 +38,65 @@ class FrontMatter:
         ranges: Start and end of the value of each field in the text; `metadata.type` for a field
             of an object one level down.
         problem: Why it cannot be read, as half a sentence; then there are no fields.
+        form: Language of its first block.
     """
 
     values: JsonObject
     ranges: Mapping[str, tuple[int, int]]
     problem: str = ""
+    form: str = "YAML"
 
 
 EMPTY: Final = FrontMatter({}, {})
+
+
+def of_lines(lines: Sequence[str]) -> FrontMatter:
+    """Reads all blocks of metadata at the top of a file: a field is what the first one with it says.
+
+    Returns:
+        The fields, with the ranges of those of the first block.
+    """
+    (_, end), *others = front_blocks(lines) if lines else [(0, 0)]
+    if not end:
+        return EMPTY
+    fence = lines[0].removeprefix("\ufeff")[:3]
+    first = _OTHERS[fence[0]](lines[:end]) if fence[0] in _OTHERS else None
+    first = first or read("".join(lines[1 : end - 1]))
+    later = [read("".join(lines[start + 1 : stop - 1])).values for start, stop in others]
+    values = {key: each[key] for each in (*reversed(later), first.values) for key in each}
+    return replace(first, values=values)
+
+
+def _of_toml(lines: Sequence[str]) -> FrontMatter:
+    try:
+        values = _json(tomllib.loads("".join(lines[1:-1])))
+    except (ValueError, RecursionError) as problem:
+        return FrontMatter({}, {}, f"it is not valid TOML: {problem}", "TOML")
+    return FrontMatter(values if isinstance(values, dict) else {}, {}, "", "TOML")
+
+
+def _of_json(lines: Sequence[str]) -> FrontMatter:
+    text = "".join(lines).removeprefix("\ufeff").strip().removeprefix(";;;").removesuffix(";;;")
+    text = text if text.lstrip().startswith("{") else f"{{{text}}}"
+    try:
+        values = _json(json.loads(text))
+    except (ValueError, RecursionError) as problem:
+        return FrontMatter({}, {}, f"it is not valid JSON: {problem}", "JSON")
+    return FrontMatter(values if isinstance(values, dict) else {}, {}, "", "JSON")
+
+
+_OTHERS: Final = {"+": _of_toml, ";": _of_json, "{": _of_json}
+
+
+def _json(value: object) -> Json:
+    """Returns a value of TOML or JSON with times and numbers that are none as they are written."""
+    if isinstance(value, dict):
+        return {str(key): _json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_json(each) for each in value]
+    if isinstance(value, bool | int | str | None):
+        return value
+    return value if isinstance(value, float) and value - value == 0 else str(value)
 
 
 def read(text: str) -> FrontMatter:
@@ -113,8 +169,9 @@ def changed(lines: Sequence[str], old: FrontMatter, new: Mapping[str, Json]) -> 
     Raises:
         StoreError: The front matter cannot be read.
     """
-    if old.problem:
-        raise StoreError(f"Its front matter cannot be changed: {old.problem}.")
+    if old.problem or old.form != "YAML":
+        why = old.problem or f"it is {old.form}"
+        raise StoreError(f"Its front matter cannot be changed: {why}.")
     text = "".join(lines)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     ranges = {key: old.ranges[key] for key in new if key in old.ranges}
