@@ -117,8 +117,8 @@ def front_lines(lines: Sequence[str]) -> int:
 def front_blocks(lines: Sequence[str]) -> list[tuple[int, int]]:
     """Returns start and end of each block of metadata at the top; one of no lines for none.
 
-    The first is YAML between `---`, TOML between `+++`, JSON between `;;;`, or a JSON object. Blocks
-    of YAML right behind it are metadata too: programs put their own before one that is there.
+    The first is YAML between `---`, TOML between `+++`, JSON between `;;;`, or a JSON object.
+    Blocks of YAML right behind it are metadata too: programs put theirs before one that is there.
     """
     blocks = [(0, _first_block(lines))]
     while (end := blocks[-1][1]) and (next_ := _next_block(lines, end)) is not None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
+from unicodedata import normalize
 from urllib.parse import unquote
 
 from echoless.core.errors import StoreError
@@ -20,7 +21,7 @@ from echoless.core.model import Json, Memory
 from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.document import front_blocks, front_lines, split_lines
 from echoless.stores.markdown.front_matter import FrontMatter
-from echoless.stores.markdown.presets import ARCHIVE, INDEX, SUFFIXES
+from echoless.stores.markdown.presets import ARCHIVES, INDEX, SUFFIXES
 
 INDEX_LINES: Final = 200
 INDEX_BYTES: Final = 25_000
@@ -149,14 +150,22 @@ def made(memory_: Memory) -> str:
     return changed("", Memory(id=memory_.id, content=""), memory_)
 
 
-def index_lines(lines: Sequence[str]) -> list[IndexLine]:
-    """Returns the lines of an index that lead to files: list items whose first link is to one."""
+def index_lines(lines: Sequence[str], files: Sequence[str]) -> list[IndexLine]:
+    """Returns the lines of an index that lead to files: list items whose first link is to one.
+
+    Args:
+        lines: Of the index.
+        files: Memory files there are; a link finds one whose name is composed in another way.
+    """
+    by_name = {normalize("NFC", each): each for each in files} | {each: each for each in files}
     listed = []
     for at, line in enumerate(lines):
         link = _LINK.search(line) if line.lstrip().startswith(("-", "*", "+")) else None
         if link is not None and "://" not in link.group(1):
             title = line[: link.start()].rpartition("[")[2]
-            listed.append(IndexLine(at, unquote(link.group(1)), title))
+            path = unquote(link.group(1))
+            path = by_name.get(path) or by_name.get(normalize("NFC", path), path)
+            listed.append(IndexLine(at, path, title))
     return listed
 
 
@@ -177,7 +186,7 @@ def path_of(id_: str) -> str:
     path = PurePosixPath(id_)
     parts = path.parts
     bad = not id_ or path.is_absolute() or ".." in parts or str(path) != id_
-    if bad or parts[0] == ARCHIVE or id_ == INDEX or path.suffix not in SUFFIXES:
+    if bad or parts[0] in ARCHIVES or id_ == INDEX or path.suffix not in SUFFIXES:
         raise StoreError(
             f"{id_!r} is no id for a memory file: an id is the path of a new file in the folder, "
             "such as topic.md. Nothing was written."
@@ -210,7 +219,7 @@ def index_remarks(text: str, files: Sequence[str]) -> list[str]:
     """
     lines = split_lines(text)
     size = len(text.encode("utf-8"))
-    listed = index_lines(lines)
+    listed = index_lines(lines, files)
     said = [
         f"{INDEX} has {len(lines)} of {INDEX_LINES} lines and {size / 1000:.1f} of "
         f"{INDEX_BYTES // 1000} KB that Claude Code loads"

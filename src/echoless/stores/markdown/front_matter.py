@@ -1,4 +1,4 @@
-"""Front matter of a Markdown file: YAML is read with ruamel.yaml and changed by range of characters.
+"""Front matter of a Markdown file: YAML is read with ruamel.yaml, changed by range of characters.
 
 TOML and JSON are read, and never changed.
 """
@@ -51,7 +51,7 @@ EMPTY: Final = FrontMatter({}, {})
 
 
 def of_lines(lines: Sequence[str]) -> FrontMatter:
-    """Reads all blocks of metadata at the top of a file: a field is what the first one with it says.
+    """Reads all blocks of metadata at the top of a file; of a field the first block that has it.
 
     Returns:
         The fields, with the ranges of those of the first block.

@@ -23,7 +23,13 @@ ScopeBy = Literal["heading", "file", "folder"]
 
 SUFFIXES: Final = (".md", ".mdc", ".markdown")
 INDEX: Final = "MEMORY.md"
-ARCHIVE: Final = "archive"
+ARCHIVE: Final = ".echoless-archive"
+"""Folder of what is hidden. Programs that index a folder leave out those that begin with a dot:
+basic-memory (`DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py of 0.15 and later), Obsidian
+(its indexer passes over names that begin with a dot)."""
+EARLIER_ARCHIVE: Final = "archive"
+"""Where versions up to 0.2 put it; it goes on being read."""
+ARCHIVES: Final = (ARCHIVE, EARLIER_ARCHIVE)
 SHOWN_FOLDERS: Final = frozenset({".cursor", ".github", ".claude"})
 """Folders that are read although their names begin with a dot."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
@@ -122,6 +128,11 @@ def preset_named(name: str) -> Preset:
 def is_read_folder(name: str) -> bool:
     """Returns whether a folder of that name is looked into."""
     return name not in _SKIPPED and (not name.startswith(".") or name in SHOWN_FOLDERS)
+
+
+def is_archived(path: str) -> bool:
+    """Returns whether a path leads into the archive."""
+    return path.partition("/")[0] in ARCHIVES and "/" in path
 
 
 def date_of(path: str) -> str | None:

@@ -1,8 +1,8 @@
 """Store in a folder or file of Markdown: `markdown:///PATH?scope=…&hide=…&preset=NAME`.
 
 Files change by whole lines and only where a memory does: everything else stays to the byte. Hidden
-memories leave their files for `archive/`, or stand in comments. Lineage, places and the record of
-an unfinished write lie beside the folder or file: `NAME.echoless`, `NAME.echoless-files`.
+memories leave their files for `.echoless-archive/`, or stand in comments. Lineage, places and the
+record of an unfinished write lie beside the folder or file: `NAME.echoless`, `NAME.echoless-files`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from echoless.stores.markdown import commit, file_memory, git
 from echoless.stores.markdown.imports import import_remarks
 from echoless.stores.markdown.location import Location
 from echoless.stores.markdown.presets import (
-    ARCHIVE,
+    ARCHIVES,
     INDEX,
     SUFFIXES,
     Preset,
+    is_archived,
     preset_named,
     preset_of_file,
     preset_of_folder,
@@ -223,7 +224,7 @@ class MarkdownStore(BesideSidecar):
     def text_files(self) -> tuple[Path, ...]:
         """Returns the files that are read, and those of the archive."""
         self._fresh()
-        archived = (self._root / ARCHIVE).rglob("*")
+        archived = (path for each in ARCHIVES for path in (self._root / each).rglob("*"))
         files = [self._root / path for path in self._tree.listing.paths]
         return tuple(sorted({*files, *(path for path in archived if path.is_file())}))
 
@@ -319,7 +320,7 @@ class MarkdownStore(BesideSidecar):
         known = State.parse(self._sidecar.ledger.fact(_FACT)).token
         done = [self._record] if pending and pending.token == known else []
         folders = {(self._root / path).parent for path in self._tree.paths}
-        folders |= {self._root, self._root / ARCHIVE}
+        folders |= {self._root, *(self._root / each for each in ARCHIVES)}
         drafts = {each for folder in folders for each in commit.drafts_in(folder)}
         return [*done, *sorted(drafts), *files.drafts_of(self._record)]
 
@@ -367,8 +368,7 @@ class MarkdownStore(BesideSidecar):
             return
         state.token = os.urandom(8).hex()
         self._notes += self._session.notes
-        own = f"{ARCHIVE}/"
-        self._look_at_git([c.path for c in changes if c.before and not c.path.startswith(own)])
+        self._look_at_git([c.path for c in changes if c.before and not is_archived(c.path)])
         if changes:
             earlier = commit.read_pending(self._record)
             commit.carry_out(self._root, self._record, state.token, changes, earlier)

@@ -90,7 +90,8 @@ class FileMemories:
         """Returns the lines of the index that lead to a file, with what is indented below them."""
         if self._lines is None:
             self._lines = {}
-            for each in file_memory.index_lines(virtual.lines):
+            files = (*self._session.tree.paths, *self._session.state.moved)
+            for each in file_memory.index_lines(virtual.lines, files):
                 self._lines.setdefault(each.path, []).append(each)
         ranges = []
         for each in self._lines.get(id_, ()):

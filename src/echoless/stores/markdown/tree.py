@@ -12,7 +12,13 @@ from echoless.core.errors import StoreNotFound
 from echoless.core.failures import of_system
 from echoless.stores.files import Snapshot, read_bytes, text_of
 from echoless.stores.markdown.commit import Change
-from echoless.stores.markdown.presets import ARCHIVE, SUFFIXES, Preset, is_read_folder
+from echoless.stores.markdown.presets import (
+    ARCHIVES,
+    SUFFIXES,
+    Preset,
+    is_archived,
+    is_read_folder,
+)
 
 LARGEST: Final = 8 * 1024 * 1024
 """Bytes of a note; a larger one is not read, and reported."""
@@ -71,7 +77,7 @@ def _entries(folder: Path, above: str) -> Iterator[tuple[str, Path]]:
     for each in entries:
         name, path = above + each.name, Path(each.path)
         if each.is_dir(follow_symlinks=False):
-            if is_read_folder(each.name) and name != ARCHIVE:
+            if is_read_folder(each.name) and name not in ARCHIVES:
                 yield from _entries(path, f"{name}/")
         elif each.is_symlink():
             if path.suffix.lower() in SUFFIXES or each.is_dir():
@@ -142,7 +148,7 @@ class Tree:
         names -= {p for p, b in self._overlay.items() if b is None}
         names |= {p for p, (text, _) in self._staged.items() if text is not None}
         names -= {p for p, (text, _) in self._staged.items() if text is None}
-        chosen = [n for n in names if self._preset.reads(n) and not n.startswith(f"{ARCHIVE}/")]
+        chosen = [n for n in names if self._preset.reads(n) and not is_archived(n)]
         large = [n for n in sorted(chosen) if n not in self._staged and self._size(n) > LARGEST]
         self.too_large = tuple(large)
         return sorted(set(chosen) - set(large))
