@@ -8,7 +8,9 @@ its description.
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -22,6 +24,7 @@ from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.document import front_blocks, front_lines, split_lines
 from echoless.stores.markdown.front_matter import FrontMatter
 from echoless.stores.markdown.presets import ARCHIVES, INDEX, SUFFIXES
+from echoless.stores.markdown.unit_memory import promised
 
 INDEX_LINES: Final = 200
 INDEX_BYTES: Final = 25_000
@@ -29,6 +32,10 @@ INDEX_BYTES: Final = 25_000
 
 _TIMES: Final = ("created_at", "created", "date")
 _LINK: Final = re.compile(r"\]\(<?(?:\./)?([^)<>#]+?\.md)>?(?:#[^)]*)?\)")
+_WIKI: Final = re.compile(r"\[\[([^\[\]|#^\n]{1,200})[^\[\]\n]{0,200}\]\]")
+_NAME: Final = re.compile(r"^name:[ \t]*[\"']?([^\r\n\"']+)", re.MULTILINE)
+_HEAD: Final = 2_000
+"""Characters in which the name of a note stands."""
 _UNSAFE: Final = re.compile(r"[^\w.-]+", re.UNICODE)
 
 
@@ -82,6 +89,7 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
             created_at=time,
             metadata=values,
             native={"raw": text},
+            promise=promised(front_matter.promise_of(fields.values), body),
         ),
         fields.problem,
     )
@@ -167,6 +175,31 @@ def index_lines(lines: Sequence[str], files: Sequence[str]) -> list[IndexLine]:
             path = by_name.get(path) or by_name.get(normalize("NFC", path), path)
             listed.append(IndexLine(at, path, title))
     return listed
+
+
+def linked(texts: Mapping[str, str]) -> dict[str, int]:
+    """Returns how many other notes link to each note: by its path, its name, or the `name` in it.
+
+    Args:
+        texts: Of the notes, by path.
+    """
+    known: dict[str, str] = {}
+    for path, text in texts.items():
+        named = _NAME.search(text[:_HEAD])
+        names = (path, path.rpartition(".")[0], PurePosixPath(path).stem, named and named[1])
+        for each in filter(None, names):
+            known.setdefault(_folded(each), path)
+    links: Counter[str] = Counter()
+    for path, text in texts.items():
+        folder = PurePosixPath(path).parent
+        relative = (posixpath.normpath(folder / unquote(to)) for to in _LINK.findall(text))
+        targets = {known.get(_folded(each)) for each in (*relative, *_WIKI.findall(text))}
+        links.update(targets - {None, path})
+    return dict(links)
+
+
+def _folded(name: str) -> str:
+    return normalize("NFC", name.strip()).casefold()
 
 
 def index_line(memory_: Memory) -> str:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreError
-from echoless.core.model import Json, JsonObject
+from echoless.core.model import IN_FORCE, Json, JsonObject, Promise
 from echoless.core.optional import lazy_module
-from echoless.stores.markdown.document import front_blocks
+from echoless.stores.markdown.document import front_blocks, front_lines
 
 if TYPE_CHECKING:
     import ruamel.yaml as ruamel_yaml
@@ -47,6 +47,14 @@ class FrontMatter:
     form: str = "YAML"
 
 
+_RETIRED: Final = re.compile(
+    "archived|superseded|deprecated|done|completed|cancell?ed|obsolete|outdated|rejected|retired|"
+    "expired|replaced|inactive"
+)
+"""States in which a note is not in force, and fields that say so by `true`."""
+_NO: Final = frozenset({"false", "no", "off", "none"})
+_ENDS: Final = ("expires", "expires_at", "expiration_date", "expiry", "valid_until")
+_SAYS: Final = re.compile(f"{_RETIRED.pattern}|expir|valid|replaced", re.IGNORECASE)
 EMPTY: Final = FrontMatter({}, {})
 
 
@@ -65,6 +73,24 @@ def of_lines(lines: Sequence[str]) -> FrontMatter:
     later = [read("".join(lines[start + 1 : stop - 1])).values for start, stop in others]
     values = {key: each[key] for each in (*reversed(later), first.values) for key in each}
     return replace(first, values=values)
+
+
+def promise_in(lines: Sequence[str]) -> Promise:
+    """Returns what `promise_of` reads from the lines of a file; fields that say nothing are not."""
+    front = "".join(lines[: front_lines(lines)])
+    return promise_of(of_lines(lines).values) if _SAYS.search(front) else IN_FORCE
+
+
+def promise_of(values: JsonObject) -> Promise:
+    """Returns how long a note is in force by its fields, and why it is not any more."""
+    nested = values.get("metadata")
+    fields = {**(nested if isinstance(nested, Mapping) else {}), **values}
+    said = {key.lower().replace("-", "_"): str(each) for key, each in fields.items() if each}
+    status = said.get("status", "").strip().lower()
+    marks = (key for key in said if _RETIRED.fullmatch(key) and said[key].lower() not in _NO)
+    by_another = "superseded" if said.keys() & {"superseded_by", "replaced_by"} else ""
+    why = status if _RETIRED.fullmatch(status) else next(marks, by_another)
+    return Promise(until=next((said[key] for key in _ENDS if key in said), None), retired=why)
 
 
 def _of_toml(lines: Sequence[str]) -> FrontMatter:

@@ -10,10 +10,11 @@ Obsidian (help.obsidian.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from echoless.core.errors import UsageError
 from echoless.stores.markdown.document import front_lines, split_lines
@@ -112,6 +113,111 @@ PRESETS: Final[dict[str, Preset]] = {
         Preset("notes", "any other Markdown", (_ANY, r".*\.mdc")),
     )
 }
+
+
+class Loading(NamedTuple):
+    """Files that an agent loads by itself.
+
+    Attributes:
+        agent: Its name.
+        files: Pattern (`re.fullmatch`) of their paths, from the folder on in which it works.
+        always: Whether it loads them without a field that says so; else only some times.
+    """
+
+    agent: str
+    files: str
+    always: bool = True
+
+
+LOADED: Final = (
+    Loading("claude", r"(?:\.claude/)?CLAUDE\.md|\.claude/rules/.*\.md"),
+    Loading(
+        "claude", r"CLAUDE\.local\.md|\.claude/(?:agents|commands|skills)/.*\.md", always=False
+    ),
+    Loading("agents.md", r"AGENTS\.md"),
+    Loading("agents.md", r"AGENTS\.override\.md", always=False),
+    Loading("gemini", r"GEMINI\.md"),
+    Loading("cursor", r"\.cursorrules"),
+    Loading("cursor", r"\.cursor/rules/.*\.mdc", always=False),
+    Loading("copilot", r"\.github/copilot-instructions\.md"),
+    Loading("copilot", r"\.github/instructions/.*\.md", always=False),
+    Loading("windsurf", r"\.windsurfrules|\.windsurf/rules/.*\.md"),
+    Loading("cline", r"\.clinerules(?:/.*\.md)?"),
+    Loading("goose", r"\.goosehints"),
+    Loading("kiro", r"\.kiro/steering/.*\.md"),
+    Loading("trae", r"\.trae/rules/.*\.md"),
+    Loading("junie", r"\.junie/(?:guidelines|AGENTS)\.md"),
+    Loading("memory", r"MEMORY\.md|memory_summary\.md"),
+)
+"""Which agent loads which files by itself. Sources, each with the fields that limit it:
+code.claude.com/docs/en/memory (`paths`; a file below works for its folder; `CLAUDE.local.md` is one
+person's), agents.md, geminicli.com/docs (GEMINI.md), docs.cursor.com/context/rules (`alwaysApply`,
+`globs`), docs.github.com, custom instructions (`applyTo`), docs.windsurf.com, rules (`trigger`),
+docs.cline.bot, rules (`paths`), kiro.dev/docs/steering (`inclusion`, `fileMatchPattern`),
+docs.trae.ai, jetbrains.com/help/junie; `memory`: whoever keeps memories beside an index."""
+FOLLOWING: Final = ("claude", "gemini")
+"""Agents that load what a file imports by `@path`."""
+_GLOBS: Final = ("globs", "paths", "applyTo", "fileMatchPattern")
+_ALWAYS: Final = {"alwaysApply": "true", "trigger": "always_on", "inclusion": "always"}
+_LIMIT: Final = re.compile(
+    rf"^({'|'.join((*_GLOBS, *_ALWAYS))})[ \t]*:([^\r\n]*(?:\r?\n(?:[ \t]|- )[^\r\n]*)*)",
+    re.MULTILINE,
+)
+_VALUE: Final = re.compile(r"[^\s,\[\]\"']{2,}|\*")
+
+
+def agents_of(root: Path, path: str, front: str) -> frozenset[str]:
+    """Returns who loads a file by itself: an agent, or `AGENT:WHEN` where not always.
+
+    Args:
+        root: The folder of the store.
+        path: Of the file, relative to it.
+        front: Front matter of the file.
+    """
+    agents: set[str] = set()
+    for each in LOADED:
+        fits = re.fullmatch(rf"(.*?/)(?:{each.files})", f"{root.as_posix()}/{path}")
+        if fits is None:
+            continue
+        below = Path(fits.group(1))
+        folder = below.relative_to(root).as_posix() if root in below.parents else ""
+        for when in _times_of(front, path, always=each.always):
+            limit = "/".join(filter(None, (folder, when or (folder and "**"))))
+            agents.add(f"{each.agent}:{limit}" if limit else each.agent)
+    return frozenset(agents)
+
+
+def _times_of(front: str, path: str, *, always: bool) -> list[str]:
+    """Returns for which files a file is loaded: one empty text for any, its own path for none."""
+    limits = {name: _VALUE.findall(value) for name, value in _LIMIT.findall(front)}
+    if any(limits.get(name) == [value] for name, value in _ALWAYS.items()):
+        return [""]
+    globs = [glob for name in _GLOBS for glob in limits.get(name, ())]
+    if globs:
+        return [""] if {"**", "**/*"} & {*globs} else globs
+    return [""] if always and not limits else [path]
+
+
+def with_narrower(agents: Mapping[str, AbstractSet[str]]) -> dict[str, frozenset[str]]:
+    """Returns who loads each file, with all that load another one under narrower conditions.
+
+    Args:
+        agents: Those of `agents_of` by path.
+    """
+    known = sorted({each for some in agents.values() for each in some})
+    narrower = {
+        wide: {each for each in known if each == wide or each.startswith((f"{wide}:", _open(wide)))}
+        for wide in known
+    }
+    return {
+        path: frozenset[str]().union(*(narrower[each] for each in some))
+        for path, some in agents.items()
+    }
+
+
+def _open(agent: str) -> str:
+    """Returns how all that is loaded below a folder begins; what nothing begins with for others."""
+    return agent[:-2] if agent.endswith("/**") else f"{agent}:"
 
 
 def preset_named(name: str) -> Preset:
