@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(1),
+    "matching": Stage(2),
     "noise": Stage(1, ("matching",)),
     "blocking": Stage(1),
     "audit": Stage(5, ("matching", "noise", "blocking")),

@@ -293,10 +293,10 @@ def test_a_note_that_another_one_links_to_is_the_one_that_stays(tmp_path: Path, 
 
 def test_a_link_of_a_note_to_itself_and_of_the_index_keep_nothing(tmp_path: Path) -> None:
     files = {"MEMORY.md": "- [A](a.md)\n- [B](b.md)\n"}
-    files |= {f"{name}.md": f"{RULE} See [[{name}]].\n" for name in ["aa", "b"]}
-    folder = write(tmp_path, {**files, "a.md": f"{RULE}\n", "b.md": f"{RULE}\n"})
-    deduped(folder)
-    assert sum((folder / f"{name}.md").exists() for name in "ab") == 1
+    for name in "ab":
+        files[f"{name}.md"] = f"---\nname: {name}\nabout: '[[{name}]]'\n---\n{RULE}"
+    deduped(write(tmp_path, files))
+    assert sum((tmp_path / f"{name}.md").exists() for name in "ab") == 1
 
 
 def test_notes_with_links_to_them_are_told(tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_notes_with_links_to_them_are_told(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ where hidden things lie
 
 BASIC_MEMORY_IGNORES = (".*", "*.db", "config.json", "node_modules", "build", "dist", "*.tmp")
-"""Of `DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py (0.15 and later): a file is passed
+"""Of `DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py (0.24.1): a file is passed
 over where a part of its path fits one of them."""
 
 

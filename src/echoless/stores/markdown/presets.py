@@ -26,7 +26,7 @@ SUFFIXES: Final = (".md", ".mdc", ".markdown")
 INDEX: Final = "MEMORY.md"
 ARCHIVE: Final = ".echoless-archive"
 """Folder of what is hidden. Programs that index a folder leave out those that begin with a dot:
-basic-memory (`DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py of 0.15 and later), Obsidian
+basic-memory (`DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py of 0.24.1), Obsidian
 (its indexer passes over names that begin with a dot)."""
 EARLIER_ARCHIVE: Final = "archive"
 """Where versions up to 0.2 put it; it goes on being read."""
