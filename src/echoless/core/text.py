@@ -63,18 +63,10 @@ BOXES: Final[Mapping[str, str]] = MappingProxyType(
         "!": "important",
         "*": "star",
         '"': "quote",
-        "l": "location",
-        "b": "bookmark",
-        "i": "information",
-        "S": "savings",
-        "I": "idea",
-        "p": "pro",
-        "c": "con",
-        "f": "fire",
-        "k": "key",
-        "w": "win",
-        "u": "up",
-        "d": "down",
+        **dict(
+            zip("lbiSI", ("location", "bookmark", "information", "savings", "idea"), strict=True)
+        ),
+        **dict(zip("pcfkwud", ("pro", "con", "fire", "key", "win", "up", "down"), strict=True)),
     }
 )
 """State of a task by the sign in its box. Sources: publish.obsidian.md/tasks, Reference, Status

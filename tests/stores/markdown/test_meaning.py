@@ -479,3 +479,27 @@ def test_an_index_is_loaded_and_what_lies_beside_it_is_not(tmp_path: Path) -> No
         "MEMORY.md": {"memory"},
         "memory/2026-01-01.md": frozenset(),
     }
+
+
+@pytest.mark.parametrize("name", [".cursorrules", ".windsurfrules", ".clinerules", ".goosehints"])
+def test_a_file_of_rules_without_a_suffix_is_markdown(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, {name: f"# Rules\n\n- {RULE}\n- {RULE.lower()}\n"}) / name
+    run = deduped(path)
+    assert path.read_text().lower().count(RULE.lower()) == 1
+    taken_back(f"markdown:///{path}", run)
+    assert path.read_text() == f"# Rules\n\n- {RULE}\n- {RULE.lower()}\n"
+
+
+@pytest.mark.parametrize(
+    "day", ["April 12, 2026 at 2:00 AM", "12 April 2026", "Sunday, Apr. 12th, 2026", "2026-04-12"]
+)
+def test_a_heading_with_a_day_in_words_does_not_separate_daily_notes(
+    tmp_path: Path, day: str
+) -> None:
+    files = {"memory/2026-04-12.md": "- It listens on 3128.\n"}
+    files["DREAMS.md"] = f"## {day}\n\n- {RULE}\n\n## May matters\n\n- {OTHER}\n"
+    found = memories(write(tmp_path, files)).values()
+    assert {m.content: m.namespace for m in found if m.content in {RULE, OTHER}} == {
+        RULE: "",
+        OTHER: "May matters",
+    }

@@ -23,6 +23,8 @@ Grain = Literal["file", "unit"]
 ScopeBy = Literal["heading", "file", "folder"]
 
 SUFFIXES: Final = (".md", ".mdc", ".markdown")
+RULE_FILES: Final = frozenset({".cursorrules", ".windsurfrules", ".clinerules", ".goosehints"})
+"""Files of Markdown whose names have no suffix."""
 INDEX: Final = "MEMORY.md"
 ARCHIVE: Final = ".echoless-archive"
 """Folder of what is hidden. Programs that index a folder leave out those that begin with a dot:
@@ -36,6 +38,11 @@ SHOWN_FOLDERS: Final = frozenset({".cursor", ".github", ".claude"})
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 
 _DATED: Final = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})[^/]*\.md$")
+_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
+_DAY: Final = re.compile(
+    rf"\d{{4}}-\d\d-\d\d|(?:\w+day,? )?"
+    rf"(?:{_MONTH} \d{{1,2}}\w*,?|\d{{1,2}}\w*\.? {_MONTH},?) \d{{4}}\b"
+)
 _LINKED: Final = re.compile(r"^\s*[-*+]\s+\[[^\]]*\]\([^)]+\.md\)", re.MULTILINE)
 _HEAD_BYTES: Final = 65_536
 
@@ -236,9 +243,19 @@ def is_read_folder(name: str) -> bool:
     return name not in _SKIPPED and (not name.startswith(".") or name in SHOWN_FOLDERS)
 
 
+def is_markdown(path: Path) -> bool:
+    """Returns whether a file is Markdown by its name."""
+    return path.suffix.lower() in SUFFIXES or path.name in RULE_FILES
+
+
 def is_archived(path: str) -> bool:
     """Returns whether a path leads into the archive."""
     return path.partition("/")[0] in ARCHIVES and "/" in path
+
+
+def is_day(heading: str) -> bool:
+    """Returns whether a heading begins with a day: `2026-04-12`, `April 12, 2026 at 2:00 AM`."""
+    return _DAY.match(heading.strip()) is not None
 
 
 def date_of(path: str) -> str | None:
@@ -249,7 +266,7 @@ def date_of(path: str) -> str | None:
 
 def preset_of_file(path: Path) -> Preset:
     """Returns the preset of one file, by its name and beginning."""
-    if path.suffix == ".mdc" or PRESETS["agent-rules"].reads(path.name):
+    if path.suffix == ".mdc" or path.name in RULE_FILES or PRESETS["agent-rules"].reads(path.name):
         return PRESETS["agent-rules"]
     if date_of(path.name):
         return PRESETS["openclaw"]

@@ -32,6 +32,7 @@ from echoless.stores.markdown.presets import (
     SUFFIXES,
     Preset,
     is_archived,
+    is_markdown,
     preset_named,
     preset_of_file,
     preset_of_folder,
@@ -85,7 +86,7 @@ class MarkdownStore(BesideSidecar):
         parsed = Location.parse(location)
         if not parsed.path.exists():
             raise StoreNotFound(f"{parsed.path} does not exist. Check the path.")
-        if parsed.path.is_file() and parsed.path.suffix.lower() not in SUFFIXES:
+        if parsed.path.is_file() and not is_markdown(parsed.path):
             raise ForeignStore(
                 f"{parsed.path} is no Markdown: its name ends in none of {', '.join(SUFFIXES)}."
             )
@@ -100,7 +101,7 @@ class MarkdownStore(BesideSidecar):
         parsed = Location.parse(location)
         path = parsed.path
         if not path.exists():
-            if path.suffix.lower() in SUFFIXES:
+            if is_markdown(path):
                 make_file(path)
             else:
                 with speaking_of(path):
@@ -114,7 +115,7 @@ class MarkdownStore(BesideSidecar):
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is a Markdown file, or a folder with some and of no other store."""
         if path.is_file():
-            return path.suffix.lower() in SUFFIXES
+            return is_markdown(path)
         if not path.is_dir() or any((path / name).exists() for name in _FOREIGN):
             return False
         try:

@@ -18,7 +18,7 @@ from echoless.stores.markdown.document import (
     mark_of,
     split_lines,
 )
-from echoless.stores.markdown.presets import Preset, ScopeBy, date_of
+from echoless.stores.markdown.presets import Preset, ScopeBy, date_of, is_day
 
 SEPARATOR: Final = " > "
 """Between the parts of a namespace: the file, then its headings."""
@@ -54,7 +54,7 @@ class Reading:
         parts = [path] if by_file and self.scope != "folder" else []
         if self.scope == "heading":
             daily = not self.preset.by_file
-            parts += [h for h in headings if not (daily and date_of(f"{h.strip()[:10]}.md"))]
+            parts += [h for h in headings if not (daily and is_day(h))]
         return SEPARATOR.join(parts)
 
     def place(self, namespace: str, created_at: str | None) -> tuple[str, tuple[str, ...]]:
