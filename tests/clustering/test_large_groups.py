@@ -22,7 +22,8 @@ IDS = "abcdefghijklm"
 def plainly(how: str, bonds: Bonds, order: Sequence[str], protected: AbstractSet[str]) -> object:
     """As the words of `gather` say, pair by pair."""
     rank = {id_: at for at, id_ in enumerate(order)}
-    queue = sorted(bonds.ids(), key=lambda i: (i not in protected and bonds.is_subset(i), rank[i]))
+    subset = {i: i not in protected and bonds.is_subset(i) for i in bonds.ids()}
+    queue = sorted(subset, key=lambda i: (subset[i], i not in protected, rank[i]))
     free, found = set(queue), {}
     for centre in queue:
         if centre not in free:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 from echoless.clustering import survivor as survivors
 from echoless.clustering.folding import KEPT_SURVIVOR, PRIOR_SURVIVOR, folded, folded_loosely
@@ -89,6 +90,9 @@ def best_first(
     return order
 
 
+_BY_STORE: Final = "protected by its store"
+
+
 def protected_among(
     store: Store, memories: Mapping[str, Memory], prior: AbstractSet[str]
 ) -> dict[str, str]:
@@ -98,7 +102,7 @@ def protected_among(
     if isinstance(store, Protects):
         for id_, memory in memories.items():
             if store.protected(memory):
-                reasons.setdefault(id_, "protected by its store")
+                reasons.setdefault(id_, _BY_STORE)
     return reasons
 
 
@@ -139,7 +143,10 @@ def make_groups(
                 if place[near] < place[earlier] and bonds.hides(earlier, near):
                     tally.skip(KEPT_SURVIVOR, earlier)
     return groups, {
-        g.survivor: survivors.why_first(g, memories.__getitem__, standing) for g in groups
+        g.survivor: _BY_STORE
+        if protected.get(g.survivor) == _BY_STORE
+        else survivors.why_first(g, memories.__getitem__, standing)
+        for g in groups
     }
 
 

@@ -157,7 +157,8 @@ def gather(
         UsageError: Unknown grouping.
     """
     rank = {id_: place for place, id_ in enumerate(order)}
-    queue = sorted(bonds.ids(), key=lambda i: (i not in protected and bonds.is_subset(i), rank[i]))
+    subset = {i: i not in protected and bonds.is_subset(i) for i in bonds.ids()}
+    queue = sorted(subset, key=lambda i: (subset[i], i not in protected, rank[i]))
     match grouping:
         case "star" | "clique":
             begun = [id_ for id_ in centres if id_ in rank] or queue

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 from echoless.core.expressions import lazy_pattern
@@ -48,6 +50,38 @@ _BULLET: Final = lazy_pattern(
 _STRONG: Final = lazy_pattern(r"(?<![\w*])(\*{1,3})(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
 _CODE_SPAN: Final = lazy_pattern(r"(`{1,2})([^`\n]{1,2000})\1")
 _FENCE: Final = lazy_pattern(r"^[ \t]*```[\w+-]*[ \t]*$", re.MULTILINE)
+
+BOXES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        " ": "open",
+        **dict.fromkeys("xX\u2713\u2714", "done"),
+        **dict.fromkeys("/~", "in progress"),
+        "-": "cancelled",
+        ">": "forwarded",
+        "<": "scheduled",
+        "?": "question",
+        "!": "important",
+        "*": "star",
+        '"': "quote",
+        **dict(
+            zip("lbiSI", ("location", "bookmark", "information", "savings", "idea"), strict=True)
+        ),
+        **dict(zip("pcfkwud", ("pro", "con", "fire", "key", "win", "up", "down"), strict=True)),
+    }
+)
+"""State of a task by the sign in its box. Sources: publish.obsidian.md/tasks, Reference, Status
+Collections: Minimal Theme and Things Theme; any other sign is a state of its own."""
+BOX: Final = lazy_pattern(
+    r"\[(?P<inside>[ xX\u2713\u2714/~-](?=\](?!\())|[^\[\]\d\n](?=\]\s))\]\s*"
+)
+_LIST_MARK: Final = lazy_pattern(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_STRIKE: Final = lazy_pattern(
+    r"`[^`\n]*`|\n[ \t]*\n|(?<![~\\])(?P<two>~~)(?!~)"
+    r"|(?P<one>(?<![\w~\\/])~(?![~\s/])|(?<=[^\s~\\])~(?![\w~/]))"
+    r"|<(?P<ends>/?)(?P<tag>del|s|strike)(?:\s[^>]{0,200})?>",
+    re.IGNORECASE,
+)
+_LETTER: Final = lazy_pattern(r"\w")
 
 
 def valid_unicode(text: str) -> str:
@@ -107,6 +141,67 @@ def undress(text: str) -> str:
     if "*" in text:
         text = _STRONG.sub(r"\2", text)
     return _CODE_SPAN.sub(r"\2", text) if "`" in text else text
+
+
+def struck(text: str) -> tuple[str, str]:
+    """Returns what a text says without the words that are struck out, and those words.
+
+    Both are the same, without the marks, where nothing else is left. Read are `~~x~~` and `~x y~`
+    (spec of GitHub Flavored Markdown, 6.5), `<del>`, `<s>`, `<strike>`; none in code spans.
+    """
+    spans = _struck_spans(text) if "~" in text or "</" in text else []
+    if not spans:
+        return text, ""
+    edges = [0, *(edge for start, end, _ in spans for edge in (start, end)), len(text)]
+    outside = [text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    inside = [words for _, _, words in spans]
+    left = "".join(outside)
+    if _LETTER.search(BOX.sub("", left)):
+        return left, "\n".join(inside)
+    plain = "".join(part for pair in zip(outside, [*inside, ""], strict=True) for part in pair)
+    return plain, plain
+
+
+def _struck_spans(text: str) -> list[tuple[int, int, str]]:
+    """Returns start, end and words of what is struck out, in order; in one pass."""
+    spans: list[tuple[int, int, str]] = []
+    opened, mark = -1, ""
+    for found in _STRIKE.finditer(text):
+        sign = (found["tag"] or found["two"] or found["one"] or "").casefold()
+        start, end = found.span()
+        if opened < 0:
+            if sign and not found["ends"] and (found["tag"] or not text[end : end + 1].isspace()):
+                opened, mark, begins = end, sign, start
+        elif not sign:
+            if text[start] == "\n" and mark.startswith("~"):
+                opened = -1  # no emphasis goes across a blank line
+        elif sign == mark and _closes(text, opened, found):
+            spans.append((begins, end, text[opened:start]))
+            opened = -1
+    return spans
+
+
+def _closes(text: str, opened: int, found: re.Match[str]) -> bool:
+    """Returns whether a mark ends the words behind an opened one; in `~` there are two at least."""
+    start = found.start()
+    if found["tag"]:
+        return bool(found["ends"])
+    words = start > opened and not text[start - 1].isspace()
+    return words and (bool(found["two"]) or text.find(" ", opened, start) >= 0)
+
+
+def retired(text: str) -> str:
+    """Returns why a note is not in force any more, by its own marks; empty where it is.
+
+    It is `struck out` as a whole, or the box it begins with says `done` or `cancelled`.
+    """
+    plain, gone = struck(text)
+    if gone == plain and gone:
+        return "struck out"
+    mark = _LIST_MARK.match(plain.lstrip())
+    box = BOX.match(plain.lstrip()[mark.end() if mark else 0 :])
+    state = BOXES.get(box["inside"], "") if box else ""
+    return state if state in {"done", "cancelled"} else ""
 
 
 _DRESSED_START: Final = lazy_pattern(r"^[ \t]*[#>+-]", re.MULTILINE)

@@ -83,7 +83,8 @@ _UNDECIDED: Final[Mapping[str, str]] = MappingProxyType(
         "nothing-to-compare": "nothing in them to compare",
         "not-compared": "not compared",
         "passages-left-over": "alike as a whole, but not passage by passage",
-        "status-told-once": "the same words, but only one says that it failed",
+        "status-told-once": "the same words, but only one says in what state it is",
+        "struck-out": "the same words, but not the same ones are struck out",
     }
 )
 """Clauses of undecided pairs whose differences are not what holds them."""

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from echoless.core.expressions import lazy_pattern
+from echoless.core.text import BOX, BOXES, normalise, struck
 from echoless.matching.text_cache import ByText
 
 
@@ -94,7 +95,6 @@ _WORDS: Final[dict[str, Status | None]] = {
 """Words that stand in capitals, brackets or before a colon, with the status they tell."""
 
 _BULLET: Final = lazy_pattern(r"(?:[-*+\u2022\u25cf\u25aa\u2023]|\d{1,3}[.)]|>+|#{1,6})\s+")
-_BOX: Final = lazy_pattern(r"\[(?P<inside>[ xX\u2713\u2714/~-])\]\s*")
 _SIGN: Final = lazy_pattern("(?P<sign>[" + "".join(_MARKS) + "])[\ufe0e\ufe0f]?\\s*")
 _WORD: Final = lazy_pattern(
     r"(?:[\[(](?P<inside>[^\W\d_][\w ]{1,12})[\])]\s*:?|(?P<upper>[A-Z][A-Z ]{1,12}):"
@@ -108,7 +108,7 @@ _TAIL: Final = lazy_pattern(
     "\\s*(?:[(\\[](?P<word>[^\\W\\d_][\\w ]{1,12})[)\\]]|(?P<sign>[" + "".join(_MARKS) + "]))"
     "[\ufe0e\ufe0f]?[.]?$"
 )
-_BOXES: Final = {" ": Status.OPEN, "-": Status.ACTIVE, "~": Status.ACTIVE, "/": Status.ACTIVE}
+_STATES: Final[dict[str, str]] = {each.value: each for each in Status}
 _SIGNS: Final = str.maketrans(
     {
         "\u2265": ">=",
@@ -127,7 +127,7 @@ _SIGNS: Final = str.maketrans(
 )
 """Signs that are written in two ways, and mean the same."""
 
-_MARKUP: Final = lazy_pattern(r"\*\*|__|`{1,3}|~~")
+_MARKUP: Final = lazy_pattern(r"\*\*|__|`{1,3}")
 _LONGEST_HEAD: Final = 12
 """Fields taken off one text at most."""
 
@@ -138,13 +138,17 @@ class Fields:
 
     Attributes:
         sentence: The text without list marks, status marks, a leading date and markup.
-        status: What a mark or a word says of how far it is, or None.
+        status: What a mark or a word says of how far it is, or None; a `Status`, or another of
+            `BOXES`, or the sign in the box.
         date: A leading date as `YYYY-MM-DD`, or empty.
+        struck: Normal form of the words that are struck out; the sentence has them only where
+            there are no others.
     """
 
     sentence: str
-    status: Status | None
+    status: str | None
     date: str
+    struck: str = ""
 
     @property
     def dated(self) -> str:
@@ -155,14 +159,16 @@ class Fields:
 @ByText
 def fields_of(text: str) -> Fields:
     """Returns the fields of a text. A text of nothing but marks is its own sentence."""
-    status: Status | None = None
+    status: str | None = None
     date = ""
-    rest = text.strip()
+    rest, gone = struck(text)
+    rest = rest.strip()
     for _ in range(_LONGEST_HEAD):
         if found := _BULLET.match(rest):
             pass
-        elif found := _BOX.match(rest):
-            status = status or _BOXES.get(found["inside"], Status.DONE)
+        elif found := BOX.match(rest):
+            state = BOXES.get(found["inside"], found["inside"])
+            status = status or _STATES.get(state, state)
         elif found := _SIGN.match(rest):
             status = status or _MARKS[found["sign"]]
         elif not date and (found := _DATE.match(rest)):
@@ -182,7 +188,7 @@ def fields_of(text: str) -> Fields:
             told = _MARKS[found["sign"]] if found["sign"] else _WORDS[word]
             status = status or told
             sentence = sentence[: found.start()].strip() or sentence
-    return Fields(sentence or text, status, date)
+    return Fields(sentence or text, status, date, normalise(gone, fold_case=True))
 
 
 def _plain(text: str) -> str:

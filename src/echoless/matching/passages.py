@@ -430,7 +430,7 @@ _PLAIN: Final = frozenset(
 def _is_plain(headings: Sequence[str], text: str) -> bool:
     """Returns whether headings leave what is under them as it is: no `TODO`, `Not`, `Staging`."""
     headed = ": ".join((*headings, text))
-    if fields_of(headed).status is not fields_of(text).status:
+    if fields_of(headed).status != fields_of(text).status:
         return False
     pair = Pair(Memory(id="a", content=headed), Memory(id="b", content=text), {"lexical": 1.0})
     verdict = RuleJudge().judge(pair)

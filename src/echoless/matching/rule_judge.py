@@ -49,7 +49,13 @@ from echoless.matching.fields import Status, fields_of
 from echoless.matching.rules import VALUES, Finding, Force, findings
 
 SETTLED: Final = frozenset(
-    {"same-text", "same-text-after-normalising", "status-changed", "status-told-once"}
+    {
+        "same-text",
+        "same-text-after-normalising",
+        "status-changed",
+        "status-told-once",
+        "struck-out",
+    }
 )
 """Rules that settle a pair: equal texts, or the same words with another status."""
 ALIKE: Final = 0.6
@@ -216,26 +222,43 @@ def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
     )
 
 
-_ORDER: Final = {Status.OPEN: 0, Status.FAILED: 1, Status.ACTIVE: 1, Status.DONE: 2}
+_ORDER: Final = {Status.OPEN: 0, Status.DONE: 2, "cancelled": 2}
+"""How far a task is; any other state is between."""
+_QUIET: Final = frozenset({Status.OPEN, Status.ACTIVE, Status.DONE})
+"""States that writers leave out of a note."""
 
 
 def with_status(pair: Pair, verdict: Verdict) -> Verdict:
-    """Returns an update where two texts say the same and their marks tell another status."""
-    a, b = (fields_of(memory.content).status for memory in (pair.a, pair.b))
-    if a is b or not merges(verdict):
+    """Returns an update where two texts say the same and their marks tell another status.
+
+    Where other words of them are struck out, or only one tells a status that matters, the pair is
+    undecided.
+    """
+    one, other = (fields_of(memory.content) for memory in (pair.a, pair.b))
+    a, b = one.status, other.status
+    if (a == b and one.struck == other.struck) or not merges(verdict):
         return verdict
+    evidence = verdict.evidence
+    if one.struck != other.struck:
+        states = ("struck out" if each.struck else "in force" for each in (one, other))
+        difference = Difference(DifferenceKind.MODALITY, *((state,) for state in states))
+        differences = (difference, *evidence.differences)
+        return Unsure(replace(evidence, rule="struck-out", differences=differences, veto=True))
     if a is None or b is None:
-        failed = Status.FAILED in (a, b)
-        return Unsure(replace(verdict.evidence, rule="status-told-once")) if failed else verdict
-    difference = Difference(DifferenceKind.MODALITY, (a.value,), (b.value,))
-    others = verdict.evidence.differences
+        loud = {a, b} - {None, *_QUIET}
+        return Unsure(replace(evidence, rule="status-told-once")) if loud else verdict
+    difference = Difference(DifferenceKind.MODALITY, (a,), (b,))
     evidence = replace(
-        verdict.evidence, rule="status-changed", differences=(difference, *others), veto=True
+        evidence,
+        rule="status-changed",
+        differences=(difference, *evidence.differences),
+        veto=True,
     )
     newer = later(pair.a, pair.b)
-    if newer is None and _ORDER[a] == _ORDER[b]:
+    one_order, other_order = (_ORDER.get(state, 1) for state in (a, b))
+    if newer is None and one_order == other_order:
         return Contradiction(evidence)
-    return Update(evidence, newer or ("a" if _ORDER[a] > _ORDER[b] else "b"))
+    return Update(evidence, newer or ("a" if one_order > other_order else "b"))
 
 
 def _newer(pair: Pair, a: Facts, b: Facts) -> Side | None:

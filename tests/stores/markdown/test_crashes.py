@@ -151,4 +151,4 @@ def test_a_reader_sees_the_files_as_they_were_before_an_unfinished_write(
     assert edited.read_text() == "- Edited after the crash.\n"
     assert edited.with_name("CLAUDE.md.before").read_bytes() == before["CLAUDE.md"]
     assert (folder / "sub/AGENTS.md").read_bytes() == before["sub/AGENTS.md"]
-    assert not (folder / "archive").exists()
+    assert not (folder / ".echoless-archive").exists()

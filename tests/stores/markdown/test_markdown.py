@@ -191,7 +191,7 @@ def test_a_hidden_bullet_leaves_for_the_archive_with_a_reference(tmp_path: Path)
         one, _, two = (m.id for m in store.scan())
         apply(store, plan_by_hand(store, [(one, two)], "mark"))
     assert (folder / "AGENTS.md").read_text() == f"## A\n\n- {FACT}\n- Other.\n"
-    archived = (folder / "archive/AGENTS.md.md").read_text()
+    archived = (folder / ".echoless-archive/AGENTS.md.md").read_text()
     assert f"- {FACT}\n" in archived
     assert f'"survivor": "{one}"' in archived
     assert '"place": "AGENTS.md > A"' in archived
@@ -205,7 +205,7 @@ def test_a_hidden_bullet_may_stay_in_a_comment(tmp_path: Path) -> None:
     text = (folder / "AGENTS.md").read_text()
     assert text.startswith(f"- {FACT}\n- Other.\n<!-- echoless hid ")
     assert text.endswith(f"- {FACT}\n-->\n")
-    assert not (folder / "archive").exists()
+    assert not (folder / ".echoless-archive").exists()
 
 
 def test_a_hidden_file_leaves_with_its_line_of_the_index(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_hidden_file_leaves_with_its_line_of_the_index(tmp_path: Path) -> None
     with open_store(folder) as store:
         apply(store, plan_by_hand(store, [("a.md", "b.md")], "mark"))
     assert (folder / "MEMORY.md").read_text() == "# Index\n- [A](a.md)\n"
-    assert (folder / "archive/b.md").read_text() == "y"
+    assert (folder / ".echoless-archive/b.md").read_text() == "y"
     assert not (folder / "b.md").exists()
 
 
@@ -239,7 +239,7 @@ def test_a_hidden_memory_that_somebody_took_away_is_named(tmp_path: Path, hide: 
         one, _, two = (m.id for m in store.scan())
         run = apply(store, plan_by_hand(store, [(one, two)], "mark"))
         if hide == "archive":
-            shutil.rmtree(folder / "archive")
+            shutil.rmtree(folder / ".echoless-archive")
         else:
             (folder / "AGENTS.md").write_text(f"- {FACT}\n- Other.\n")
         assert two not in store.get([two])
@@ -255,7 +255,7 @@ def test_a_memory_edited_in_the_archive_comes_back_as_edited(tmp_path: Path) -> 
     with open_store(folder) as store:
         one, _, two = (m.id for m in store.scan())
         run = apply(store, plan_by_hand(store, [(one, two)], "mark"))
-        archived = folder / "archive/AGENTS.md.md"
+        archived = folder / ".echoless-archive/AGENTS.md.md"
         archived.write_text(archived.read_text().replace(f"- {FACT}", "- Edited by hand."))
         assert store.get([two])[two].content == "Edited by hand."
         undo(store, run.id)
@@ -271,7 +271,7 @@ def test_a_file_that_exists_again_is_not_overwritten_by_the_hidden_one(tmp_path:
         undo(store, run.id)
         assert any("b.md is in conflict" in note for note in store.notes())  # type: ignore[attr-defined]
     assert (folder / "b.md").read_text() == "new"
-    assert (folder / "archive/b.md").read_text() == "y"
+    assert (folder / ".echoless-archive/b.md").read_text() == "y"
 
 
 def test_a_memory_edited_since_the_plan_is_refused_and_reported(tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ def test_a_missing_folder_and_a_file_of_another_kind_are_refused(tmp_path: Path)
 def test_an_id_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", MEMORY_md="")
     with open_store(f"markdown:///{folder}?preset=claude-memory") as store, store.writing():
-        for id_ in ("../x.md", "/x.md", "archive/x.md", "MEMORY.md", "x"):
+        for id_ in ("../x.md", "/x.md", ".echoless-archive/x.md", "MEMORY.md", "x"):
             with pytest.raises(StoreError, match="is no id for a memory file"):
                 store.put([Memory(id=id_, content="x")])
     assert contents(tmp_path).keys() == {"in/MEMORY.md", ".in.lock", "in.echoless"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from echoless.core.model import Json
-from echoless.stores.markdown.document import split_lines
+from echoless.stores.markdown.document import front_lines, split_lines
 from echoless.stores.markdown.presets import ARCHIVE
 
 _START: Final = re.compile(r"<!-- echoless hid (\{.*\}) -->\s*")
@@ -44,12 +44,12 @@ class Entry:
     end: int
 
 
-def archive_of(path: str) -> str:
-    """Returns the archive of the bullets of a file.
+def archive_of(path: str, folder: str = ARCHIVE) -> str:
+    """Returns the archive of the bullets of a file, in one of `ARCHIVES`.
 
     The second suffix keeps agents from loading it: they look for `CLAUDE.md` in any folder.
     """
-    return f"{ARCHIVE}/{path}.md"
+    return f"{folder}/{path}.md"
 
 
 def entry(id_: str, text: str, about: Mapping[str, Json], end: str, place: int = 0) -> str:
@@ -153,7 +153,10 @@ def with_entries(text: str | None, new: Iterable[str], end: str) -> str:
 
 
 def without(text: str, gone: Iterable[Entry]) -> str | None:
-    """Returns the text of an archive without some entries; None where it was made for them."""
+    """Returns the text of an archive without some entries; None where nothing of worth is left.
+
+    Of no worth is front matter that another program gave it.
+    """
     lines = split_lines(text)
     for each in sorted(gone, key=lambda one: -one.start):
         start, stop = each.start, each.end
@@ -166,4 +169,5 @@ def without(text: str, gone: Iterable[Entry]) -> str | None:
             stop += 1  # the next one now stands as this one did
         del lines[start:stop]
     left = "".join(lines)
-    return None if left.strip() == HEADER.strip() else left
+    own = "".join(lines[front_lines(lines) :]).replace(HEADER.strip(), "")
+    return left if own.strip() else None

@@ -6,6 +6,7 @@ maps fit; every edit is a replacement of whole lines.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,10 @@ _BLOCKS: Final[dict[str, Kind]] = {
     "html_block": "html",
 }
 _LISTS: Final[dict[str, Kind]] = {"bullet_list_open": "bullet", "ordered_list_open": "number"}
+_FENCES: Final = {"---": {"---", "..."}, "+++": {"+++"}, ";;;": {";;;"}}
+"""Lines that end a block of metadata, by the line that begins it (gohugo.io, front matter)."""
+_FIELD: Final = re.compile(r"(?:[A-Za-z_][\w-]*|\"[^\"]*\"):(?:\s|$)")
+_IN_YAML: Final = re.compile(rf"{_FIELD.pattern}|[ \t#]|-\s|[\]}}]")
 _CONFLICT: Final = (re.compile(r"<{7} "), re.compile(r"={7}\s*$"), re.compile(r">{7} "))
 
 
@@ -105,14 +110,58 @@ def is_blank(line: str) -> bool:
 
 
 def front_lines(lines: Sequence[str]) -> int:
-    """Returns the number of lines of the front matter; 0 where there is none.
+    """Returns the number of lines of the front matter, all blocks of it; 0 where there is none."""
+    return front_blocks(lines)[-1][1] if lines else 0
 
-    It begins with `---` on the first line and ends with the next `---` or `...`.
+
+def front_blocks(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """Returns start and end of each block of metadata at the top; one of no lines for none.
+
+    The first is YAML between `---`, TOML between `+++`, JSON between `;;;`, or a JSON object.
+    Blocks of YAML right behind it are metadata too: programs put theirs before one that is there.
     """
-    if not lines or lines[0].removeprefix("\ufeff").rstrip() != "---":
+    blocks = [(0, _first_block(lines))]
+    while (end := blocks[-1][1]) and (next_ := _next_block(lines, end)) is not None:
+        blocks.append(next_)
+    return blocks
+
+
+def _first_block(lines: Sequence[str]) -> int:
+    """Returns the end of the first block of metadata; 0 where there is none."""
+    fence = lines[0].removeprefix("\ufeff").rstrip() if lines else ""
+    if fence.startswith("{"):
+        return _object_lines("".join(lines).removeprefix("\ufeff"))
+    return _end_of_block(lines, 0) if fence in _FENCES else 0
+
+
+def _end_of_block(lines: Sequence[str], start: int) -> int:
+    """Returns the index after the line that ends a block; 0 where none does."""
+    ends = _FENCES[lines[start].removeprefix("\ufeff").rstrip()]
+    later = range(start + 1, len(lines))
+    return next((at for at in later if lines[at].rstrip() in ends), -1) + 1
+
+
+def _next_block(lines: Sequence[str], start: int) -> tuple[int, int] | None:
+    """Returns the block of YAML that is next behind a block; text between two rules is none."""
+    while start < len(lines) and is_blank(lines[start]):
+        start += 1
+    if start == len(lines) or lines[start].rstrip() != "---":
+        return None
+    end = _end_of_block(lines, start)
+    inner = [line for line in lines[start + 1 : end - 1] if not is_blank(line)]
+    fields = inner and _FIELD.match(inner[0]) and all(map(_IN_YAML.match, inner))
+    return (start, end) if end and fields else None
+
+
+def _object_lines(text: str) -> int:
+    """Returns the number of lines of a JSON object with fields at the beginning of a text, or 0."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
         return 0
-    ends = (at for at, line in enumerate(lines) if at and line.rstrip() in {"---", "..."})
-    return next(ends, -1) + 1
+    rest = split_lines(text[end:])
+    whole = isinstance(value, dict) and value and (not rest or is_blank(rest[0]))
+    return len(split_lines(text[:end])) if whole else 0
 
 
 @cache

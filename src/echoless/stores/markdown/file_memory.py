@@ -8,19 +8,23 @@ its description.
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
+from unicodedata import normalize
 from urllib.parse import unquote
 
 from echoless.core.errors import StoreError
 from echoless.core.model import Json, Memory
 from echoless.stores.markdown import front_matter
-from echoless.stores.markdown.document import front_lines, split_lines
+from echoless.stores.markdown.document import front_blocks, front_lines, split_lines
 from echoless.stores.markdown.front_matter import FrontMatter
-from echoless.stores.markdown.presets import ARCHIVE, INDEX, SUFFIXES
+from echoless.stores.markdown.presets import ARCHIVES, INDEX, SUFFIXES
+from echoless.stores.markdown.unit_memory import promised
 
 INDEX_LINES: Final = 200
 INDEX_BYTES: Final = 25_000
@@ -28,6 +32,10 @@ INDEX_BYTES: Final = 25_000
 
 _TIMES: Final = ("created_at", "created", "date")
 _LINK: Final = re.compile(r"\]\(<?(?:\./)?([^)<>#]+?\.md)>?(?:#[^)]*)?\)")
+_WIKI: Final = re.compile(r"\[\[([^\[\]|#^\n]{1,200})[^\[\]\n]{0,200}\]\]")
+_NAME: Final = re.compile(r"^name:[ \t]*[\"']?([^\r\n\"']+)", re.MULTILINE)
+_HEAD: Final = 2_000
+"""Characters in which the name of a note stands."""
 _UNSAFE: Final = re.compile(r"[^\w.-]+", re.UNICODE)
 
 
@@ -58,7 +66,7 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
     """
     lines = split_lines(text)
     front = front_lines(lines)
-    fields = _fields(lines, front)
+    fields = front_matter.of_lines(lines)
     values = dict(fields.values)
     body = "".join(lines[front:]).removeprefix("\ufeff").replace("\r\n", "\n").strip()
     type_ = values.pop("type", None)
@@ -81,13 +89,10 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
             created_at=time,
             metadata=values,
             native={"raw": text},
+            promise=promised(front_matter.promise_of(fields.values), body),
         ),
         fields.problem,
     )
-
-
-def _fields(lines: Sequence[str], front: int) -> FrontMatter:
-    return front_matter.read("".join(lines[1 : front - 1])) if front else front_matter.EMPTY
 
 
 def changed(text: str, old: Memory, new: Memory) -> str:
@@ -102,18 +107,17 @@ def changed(text: str, old: Memory, new: Memory) -> str:
         StoreError: Its front matter cannot be changed.
     """
     lines = split_lines(text)
-    front = front_lines(lines)
-    fields = _fields(lines, front)
+    fields = front_matter.of_lines(lines)
     changes = _changes(fields, old, new)
     if changes:
-        if not front:
+        first = front_blocks(lines)[0][1]
+        if not first:
             bom = "\ufeff" if lines and lines[0].startswith("\ufeff") else ""
             lines = [bom + "---\n", "---\n", "\n", *_without_bom(lines)]
-            front = 2
-        inner = front_matter.changed(lines[1 : front - 1], fields, changes)
-        lines = [lines[0], *inner, *lines[front - 1 :]]
-        front = len(split_lines("".join(inner))) + 2
-        lines = split_lines("".join(lines))
+            first = 2
+        inner = front_matter.changed(lines[1 : first - 1], fields, changes)
+        lines = split_lines("".join([lines[0], *inner, *lines[first - 1 :]]))
+    front = front_lines(lines)
     if new.content != old.content:
         end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
         rest = "".join(lines[front:])
@@ -154,15 +158,48 @@ def made(memory_: Memory) -> str:
     return changed("", Memory(id=memory_.id, content=""), memory_)
 
 
-def index_lines(lines: Sequence[str]) -> list[IndexLine]:
-    """Returns the lines of an index that lead to files: list items whose first link is to one."""
+def index_lines(lines: Sequence[str], files: Sequence[str]) -> list[IndexLine]:
+    """Returns the lines of an index that lead to files: list items whose first link is to one.
+
+    Args:
+        lines: Of the index.
+        files: Memory files there are; a link finds one whose name is composed in another way.
+    """
+    by_name = {normalize("NFC", each): each for each in files} | {each: each for each in files}
     listed = []
     for at, line in enumerate(lines):
         link = _LINK.search(line) if line.lstrip().startswith(("-", "*", "+")) else None
         if link is not None and "://" not in link.group(1):
             title = line[: link.start()].rpartition("[")[2]
-            listed.append(IndexLine(at, unquote(link.group(1)), title))
+            path = unquote(link.group(1))
+            path = by_name.get(path) or by_name.get(normalize("NFC", path), path)
+            listed.append(IndexLine(at, path, title))
     return listed
+
+
+def linked(texts: Mapping[str, str]) -> dict[str, int]:
+    """Returns how many other notes link to each note: by its path, its name, or the `name` in it.
+
+    Args:
+        texts: Of the notes, by path.
+    """
+    known: dict[str, str] = {}
+    for path, text in texts.items():
+        named = _NAME.search(text[:_HEAD])
+        names = (path, path.rpartition(".")[0], PurePosixPath(path).stem, named and named[1])
+        for each in filter(None, names):
+            known.setdefault(_folded(each), path)
+    links: Counter[str] = Counter()
+    for path, text in texts.items():
+        folder = PurePosixPath(path).parent
+        relative = (posixpath.normpath(folder / unquote(to)) for to in _LINK.findall(text))
+        targets = {known.get(_folded(each)) for each in (*relative, *_WIKI.findall(text))}
+        links.update(targets - {None, path})
+    return dict(links)
+
+
+def _folded(name: str) -> str:
+    return normalize("NFC", name.strip()).casefold()
 
 
 def index_line(memory_: Memory) -> str:
@@ -182,7 +219,7 @@ def path_of(id_: str) -> str:
     path = PurePosixPath(id_)
     parts = path.parts
     bad = not id_ or path.is_absolute() or ".." in parts or str(path) != id_
-    if bad or parts[0] == ARCHIVE or id_ == INDEX or path.suffix not in SUFFIXES:
+    if bad or parts[0] in ARCHIVES or id_ == INDEX or path.suffix not in SUFFIXES:
         raise StoreError(
             f"{id_!r} is no id for a memory file: an id is the path of a new file in the folder, "
             "such as topic.md. Nothing was written."
@@ -215,7 +252,7 @@ def index_remarks(text: str, files: Sequence[str]) -> list[str]:
     """
     lines = split_lines(text)
     size = len(text.encode("utf-8"))
-    listed = index_lines(lines)
+    listed = index_lines(lines, files)
     said = [
         f"{INDEX} has {len(lines)} of {INDEX_LINES} lines and {size / 1000:.1f} of "
         f"{INDEX_BYTES // 1000} KB that Claude Code loads"

@@ -1,16 +1,21 @@
-"""Front matter of a Markdown file: read with ruamel.yaml, changed by range of characters."""
+"""Front matter of a Markdown file: YAML is read with ruamel.yaml, changed by range of characters.
+
+TOML and JSON are read, and never changed.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreError
-from echoless.core.model import Json, JsonObject
+from echoless.core.model import IN_FORCE, Json, JsonObject, Promise
 from echoless.core.optional import lazy_module
+from echoless.stores.markdown.document import front_blocks, front_lines
 
 if TYPE_CHECKING:
     import ruamel.yaml as ruamel_yaml
@@ -42,14 +47,91 @@ class FrontMatter:
         ranges: Start and end of the value of each field in the text; `metadata.type` for a field
             of an object one level down.
         problem: Why it cannot be read, as half a sentence; then there are no fields.
+        form: Language of its first block.
     """
 
     values: JsonObject
     ranges: Mapping[str, tuple[int, int]]
     problem: str = ""
+    form: str = "YAML"
 
 
+_RETIRED: Final = re.compile(
+    "archived|superseded|deprecated|done|completed|cancell?ed|obsolete|outdated|rejected|retired|"
+    "expired|replaced|inactive"
+)
+"""States in which a note is not in force, and fields that say so by `true`."""
+_NO: Final = frozenset({"false", "no", "off", "none"})
+_ENDS: Final = ("expires", "expires_at", "expiration_date", "expiry", "valid_until")
+_SAYS: Final = re.compile(f"{_RETIRED.pattern}|expir|valid|replaced", re.IGNORECASE)
 EMPTY: Final = FrontMatter({}, {})
+
+
+def of_lines(lines: Sequence[str]) -> FrontMatter:
+    """Reads all blocks of metadata at the top of a file; of a field the first block that has it.
+
+    Returns:
+        The fields, with the ranges of those of the first block.
+    """
+    (_, end), *others = front_blocks(lines) if lines else [(0, 0)]
+    if not end:
+        return EMPTY
+    fence = lines[0].removeprefix("\ufeff")[:3]
+    first = _OTHERS[fence[0]](lines[:end]) if fence[0] in _OTHERS else None
+    first = first or read("".join(lines[1 : end - 1]))
+    later = [read("".join(lines[start + 1 : stop - 1])).values for start, stop in others]
+    values = {key: each[key] for each in (*reversed(later), first.values) for key in each}
+    return replace(first, values=values)
+
+
+def promise_in(lines: Sequence[str]) -> Promise:
+    """Returns what `promise_of` reads from the lines of a file; fields that say nothing are not."""
+    front = "".join(lines[: front_lines(lines)])
+    return promise_of(of_lines(lines).values) if _SAYS.search(front) else IN_FORCE
+
+
+def promise_of(values: JsonObject) -> Promise:
+    """Returns how long a note is in force by its fields, and why it is not any more."""
+    nested = values.get("metadata")
+    fields = {**(nested if isinstance(nested, Mapping) else {}), **values}
+    said = {key.lower().replace("-", "_"): str(each) for key, each in fields.items() if each}
+    status = said.get("status", "").strip().lower()
+    marks = (key for key in said if _RETIRED.fullmatch(key) and said[key].lower() not in _NO)
+    by_another = "superseded" if said.keys() & {"superseded_by", "replaced_by"} else ""
+    why = status if _RETIRED.fullmatch(status) else next(marks, by_another)
+    return Promise(until=next((said[key] for key in _ENDS if key in said), None), retired=why)
+
+
+def _of_toml(lines: Sequence[str]) -> FrontMatter:
+    try:
+        values = _json(tomllib.loads("".join(lines[1:-1])))
+    except (ValueError, RecursionError) as problem:
+        return FrontMatter({}, {}, f"it is not valid TOML: {problem}", "TOML")
+    return FrontMatter(values if isinstance(values, dict) else {}, {}, "", "TOML")
+
+
+def _of_json(lines: Sequence[str]) -> FrontMatter:
+    text = "".join(lines).removeprefix("\ufeff").strip().removeprefix(";;;").removesuffix(";;;")
+    text = text if text.lstrip().startswith("{") else f"{{{text}}}"
+    try:
+        values = _json(json.loads(text))
+    except (ValueError, RecursionError) as problem:
+        return FrontMatter({}, {}, f"it is not valid JSON: {problem}", "JSON")
+    return FrontMatter(values if isinstance(values, dict) else {}, {}, "", "JSON")
+
+
+_OTHERS: Final = {"+": _of_toml, ";": _of_json, "{": _of_json}
+
+
+def _json(value: object) -> Json:
+    """Returns a value of TOML or JSON with times and numbers that are none as they are written."""
+    if isinstance(value, dict):
+        return {str(key): _json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_json(each) for each in value]
+    if isinstance(value, bool | int | str | None):
+        return value
+    return value if isinstance(value, float) and value - value == 0 else str(value)
 
 
 def read(text: str) -> FrontMatter:
@@ -141,8 +223,9 @@ def changed(lines: Sequence[str], old: FrontMatter, new: Mapping[str, Json]) -> 
     Raises:
         StoreError: The front matter cannot be read.
     """
-    if old.problem:
-        raise StoreError(f"Its front matter cannot be changed: {old.problem}.")
+    if old.problem or old.form != "YAML":
+        why = old.problem or f"it is {old.form}"
+        raise StoreError(f"Its front matter cannot be changed: {why}.")
     text = "".join(lines)
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     ranges = {key: old.ranges[key] for key in new if key in old.ranges}

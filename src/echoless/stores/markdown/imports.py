@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
 from echoless.stores.files import kind_of, read_bytes
-from echoless.stores.markdown.document import read, split_lines
+from echoless.stores.markdown.document import front_lines, read, split_lines
+from echoless.stores.markdown.presets import FOLLOWING, agents_of, with_narrower
 from echoless.stores.markdown.session import Session
 from echoless.stores.markdown.tree import LARGEST
 
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?[\w./-]*[\w-]\.?[\w-]*)")
 _CODE: Final = re.compile(r"`[^`\n]*`")
+_HOPS: Final = 5
+"""So many imports one after the other are followed."""
 _PRESETS: Final = frozenset({"agent-rules", "memory-bank", "cursor-rules"})
 
 
 def imports_of(text: str) -> list[str]:
     """Returns the paths a text imports: those with a folder or a suffix in them."""
+    if "@" not in text:
+        return []
     units = (unit for unit in read(split_lines(text)).units if unit.kind != "code")
     names = (each for unit in units for each in _IMPORT.findall(_CODE.sub("", unit.content)))
     paths = (each.rstrip(".") for each in names)
@@ -33,22 +39,61 @@ def import_remarks(session: Session) -> list[str]:
     """Returns which files are imported and which of them are missing, one sentence each."""
     if session.reading.preset.name not in _PRESETS:
         return []
-    root, said = session.tree.root, []
-    listed = {root / each for each in session.tree.paths}
-    waiting = [(path, session.tree.text(path) or "") for path in session.tree.paths]
+    listed = {real_path(session.tree.root / each) for each in session.tree.paths}
+    return [
+        f"{path} imports @{name}{_became(real, read_here=real in listed)}"
+        for path, name, real in _imports(session, session.tree.paths)
+    ]
+
+
+def readers(session: Session) -> dict[str, frozenset[str] | None]:
+    """Returns which agents load each file by themselves; None for all where none is known to."""
+    tree = session.tree
+    agents: dict[str, frozenset[str]] = {}
+    for path in tree.paths:
+        lines = split_lines(tree.text(path) or "")
+        agents[path] = agents_of(tree.root, path, "".join(lines[: front_lines(lines)]))
+    for link in tree.listing.inside:
+        path = _relative(tree.root, real_path(tree.root / link))
+        agents[path] = agents.get(path, frozenset()) | agents_of(tree.root, link, "")
+    if not any(agents.values()):
+        return dict.fromkeys(tree.paths)
+    begins = [path for path in tree.paths if any(e.startswith(FOLLOWING) for e in agents[path])]
+    found = _imports(session, begins)
+    imported = [(path, _relative(tree.root, real)) for path, _, real in found]
+    for path, name in imported * _HOPS:
+        own = {each for each in agents.get(path, ()) if each.startswith(FOLLOWING)}
+        agents[name] = agents.get(name, frozenset()) | own
+    return {**with_narrower(agents)}
+
+
+def real_path(path: Path) -> Path:
+    """Returns where a path leads through all links; also of links in a circle."""
+    return Path(os.path.realpath(path))
+
+
+def _relative(root: Path, real: Path) -> str:
+    """Returns the path of a file, relative to the folder where it is below it."""
+    return str(real.relative_to(root) if real.is_relative_to(root) else real)
+
+
+def _imports(session: Session, paths: Collection[str]) -> Iterator[tuple[str, str, Path]]:
+    """Yields files, what each imports as it is written, and where that is; from some files on."""
+    root = session.tree.root
+    listed = {real_path(root / each) for each in paths}
+    waiting = [(path, session.tree.text(path) or "") for path in paths]
     seen: set[Path] = set()
     while waiting:
         path, text = waiting.pop(0)
         for name in imports_of(text):
             target = Path(name).expanduser()
             target = target if target.is_absolute() else (root / path).parent / target
-            real = Path(os.path.realpath(target))  # also of links in a circle
-            said.append(f"{path} imports @{name}{_became(real, read_here=real in listed)}")
+            real = real_path(target)
+            yield path, name, real
             inside = real.is_relative_to(root) and kind_of(real) == "file"
             if inside and real not in listed | seen:
                 seen.add(real)
-                waiting.append((str(real.relative_to(root)), _text(real)))
-    return said
+                waiting.append((_relative(root, real), _text(real)))
 
 
 def _became(target: Path, *, read_here: bool) -> str:

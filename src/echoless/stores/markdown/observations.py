@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_CATEGORY: Final = re.compile(r"\[([^\[\]()\n]{2,40}|[^\[\]()\nxX -])\](?!\()\s+")
+_CATEGORY: Final = re.compile(r"\[([^\[\]()\n]{2,40})\](?!\()\s+")
+"""One sign in the brackets is the state of a task."""
 _TAG: Final = re.compile(r"(?:(?<=\s)|^)#([\w/-]*[^\W\d][\w/-]*)")
 _TAGS_AT_END: Final = re.compile(r"((?:\s+#[\w/-]*[^\W\d][\w/-]*)+)(\s+\([^()\n]*\))?\s*$")
 _CONTEXT: Final = re.compile(r"\s+\([^()\n]*\)\s*$")

@@ -10,10 +10,11 @@ Obsidian (help.obsidian.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.stores.files import read_bytes
@@ -23,13 +24,26 @@ Grain = Literal["file", "unit"]
 ScopeBy = Literal["heading", "file", "folder"]
 
 SUFFIXES: Final = (".md", ".mdc", ".markdown")
+RULE_FILES: Final = frozenset({".cursorrules", ".windsurfrules", ".clinerules", ".goosehints"})
+"""Files of Markdown whose names have no suffix."""
 INDEX: Final = "MEMORY.md"
-ARCHIVE: Final = "archive"
+ARCHIVE: Final = ".echoless-archive"
+"""Folder of what is hidden. Programs that index a folder leave out those that begin with a dot:
+basic-memory (`DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py of 0.24.1), Obsidian
+(its indexer passes over names that begin with a dot)."""
+EARLIER_ARCHIVE: Final = "archive"
+"""Where versions up to 0.2 put it; it goes on being read."""
+ARCHIVES: Final = (ARCHIVE, EARLIER_ARCHIVE)
 SHOWN_FOLDERS: Final = frozenset({".cursor", ".github", ".claude"})
 """Folders that are read although their names begin with a dot."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 
 _DATED: Final = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})[^/]*\.md$")
+_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
+_DAY: Final = re.compile(
+    rf"\d{{4}}-\d\d-\d\d|(?:\w+day,? )?"
+    rf"(?:{_MONTH} \d{{1,2}}\w*,?|\d{{1,2}}\w*\.? {_MONTH},?) \d{{4}}\b"
+)
 _LINKED: Final = re.compile(r"^\s*[-*+]\s+\[[^\]]*\]\([^)]+\.md\)", re.MULTILINE)
 _HEAD_BYTES: Final = 65_536
 
@@ -109,6 +123,111 @@ PRESETS: Final[dict[str, Preset]] = {
 }
 
 
+class Loading(NamedTuple):
+    """Files that an agent loads by itself.
+
+    Attributes:
+        agent: Its name.
+        files: Pattern (`re.fullmatch`) of their paths, from the folder on in which it works.
+        always: Whether it loads them without a field that says so; else only some times.
+    """
+
+    agent: str
+    files: str
+    always: bool = True
+
+
+LOADED: Final = (
+    Loading("claude", r"(?:\.claude/)?CLAUDE\.md|\.claude/rules/.*\.md"),
+    Loading(
+        "claude", r"CLAUDE\.local\.md|\.claude/(?:agents|commands|skills)/.*\.md", always=False
+    ),
+    Loading("agents.md", r"AGENTS\.md"),
+    Loading("agents.md", r"AGENTS\.override\.md", always=False),
+    Loading("gemini", r"GEMINI\.md"),
+    Loading("cursor", r"\.cursorrules"),
+    Loading("cursor", r"\.cursor/rules/.*\.mdc", always=False),
+    Loading("copilot", r"\.github/copilot-instructions\.md"),
+    Loading("copilot", r"\.github/instructions/.*\.md", always=False),
+    Loading("windsurf", r"\.windsurfrules|\.windsurf/rules/.*\.md"),
+    Loading("cline", r"\.clinerules(?:/.*\.md)?"),
+    Loading("goose", r"\.goosehints"),
+    Loading("kiro", r"\.kiro/steering/.*\.md"),
+    Loading("trae", r"\.trae/rules/.*\.md"),
+    Loading("junie", r"\.junie/(?:guidelines|AGENTS)\.md"),
+    Loading("memory", r"MEMORY\.md|memory_summary\.md"),
+)
+"""Which agent loads which files by itself. Sources, each with the fields that limit it:
+code.claude.com/docs/en/memory (`paths`; a file below works for its folder; `CLAUDE.local.md` is one
+person's), agents.md, geminicli.com/docs (GEMINI.md), docs.cursor.com/context/rules (`alwaysApply`,
+`globs`), docs.github.com, custom instructions (`applyTo`), docs.windsurf.com, rules (`trigger`),
+docs.cline.bot, rules (`paths`), kiro.dev/docs/steering (`inclusion`, `fileMatchPattern`),
+docs.trae.ai, jetbrains.com/help/junie; `memory`: whoever keeps memories beside an index."""
+FOLLOWING: Final = ("claude", "gemini")
+"""Agents that load what a file imports by `@path`."""
+_GLOBS: Final = ("globs", "paths", "applyTo", "fileMatchPattern")
+_ALWAYS: Final = {"alwaysApply": "true", "trigger": "always_on", "inclusion": "always"}
+_LIMIT: Final = re.compile(
+    rf"^({'|'.join((*_GLOBS, *_ALWAYS))})[ \t]*:([^\r\n]*(?:\r?\n(?:[ \t]|- )[^\r\n]*)*)",
+    re.MULTILINE,
+)
+_VALUE: Final = re.compile(r"[^\s,\[\]\"']{2,}|\*")
+
+
+def agents_of(root: Path, path: str, front: str) -> frozenset[str]:
+    """Returns who loads a file by itself: an agent, or `AGENT:WHEN` where not always.
+
+    Args:
+        root: The folder of the store.
+        path: Of the file, relative to it.
+        front: Front matter of the file.
+    """
+    agents: set[str] = set()
+    for each in LOADED:
+        fits = re.fullmatch(rf"(.*?/)(?:{each.files})", f"{root.as_posix()}/{path}")
+        if fits is None:
+            continue
+        below = Path(fits.group(1))
+        folder = below.relative_to(root).as_posix() if root in below.parents else ""
+        for when in _times_of(front, path, always=each.always):
+            limit = "/".join(filter(None, (folder, when or (folder and "**"))))
+            agents.add(f"{each.agent}:{limit}" if limit else each.agent)
+    return frozenset(agents)
+
+
+def _times_of(front: str, path: str, *, always: bool) -> list[str]:
+    """Returns for which files a file is loaded: one empty text for any, its own path for none."""
+    limits = {name: _VALUE.findall(value) for name, value in _LIMIT.findall(front)}
+    if any(limits.get(name) == [value] for name, value in _ALWAYS.items()):
+        return [""]
+    globs = [glob for name in _GLOBS for glob in limits.get(name, ())]
+    if globs:
+        return [""] if {"**", "**/*"} & {*globs} else globs
+    return [""] if always and not limits else [path]
+
+
+def with_narrower(agents: Mapping[str, AbstractSet[str]]) -> dict[str, frozenset[str]]:
+    """Returns who loads each file, with all that load another one under narrower conditions.
+
+    Args:
+        agents: Those of `agents_of` by path.
+    """
+    known = sorted({each for some in agents.values() for each in some})
+    narrower = {
+        wide: {each for each in known if each == wide or each.startswith((f"{wide}:", _open(wide)))}
+        for wide in known
+    }
+    return {
+        path: frozenset[str]().union(*(narrower[each] for each in some))
+        for path, some in agents.items()
+    }
+
+
+def _open(agent: str) -> str:
+    """Returns how all that is loaded below a folder begins; what nothing begins with for others."""
+    return agent[:-2] if agent.endswith("/**") else f"{agent}:"
+
+
 def preset_named(name: str) -> Preset:
     """Returns a preset by its name.
 
@@ -125,9 +244,19 @@ def is_read_folder(name: str) -> bool:
     return name not in _SKIPPED and (not name.startswith(".") or name in SHOWN_FOLDERS)
 
 
+def is_markdown(path: Path) -> bool:
+    """Returns whether a file is Markdown by its name."""
+    return path.suffix.lower() in SUFFIXES or path.name in RULE_FILES
+
+
 def is_archived(path: str) -> bool:
     """Returns whether a path leads into the archive."""
-    return path.startswith(f"{ARCHIVE}/")
+    return path.partition("/")[0] in ARCHIVES and "/" in path
+
+
+def is_day(heading: str) -> bool:
+    """Returns whether a heading begins with a day: `2026-04-12`, `April 12, 2026 at 2:00 AM`."""
+    return _DAY.match(heading.strip()) is not None
 
 
 def is_written(path: str, only: str) -> bool:
@@ -144,8 +273,7 @@ def is_written(path: str, only: str) -> bool:
         numbered = rf"{stem}(-\d+)?{suffix}(\.md)?"
         return note == only or (archived and re.fullmatch(numbered, note) is not None)
     *above, name = PurePosixPath(note).parts or ("",)
-    is_note = PurePosixPath(name).suffix.lower() in SUFFIXES
-    is_note = is_note or any(preset.reads(note) for preset in PRESETS.values())
+    is_note = is_markdown(Path(name)) or any(preset.reads(note) for preset in PRESETS.values())
     return is_note and all(is_read_folder(folder) for folder in above)
 
 
@@ -157,7 +285,7 @@ def date_of(path: str) -> str | None:
 
 def preset_of_file(path: Path) -> Preset:
     """Returns the preset of one file, by its name and beginning."""
-    if path.suffix == ".mdc" or PRESETS["agent-rules"].reads(path.name):
+    if path.suffix == ".mdc" or path.name in RULE_FILES or PRESETS["agent-rules"].reads(path.name):
         return PRESETS["agent-rules"]
     if date_of(path.name):
         return PRESETS["openclaw"]

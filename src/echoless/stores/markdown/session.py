@@ -10,6 +10,7 @@ from echoless.stores.markdown import archive
 from echoless.stores.markdown.archive import Entry, archive_of
 from echoless.stores.markdown.document import split_lines
 from echoless.stores.markdown.location import Hiding
+from echoless.stores.markdown.presets import EARLIER_ARCHIVE
 from echoless.stores.markdown.state import Slot, State, digest_of
 from echoless.stores.markdown.tree import Tree
 from echoless.stores.markdown.unit_memory import Reading
@@ -50,7 +51,7 @@ class Session:
         self.notes: list[str] = []
         self._virtual: dict[str, VirtualFile] = {}
         self._touched: set[str] = set()
-        self._archives: dict[str, tuple[str, dict[str, list[Entry]]]] = {}
+        self._archives: dict[str, tuple[str | None, dict[str, list[Entry]]]] = {}
 
     def virtual(self, path: str) -> VirtualFile:
         """Returns a file with its slots; an empty one where there is none."""
@@ -100,13 +101,29 @@ class Session:
 
     def _in_archive(self, path: str) -> Mapping[str, list[Entry]]:
         """Returns the entries in the archive of a file by id; read again where its text changed."""
-        text = self.tree.text(archive_of(path)) or ""
+        text = self._archive_text(path)
         if path not in self._archives or self._archives[path][0] != text:
             listed: dict[str, list[Entry]] = {}
-            for each in archive.entries(split_lines(text)):
+            for each in archive.entries(split_lines(text or "")):
                 listed.setdefault(each.id, []).append(each)
             self._archives[path] = text, listed
         return self._archives[path][1]
+
+    def _earlier(self, path: str) -> str:
+        """Returns the archive that an earlier version wrote for a file; empty for none."""
+        text = self.tree.text(archive_of(path, EARLIER_ARCHIVE)) or ""
+        return text if archive.entries(split_lines(text)) else ""
+
+    def _archive_text(self, path: str) -> str | None:
+        """Returns the text of the archive of a file, that of an earlier version in front."""
+        earlier, text = self._earlier(path), self.tree.text(archive_of(path))
+        return earlier + (text or "") if earlier else text
+
+    def _stage_archive(self, path: str, text: str | None) -> None:
+        """Sets the text of the archive of a file; that of an earlier version goes."""
+        if self._earlier(path):
+            self.tree.stage(archive_of(path, EARLIER_ARCHIVE), None)
+        self.tree.stage(archive_of(path), text, path)
 
     def archived(self, path: str) -> dict[str, list[Entry]]:
         """Returns the entries in the archive of a file and in its comments, by id."""
@@ -123,15 +140,13 @@ class Session:
             return
         end = self.virtual(path).end
         made = [archive.entry(e.slot.id, e.text, about(e.slot), end, e.part) for e in new]
-        place = archive_of(path)
-        self.tree.stage(place, archive.with_entries(self.tree.text(place), made, end), path)
+        self._stage_archive(path, archive.with_entries(self._archive_text(path), made, end))
 
     def from_archive(self, path: str, gone: Iterable[Entry]) -> None:
         """Takes entries out of the archive of a file."""
         entries = list(gone)
         if entries:
-            place = archive_of(path)
-            self.tree.stage(place, archive.without(self.tree.text(place) or "", entries))
+            self._stage_archive(path, archive.without(self._archive_text(path) or "", entries))
 
     def fetch(self, path: str, slot: Slot, entry: Entry) -> str:
         """Takes the lines of a slot from where they are, and returns them."""

@@ -1,8 +1,8 @@
 """Store in a folder or file of Markdown: `markdown:///PATH?scope=…&hide=…&preset=NAME`.
 
 Files change by whole lines and only where a memory does: everything else stays to the byte. Hidden
-memories leave their files for `archive/`, or stand in comments. Lineage, places and the record of
-an unfinished write lie beside the folder or file: `NAME.echoless`, `NAME.echoless-files`.
+memories leave their files for `.echoless-archive/`, or stand in comments. Lineage, places and the
+record of an unfinished write lie beside the folder or file: `NAME.echoless`, `NAME.echoless-files`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from echoless.stores.markdown import commit, file_memory, git
 from echoless.stores.markdown.imports import import_remarks
 from echoless.stores.markdown.location import Location
 from echoless.stores.markdown.presets import (
-    ARCHIVE,
+    ARCHIVES,
     INDEX,
     SUFFIXES,
     Preset,
     is_archived,
+    is_markdown,
     preset_named,
     preset_of_file,
     preset_of_folder,
@@ -85,7 +86,7 @@ class MarkdownStore(BesideSidecar):
         parsed = Location.parse(location)
         if not parsed.path.exists():
             raise StoreNotFound(f"{parsed.path} does not exist. Check the path.")
-        if parsed.path.is_file() and parsed.path.suffix.lower() not in SUFFIXES:
+        if parsed.path.is_file() and not is_markdown(parsed.path):
             raise ForeignStore(
                 f"{parsed.path} is no Markdown: its name ends in none of {', '.join(SUFFIXES)}."
             )
@@ -100,7 +101,7 @@ class MarkdownStore(BesideSidecar):
         parsed = Location.parse(location)
         path = parsed.path
         if not path.exists():
-            if path.suffix.lower() in SUFFIXES:
+            if is_markdown(path):
                 make_file(path)
             else:
                 with speaking_of(path):
@@ -114,7 +115,7 @@ class MarkdownStore(BesideSidecar):
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is a Markdown file, or a folder with some and of no other store."""
         if path.is_file():
-            return path.suffix.lower() in SUFFIXES
+            return is_markdown(path)
         if not path.is_dir() or any((path / name).exists() for name in _FOREIGN):
             return False
         try:
@@ -259,9 +260,9 @@ class MarkdownStore(BesideSidecar):
         """Returns the files that are read, and those of the archive."""
         self._fresh()
         files = [self._root / path for path in self._tree.listing.paths]
-        if kind_of(self._root / ARCHIVE) == "folder":
-            archived = (self._root / ARCHIVE).rglob("*")
-            files += [path for path in archived if kind_of(path) == "file"]
+        for folder in (self._root / each for each in ARCHIVES):
+            if kind_of(folder) == "folder":
+                files += [path for path in folder.rglob("*") if kind_of(path) == "file"]
         return tuple(sorted({*files}))
 
     def url_at(self, root: Path) -> str:
@@ -355,7 +356,7 @@ class MarkdownStore(BesideSidecar):
         pending = self._pending()
         done = [self._record] if pending and pending.token == self._known_token else []
         folders = {(self._root / path).parent for path in self._tree.paths}
-        folders |= {self._root, self._root / ARCHIVE}
+        folders |= {self._root, *(self._root / each for each in ARCHIVES)}
         drafts = {each for folder in folders for each in commit.drafts_in(folder)}
         return [*done, *sorted(drafts), *files.drafts_of(self._record)]
 

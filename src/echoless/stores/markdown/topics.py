@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Memory
 from echoless.core.text import unreadable
+from echoless.core.wording import count
 from echoless.stores.ledger import Mark
 from echoless.stores.markdown import file_memory
 from echoless.stores.markdown.document import is_blank, read, split_lines
@@ -28,6 +29,7 @@ class FileMemories:
         self._session = session
         self._index = session.reading.preset.index
         self._lines: dict[str, list[IndexLine]] | None = None
+        self._links: tuple[Mapping[str, None], Mapping[str, int]] = ({}, {})
         self.problems: dict[str, str] = {}
         """Why the front matter of a file cannot be read, by its path, of those that were read."""
 
@@ -90,7 +92,8 @@ class FileMemories:
         """Returns the lines of the index that lead to a file, with what is indented below them."""
         if self._lines is None:
             self._lines = {}
-            for each in file_memory.index_lines(virtual.lines):
+            files = (*self._session.tree.paths, *self._session.state.moved)
+            for each in file_memory.index_lines(virtual.lines, files):
                 self._lines.setdefault(each.path, []).append(each)
         ranges = []
         for each in self._lines.get(id_, ()):
@@ -105,9 +108,18 @@ class FileMemories:
     def _slots(self, virtual: VirtualFile, id_: str) -> list[Slot]:
         return [slot for slot in virtual.state.slots if slot.id == id_]
 
-    def protected(self, id_: str) -> str | None:  # noqa: ARG002
-        """Returns nothing: any file may be hidden."""
-        return None
+    def protected(self, id_: str) -> str | None:
+        """Returns why a file is not hidden: links of other notes would lead to nothing."""
+        number = self._linked().get(id_, 0)
+        return f"{count(number, 'note')} link{'s' if number == 1 else ''} to it" if number else None
+
+    def _linked(self) -> Mapping[str, int]:
+        """Returns how many other notes link to each, read again where there are other files."""
+        tree = self._session.tree
+        if self._links[0] is not tree.paths:
+            texts = {path: tree.text(path) or "" for path in tree.paths}
+            self._links = (tree.paths, file_memory.linked(texts))
+        return self._links[1]
 
     def united(self, old: Memory, new: Memory) -> Memory:
         """Returns a survivor with what a file can take over: all that its front matter holds."""
@@ -312,6 +324,8 @@ class FileMemories:
             "are not read."
             for path, why in sorted(self.problems.items())
         ]
+        if self._linked():
+            said.append(f"Other notes link to {count(len(self._linked()), 'note')}: never hidden.")
         return said
 
 

@@ -13,7 +13,7 @@ from echoless.core.failures import of_system
 from echoless.stores.files import Snapshot, is_below, is_text, place_in, read_bytes, text_of
 from echoless.stores.markdown.commit import Change
 from echoless.stores.markdown.presets import (
-    ARCHIVE,
+    ARCHIVES,
     SUFFIXES,
     Preset,
     is_archived,
@@ -91,7 +91,7 @@ def _entries(folder: Path, above: str) -> Iterator[tuple[str, Path]]:
         if each.is_dir(follow_symlinks=False):
             if not is_text(each.name):
                 yield name, path
-            elif is_read_folder(each.name) and name != ARCHIVE:
+            elif is_read_folder(each.name) and name not in ARCHIVES:
                 yield from _entries(path, f"{name}/")
         elif each.is_symlink():
             if path.suffix.lower() in SUFFIXES or path.is_dir():

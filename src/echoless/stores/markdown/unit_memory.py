@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.core.model import Memory
+from echoless.core.model import IN_FORCE, Memory, Promise
+from echoless.core.text import retired
 from echoless.stores.markdown import observations
 from echoless.stores.markdown.document import (
     OPAQUE,
@@ -17,7 +18,7 @@ from echoless.stores.markdown.document import (
     mark_of,
     split_lines,
 )
-from echoless.stores.markdown.presets import Preset, ScopeBy, date_of
+from echoless.stores.markdown.presets import Preset, ScopeBy, date_of, is_day
 
 SEPARATOR: Final = " > "
 """Between the parts of a namespace: the file, then its headings."""
@@ -53,7 +54,7 @@ class Reading:
         parts = [path] if by_file and self.scope != "folder" else []
         if self.scope == "heading":
             daily = not self.preset.by_file
-            parts += [h for h in headings if not (daily and date_of(f"{h.strip()[:10]}.md"))]
+            parts += [h for h in headings if not (daily and is_day(h))]
         return SEPARATOR.join(parts)
 
     def place(self, namespace: str, created_at: str | None) -> tuple[str, tuple[str, ...]]:
@@ -87,7 +88,15 @@ class Reading:
             native=memory.native,
         )
 
-    def memory(self, id_: str, namespace: str, path: str, kind: Kind, raw: str) -> Memory:
+    def memory(
+        self,
+        id_: str,
+        namespace: str,
+        path: str,
+        kind: Kind,
+        raw: str,
+        promise: Promise = IN_FORCE,
+    ) -> Memory:
         """Returns the memory of a unit.
 
         Args:
@@ -96,6 +105,7 @@ class Reading:
             path: Of its file.
             kind: Of the unit.
             raw: Its lines.
+            promise: Of its file.
         """
         content = content_of(kind, _lines(raw))
         observed = self.preset.observations and kind == "bullet"
@@ -107,6 +117,7 @@ class Reading:
             tags=observations.tags_of(content) if observed else (),
             created_at=None if self.preset.by_file or self.single else date_of(path),
             native={"raw": raw},
+            promise=promised(promise, content),
         )
 
     def is_memory(self, unit: Unit) -> bool:
@@ -174,6 +185,12 @@ def written(content: str, mark: str, end: str) -> list[str]:
     first, *rest = content.split("\n")
     indent = " " * len(mark.expandtabs(4))
     return [mark + first + end, *((indent + line if line.strip() else "") + end for line in rest)]
+
+
+def promised(file: Promise, content: str) -> Promise:
+    """Returns how long, and for whom, a text of a file is in force, its own marks read."""
+    why = retired(content)
+    return replace(file, retired=why) if why else file
 
 
 def protection(kind: Kind) -> str | None:

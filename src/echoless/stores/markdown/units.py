@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from echoless.core.errors import BadRecord, StoreError
-from echoless.core.model import Memory
+from echoless.core.model import IN_FORCE, Memory, Promise
 from echoless.core.text import unreadable
 from echoless.stores.ledger import Mark
-from echoless.stores.markdown import archive
+from echoless.stores.markdown import archive, front_matter
 from echoless.stores.markdown.archive import Entry
 from echoless.stores.markdown.document import Kind, split_lines
+from echoless.stores.markdown.imports import readers
 from echoless.stores.markdown.presets import SUFFIXES
 from echoless.stores.markdown.session import Leaving, Session, about, by_path
 from echoless.stores.markdown.state import Slot, digest_of
@@ -28,6 +29,7 @@ class UnitMemories:
         self._session = session
         self._paths: dict[str, str] | None = None
         self._entries: dict[str, dict[str, list[Entry]]] = {}
+        self._promises: dict[str, Promise] = {}
 
     def forget(self) -> None:
         """Forgets what was read; called after each change."""
@@ -97,7 +99,8 @@ class UnitMemories:
         raw = entry.text
         if digest_of(raw) == slot.digest:
             raw = raw[len(slot.before) : len(raw) - len(slot.after)]
-        return self._session.reading.memory(id_, slot.namespace, path, slot.kind, raw)
+        promise = self._promise(path)
+        return self._session.reading.memory(id_, slot.namespace, path, slot.kind, raw, promise)
 
     def _visible(self, virtual: VirtualFile, placed: Placed) -> Memory | None:
         unit, reading = placed.unit, self._session.reading
@@ -105,7 +108,17 @@ class UnitMemories:
             return None
         namespace = reading.namespace(virtual.path, unit.headings)
         raw = "".join(virtual.lines[unit.start : unit.end])
-        return reading.memory(placed.id, namespace, virtual.path, unit.kind, raw)
+        promise = self._promise(virtual.path)
+        return reading.memory(placed.id, namespace, virtual.path, unit.kind, raw, promise)
+
+    def _promise(self, path: str) -> Promise:
+        """Returns how long, and for whom, what a file says is in force."""
+        if path not in self._promises:
+            self._promises = {path: IN_FORCE}
+            for each, agents in readers(self._session).items():
+                lines = split_lines(self._session.tree.text(each) or "")
+                self._promises[each] = replace(front_matter.promise_in(lines), readers=agents)
+        return self._promises[path]
 
     def protected(self, id_: str) -> str | None:
         """Returns why a memory is never hidden, or None."""
