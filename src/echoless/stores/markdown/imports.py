@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from echoless.stores.files import kind_of, read_bytes
+from echoless.core.failures import kind_of
+from echoless.stores.files import read_bytes
 from echoless.stores.markdown.document import read, split_lines
 from echoless.stores.markdown.session import Session
 from echoless.stores.markdown.tree import LARGEST
