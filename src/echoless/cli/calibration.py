@@ -25,13 +25,14 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.core.commands import command_line
-from echoless.core.errors import InputError, UsageError
+from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices
 from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.registry import open_encoder
 from echoless.models.encoders.vector_cache import open_cache
 from echoless.stores import open_store
+from echoless.stores.files import open_file
 from echoless.workflows.calibration.labels_file import Label, read_labels
 from echoless.workflows.calibration.session import QUESTIONS, Asked, Calibrated, Reply, calibrate
 
@@ -125,12 +126,10 @@ def _read_answers(path: Path) -> list[Label]:
         InputError: It cannot be read.
     """
     try:
-        with path.open("rb") as lines:
+        with open_file(path) as lines:
             return read_labels(lines, str(path))
-    except OSError as problem:
-        raise InputError(
-            f"{str(path)!r} cannot be read ({problem.strerror}). Check the path."
-        ) from problem
+    except StoreError as problem:
+        raise InputError(f"{str(path)!r} cannot be read ({problem}). Check the path.") from problem
 
 
 def _encoder(name: str) -> Encoder:

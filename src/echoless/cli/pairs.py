@@ -23,12 +23,13 @@ from echoless.cli.options import (
     no_cache_option,
     setting_option,
 )
-from echoless.core.errors import InputError
+from echoless.core.errors import InputError, StoreError
 from echoless.core.model import verdict_name
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
 from echoless.core.verdict_sentences import sentence
+from echoless.stores.files import open_file
 from echoless.workflows.pairs.judge_pairs import BATCH, Ruling, judge_pairs, read_questions
 
 NAMED: Final = 10
@@ -122,10 +123,9 @@ def _opened(pairs: str) -> Iterator[BinaryIO]:
         return
     with ExitStack() as stack:
         try:
-            file = stack.enter_context(Path(pairs).open("rb"))
-        except (OSError, ValueError) as problem:
-            why = problem.strerror if isinstance(problem, OSError) else str(problem)
-            raise InputError(f"{pairs!r} cannot be read ({why}). Check the path.") from problem
+            file = stack.enter_context(open_file(Path(pairs)))
+        except (StoreError, ValueError) as problem:
+            raise InputError(f"{pairs!r} cannot be read ({problem}). Check the path.") from problem
         yield file
 
 

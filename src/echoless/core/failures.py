@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,16 @@ FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 DISK: Final = frozenset({*FULL, *FORBIDDEN, errno.EIO})
 """Numbers of the system's errors that are about a disk, not about a mistake of the program."""
+
+_KINDS: Final = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "folder",
+    stat.S_IFLNK: "symbolic link",
+    stat.S_IFIFO: "named pipe",
+    stat.S_IFSOCK: "socket",
+}
+_ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+"""Numbers of the errors for a name under which nothing can be."""
 
 _PRIMARY: Final = 0xFF
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT})
@@ -150,6 +161,24 @@ def of_system(problem: OSError, path: Path | str | None = None) -> EcholessError
             "the file and its folder; nothing was changed."
         )
     return StoreError(f"{where}: {problem.strerror or problem}. Nothing was changed.")
+
+
+def kind_of(path: Path) -> str:
+    """Returns what has a name, without following a link: `file`, `folder`; empty for nothing."""
+    try:
+        return _KINDS.get(stat.S_IFMT(path.lstat().st_mode), "device")
+    except OSError as problem:
+        if problem.errno in _ABSENT:
+            return ""
+        raise of_system(problem, path) from problem
+
+
+def misplaced(path: Path, wanted: str) -> ForeignStore:
+    """Returns the error for a name that something of another kind has."""
+    return ForeignStore(
+        f"{path} is a {kind_of(path)}, and a {wanted} belongs there. It was not followed, opened "
+        f"or changed. Move it away, or put a {wanted} in its place, then try again."
+    )
 
 
 def damaged(where: str, why: str) -> ForeignStore:

@@ -5,6 +5,7 @@ Used by the embedded store and by the sidecar ledger of stores that are not data
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -28,6 +29,8 @@ from echoless.core.failures import (
     is_damage,
     is_unfinished,
     is_unwritable,
+    kind_of,
+    misplaced,
     of_sqlite,
     said,
 )
@@ -409,6 +412,7 @@ def open_for_reading(path: Path) -> Database:
     """
     if not is_sqlite(path):
         raise ForeignStore(f"{path} is not an SQLite database.")
+    _refuse_misplaced(path)
     problem: Exception | None = None
     for way in _ways(path):
         try:
@@ -423,6 +427,20 @@ def open_for_reading(path: Path) -> Database:
     if is_unwritable(problem) and copies.log(path).exists():
         return _from_copy(path, unfinished=False)
     raise translated(problem, path) from problem
+
+
+def _refuse_misplaced(path: Path) -> None:
+    """Refuses a database beside which a link or a pipe has the name of its log or journal.
+
+    SQLite would write to where the link leads, or wait for the pipe.
+
+    Raises:
+        ForeignStore: The message names it.
+    """
+    real = Path(os.path.realpath(path))
+    for each in (real, copies.log(real), copies.index(real), copies.journal(real)):
+        if kind_of(each) not in {"file", ""}:
+            raise misplaced(each, "file")
 
 
 def _ways(path: Path) -> list[str]:
@@ -547,6 +565,7 @@ def open_for_writing(path: Path, *, create: bool = False, wal: bool = True) -> D
         create: Create it if missing.
         wal: False leaves the journal mode of another program's file as it is.
     """
+    _refuse_misplaced(path)
     try:
         connection = _connected(path, "mode=rwc" if create else "mode=rw")
     except FAILURES as problem:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from echoless.core.errors import StoreError
 from echoless.core.optional import lazy_module, require_module
-from echoless.stores.files import Snapshot, replace_bytes, speaking_of
+from echoless.stores.files import Snapshot, read_bytes, replace_bytes, speaking_of
 
 if TYPE_CHECKING:
     import fsspec
@@ -106,11 +106,12 @@ class LocalFolder:
     def read(self, name: str) -> bytes | None:
         """Returns a file; None where there is none."""
         path = self._folder / name
-        with speaking_of(path):
-            try:
-                return path.read_bytes()
-            except FileNotFoundError:
-                return None
+        try:
+            return read_bytes(path)
+        except StoreError:
+            if path.exists():
+                raise
+            return None
 
     def write(self, name: str, data: bytes) -> None:
         """Writes or replaces a file: beside it, then renamed over it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core import json_codec as codec
-from echoless.core.errors import BadRecord, PlanUnreadable, UsageError
+from echoless.core.errors import BadRecord, InputError, PlanUnreadable, StoreError, UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import (
     Json,
@@ -39,7 +39,7 @@ from echoless.execution.actions import (
 from echoless.execution.field_merge import merged
 from echoless.stores import ledger
 from echoless.stores.base import Unites
-from echoless.stores.files import check_new, write_new
+from echoless.stores.files import check_new, read_bytes, write_new
 
 if TYPE_CHECKING:
     from echoless.execution import plan_html
@@ -324,10 +324,10 @@ def read_plan(path: Path) -> Plan:
         PlanUnreadable: It is missing, no plan, of a newer format, or was edited.
     """
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise PlanUnreadable(f"There is no plan file {path}.") from None
-    except OSError as problem:
+        content = read_bytes(path)
+    except (InputError, StoreError) as problem:
+        if not path.exists():
+            raise PlanUnreadable(f"There is no plan file {path}.") from None
         raise PlanUnreadable(
             f"{path} is not a plan ({problem}). Make one with --plan."
         ) from problem

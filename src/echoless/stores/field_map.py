@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
-from echoless.core.errors import InputError, UsageError
+from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.core.json_codec import FIELDS
 from echoless.core.optional import lazy_module
 from echoless.core.text import unreadable
+from echoless.stores.files import read_bytes
 
 if TYPE_CHECKING:
     import tomllib
@@ -160,11 +161,11 @@ def read_file(path: Path) -> FieldMap:
         UsageError: As `FieldMap`.
     """
     try:
-        text = path.read_text("utf-8")
+        if not path.exists():
+            raise InputError(f"There is no map file {path}. Check the path.")
+        text = read_bytes(path).decode("utf-8")
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except FileNotFoundError:
-        raise InputError(f"There is no map file {path}. Check the path.") from None
-    except (OSError, ValueError, RecursionError) as problem:
+    except (StoreError, ValueError, RecursionError) as problem:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
         raise InputError(
             f"{path} cannot be read as {kind} ({problem}). Mend the file."

@@ -9,12 +9,13 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from echoless.core import drafts
 from echoless.core.errors import ForeignStore, StoreError, StoreLocked, StoreReadOnly, UsageError
-from echoless.core.failures import of_system
+from echoless.core.failures import kind_of, misplaced, of_system
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 
@@ -84,49 +85,19 @@ def since(state: str, before: str) -> tuple[str, tuple[str, ...] | None]:
     return state, () if state == before else None
 
 
-_KINDS: Final = {
-    stat.S_IFREG: "file",
-    stat.S_IFDIR: "folder",
-    stat.S_IFLNK: "symbolic link",
-    stat.S_IFIFO: "named pipe",
-    stat.S_IFSOCK: "socket",
-}
 _NOT_OPENED: Final = frozenset({errno.ELOOP, errno.ENXIO})
 """Numbers of the errors for a link, a circle of links and a socket."""
-_ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-"""Numbers of the errors for a name under which nothing can be."""
-
-
 _LONGEST_NAME: Final = 255
 """Bytes of the name of a file on the usual file systems."""
 
 
-def kind_of(path: Path) -> str:
-    """Returns what has a name, without following a link: `file`, `folder`; empty for nothing."""
-    with speaking_of(path):
-        try:
-            return _KINDS.get(stat.S_IFMT(path.lstat().st_mode), "device")
-        except OSError as problem:
-            if problem.errno in _ABSENT:
-                return ""
-            raise
-
-
-def misplaced(path: Path, wanted: str) -> ForeignStore:
-    """Returns the error for a name that something of another kind has."""
-    return ForeignStore(
-        f"{path} is a {kind_of(path)}, and a {wanted} belongs there. It was not followed, opened "
-        f"or changed. Move it away, or put a {wanted} in its place, then try again."
-    )
-
-
-def read_bytes(path: Path, *, linked: bool = True, limit: int = -1) -> bytes:
-    """Reads a whole file, and never waits for a pipe or a device that has its name.
+@contextmanager
+def open_file(path: Path, *, linked: bool = True) -> Iterator[BufferedReader]:
+    """Opens a file for reading, and never waits for a pipe or a device that has its name.
 
     Args:
         path: The file.
         linked: Whether it may be a link.
-        limit: Most bytes to read from its beginning; all by default.
 
     Raises:
         ForeignStore: It is no regular file, or a link that is not to be followed.
@@ -136,12 +107,25 @@ def read_bytes(path: Path, *, linked: bool = True, limit: int = -1) -> bytes:
     with speaking_of(path):
         try:
             with open(path, "rb", opener=lambda name, flags: os.open(name, flags | more)) as file:
-                if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    return file.read(limit)
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise misplaced(path, "file")
+                yield file
         except OSError as problem:
-            if not isinstance(problem, IsADirectoryError) and problem.errno not in _NOT_OPENED:
-                raise
-    raise misplaced(path, "file")
+            if isinstance(problem, IsADirectoryError) or problem.errno in _NOT_OPENED:
+                raise misplaced(path, "file") from problem
+            raise
+
+
+def read_bytes(path: Path, *, linked: bool = True, limit: int = -1) -> bytes:
+    """Reads a whole file; arguments and errors as of `open_file`.
+
+    Args:
+        path: The file.
+        linked: Whether it may be a link.
+        limit: Most bytes to read from its beginning; all by default.
+    """
+    with open_file(path, linked=linked) as file:
+        return file.read(limit)
 
 
 def is_below(name: str) -> bool:
@@ -154,6 +138,22 @@ def is_below(name: str) -> bool:
 def is_text(name: str) -> bool:
     """Returns whether a name of a file is UTF-8, which not every system demands."""
     return "\0" not in name and name == name.encode("utf-8", "ignore").decode()
+
+
+def shown(name: str) -> str:
+    """Returns a name of a file as text, also one that is not UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def insist_on_text(*names: str | Path) -> None:
+    """Refuses a store whose name, or whose folder's, is not UTF-8: no ledger could hold it.
+
+    Raises:
+        UsageError: The message shows the name.
+    """
+    for name in map(str, names):
+        if not is_text(name):
+            raise UsageError(f"The name {shown(name)} is not UTF-8; a store needs one that is.")
 
 
 def place_in(root: Path, name: str) -> Path:

@@ -9,6 +9,7 @@ from echoless.core import plugins
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.stores.base import General, OneFile, Signed, Store, StoreKind, TakesMap
 from echoless.stores.field_map import FieldMap
+from echoless.stores.files import insist_on_text
 from echoless.stores.sqlite import SqliteStore
 
 _SUFFIXES = {
@@ -91,6 +92,7 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
     url = str(url)
     if not url.strip():
         raise UsageError("No store was named. Give a path or a URL such as sqlite:///agent.db.")
+    insist_on_text(url, Path(url).absolute())
     scheme, separator, rest = url.partition("://")
     if separator:
         return scheme, rest.removeprefix("/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 import socket
@@ -14,13 +15,23 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, check, open_store, undo
-from echoless.core.errors import EcholessError, ForeignStore, InputError, LedgerDamaged, StoreError
-from echoless.execution.plan import Plan
+from echoless.core.errors import (
+    EcholessError,
+    ForeignStore,
+    InputError,
+    LedgerDamaged,
+    StoreError,
+    UsageError,
+)
+from echoless.execution.plan import Plan, read_plan
+from echoless.execution.rollback import STANDING, history
+from echoless.stores.field_map import read_file
 from echoless.stores.files import place_in, read_bytes, replace_bytes
 from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.state import digest_of
 from echoless.stores.markdown.store import MarkdownStore
 from echoless.testing.stores import contents, plan_by_hand
+from echoless.workflows.audit.earlier_audit import read_earlier_answer
 
 NOTE = "# N\n\n- Port 5433 is open.\n- port 5433 is open\n- Tea is green.\n"
 PRIVATE = "- my private diary line\n"
@@ -551,3 +562,72 @@ def test_archive_and_lock_are_no_more_open_than_their_folder(
     assert stat.S_IMODE((root / "archive").stat().st_mode) == mode
     assert stat.S_IMODE((root / ".n.md.lock").stat().st_mode) == lock
     undone(root / "n.md", run)
+
+
+def test_a_store_whose_name_is_not_utf_8_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    odd.mkdir()
+    (odd / "n.md").write_text(NOTE)
+    for url in (odd, odd / "n.md", f"markdown:///{odd}"):
+        with pytest.raises(UsageError, match=r"\\xff.* is not UTF-8"):
+            open_store(url)
+    monkeypatch.chdir(odd)
+    with pytest.raises(UsageError, match=r"\\xff.* is not UTF-8"):
+        open_store("n.md")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", ["-wal", "-journal", "-shm"])
+def test_what_is_no_file_beside_a_database_is_named_and_not_followed(
+    tmp_path: Path, suffix: str, kind: str
+) -> None:
+    """SQLite would write its log to where a link leads, and wait for a pipe."""
+    (tmp_path / "n.jsonl").write_text('{"id": "a", "content": "x"}\n{"id": "b", "content": "y"}\n')
+    applied(tmp_path / "n.jsonl")
+    put(kind, tmp_path / f"n.jsonl.echoless{suffix}")
+    with pytest.raises(EcholessError, match=f"is a {kind}, and a file belongs there"):
+        applied(tmp_path / "n.jsonl")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plan_or_a_map_that_is_no_file_is_an_error(tmp_path: Path, kind: str) -> None:
+    put(kind, tmp_path / "p")
+    for read in (read_plan, read_file, read_earlier_answer):
+        with pytest.raises(EcholessError):
+            read(tmp_path / "p")
+
+
+@pytest.mark.parametrize("part", ["", "#entities"])
+def test_a_disk_that_fails_once_loses_nothing_and_leaves_no_file_of_hidden_texts(
+    tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, synchronise = tmp_path / "memory.jsonl", os.fsync
+    entity = '{"type":"entity","name":"%s","entityType":"p","observations":["tea","Tea"]}'
+    file.write_text("\n".join(entity % name for name in ("a", "A")))
+    url, before, failures = f"mcp-memory:///{file}{part}", file.read_bytes(), 0
+    for at in range(1, 12):
+        calls = iter(range(1, 1_000))
+
+        def failing(handle: int, at: int = at, calls: Iterator[int] = calls) -> None:
+            if next(calls) == at:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            synchronise(handle)
+
+        plan = planned(url)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", failing)
+            try:
+                with open_store(url) as store:
+                    apply(store, plan)
+            except StoreError:
+                failures += 1
+        with open_store(url) as store:
+            assert check(store).sound
+            for run in history(store.ledger):
+                if run.status in STANDING:
+                    undo(store, run.id)
+        assert file.read_bytes() == before
+        assert not [*tmp_path.glob("*.hidden")]
+    assert failures > 2

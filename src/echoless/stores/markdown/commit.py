@@ -22,10 +22,10 @@ from typing import Final, TypeAlias
 
 from echoless.core.drafts import give_mode, synchronise_folder
 from echoless.core.errors import StoreError
+from echoless.core.failures import kind_of
 from echoless.stores.files import (
     NEW,
     Snapshot,
-    kind_of,
     make_folders,
     read_bytes,
     refuse_several_names,

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from echoless.stores.files import kind_of, read_bytes
+from echoless.core.failures import kind_of
+from echoless.stores.files import read_bytes
 from echoless.stores.markdown.document import front_lines, read, split_lines
 from echoless.stores.markdown.presets import FOLLOWING, agents_of, with_narrower
 from echoless.stores.markdown.session import Session

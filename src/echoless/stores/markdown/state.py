@@ -205,7 +205,8 @@ def _checked(value: _Part) -> _Part:
     """
     for each in fields(value):
         part = getattr(value, each.name)
-        if not isinstance(part, _TYPES.get(each.name, (str,))) or (each.name == "at" and part < 0):
+        negative = isinstance(part, int) and each.name == "at" and part < 0
+        if negative or not isinstance(part, _TYPES.get(each.name, (str,))):
             raise TypeError(f"{each.name} is {part!r}")
     return value
 

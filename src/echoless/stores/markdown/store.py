@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from echoless.core.errors import ForeignStore, StoreNotFound
+from echoless.core.failures import kind_of
 from echoless.core.model import Memory
 from echoless.stores import files
 from echoless.stores.base import ALL, Scope
-from echoless.stores.files import exclusive, kind_of, make_file, speaking_of
+from echoless.stores.files import exclusive, make_file, speaking_of
 from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_database import LedgerDatabase
@@ -153,8 +154,8 @@ class MarkdownStore(BesideSidecar):
         try:
             state = State.parse(written)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-            path = self._base.with_name(self._sidecar.name)
-            raise lost(path, ForeignStore(f"the fact {_FACT!r}: {problem!r}")) from problem
+            place = self._base.with_name(self._sidecar.name)
+            raise lost(place, ForeignStore(f"the fact {_FACT!r}: {problem!r}")) from problem
         for path in state.paths:
             self._tree.check(path, self.ledger_file)
         return state
@@ -242,8 +243,8 @@ class MarkdownStore(BesideSidecar):
         ]
         said += [f"{each} is a link that leads to no file." for each in listing.nowhere]
         said += [
-            f"{shown} is not read: its name is not UTF-8. Rename it."
-            for shown in map(_shown, listing.unnamed)
+            f"{files.shown(each)} is not read: its name is not UTF-8. Rename it."
+            for each in listing.unnamed
         ]
         said += [
             f"{each} is larger than {LARGEST // 1024 // 1024} MB; it is not read. Divide it."
@@ -483,11 +484,6 @@ def _new_file(preset: Preset, path: Path) -> str:
         return preset.new_file
     names = (name for name in listing_of(path).paths if "/" not in name and preset.reads(name))
     return next(names, preset.new_file)
-
-
-def _shown(name: str) -> str:
-    """Returns a name that is not UTF-8 as text."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _preset(location: Location, path: Path) -> Preset:

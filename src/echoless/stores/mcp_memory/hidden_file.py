@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from echoless.core.errors import LedgerDamaged
+from echoless.core.failures import kind_of
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject
-from echoless.stores.files import Snapshot, kind_of, read_bytes, replace_bytes, speaking_of
+from echoless.stores.files import Snapshot, read_bytes, replace_bytes, speaking_of
 from echoless.stores.ledger import Mark
 
 SUFFIX: Final = ".hidden"

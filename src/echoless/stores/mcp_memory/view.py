@@ -265,7 +265,8 @@ class GraphView(BesideSidecar):
             try:
                 replace_bytes(self._path, data, self._snapshots[0])
             except BaseException:
-                self._hidden_file.write((before, old))
+                if Snapshot.of(self._path) == self._snapshots[0]:  # else both states are needed
+                    self._hidden_file.write((before, old))
                 raise
             self._hidden_file.write((after, new))
         self._written[REREAD] = 1

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from echoless.core import json_codec as codec
-from echoless.core.errors import BadRecord, InputError
+from echoless.core.errors import BadRecord, InputError, StoreError
 from echoless.core.model import Json, JsonObject
+from echoless.stores.files import read_bytes
 from echoless.workflows.audit.namespace_report import Share
 from echoless.workflows.audit.report import FORMAT
 
@@ -119,9 +120,9 @@ def read_earlier_answer(path: Path) -> EarlierAnswer:
         InputError: The file is missing, no such answer, or of a newer format.
     """
     try:
-        raw = path.read_bytes()
-    except OSError as problem:
-        raise InputError(f"{path} cannot be read ({problem.strerror}).") from problem
+        raw = read_bytes(path)
+    except StoreError as problem:
+        raise InputError(f"{path} cannot be read ({problem}).") from problem
     if not raw.strip():
         raise InputError(
             f"{path} is empty. If this command writes its answer there, give the new one another "
