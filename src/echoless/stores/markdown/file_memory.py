@@ -193,8 +193,8 @@ def linked(texts: Mapping[str, str]) -> dict[str, int]:
     for path, text in texts.items():
         folder = PurePosixPath(path).parent
         relative = (posixpath.normpath(folder / unquote(to)) for to in _LINK.findall(text))
-        targets = {known.get(_folded(each)) for each in (*relative, *_WIKI.findall(text))}
-        links.update(targets - {None, path})
+        targets = {_folded(each) for each in (*relative, *_WIKI.findall(text))} & known.keys()
+        links.update({known[each] for each in targets} - {path})
     return dict(links)
 
 
