@@ -10,6 +10,7 @@ from echoless.core.errors import BadRecord, DuplicateId, StoreError
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.core.text import unreadable
 from echoless.core.timestamps import instant
+from echoless.stores.expiration import promised
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Layout
@@ -233,7 +234,7 @@ def _memory(id_: str, row: int, readers: Sequence[_Reader], oddities: Oddities) 
         elif reading.value is not None:
             extra[place.key] = plain(reading.value)
     native: JsonObject = {RAW: raw} if raw else {}
-    return Memory(**values, extra=extra, native=native)  # type: ignore[arg-type]
+    return promised(Memory(**values, extra=extra, native=native))  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------ writing

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.optional import lazy_module
 from echoless.core.text import has_utf8
+from echoless.stores.expiration import SHOWN
 from echoless.stores.namespace_labels import by_labels_present
 from echoless.stores.sql.cells import Kind
-from echoless.stores.sql.hiding import SHOWN
 from echoless.stores.sql.layout import Layout, Place
 from echoless.stores.sql.table import TEXTS
 

@@ -7,7 +7,7 @@ goes back cell by cell.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -18,6 +18,7 @@ from echoless.core.model import VOLATILE, Json, Memory, Vector, canonical
 from echoless.core.text import unreadable
 from echoless.core.timestamps import instant
 from echoless.stores import column_values as values
+from echoless.stores.expiration import promised
 from echoless.stores.live import record as records
 from echoless.stores.namespace_labels import namespace_of_labels, read_labels
 from echoless.stores.sql import cells as forms
@@ -132,14 +133,18 @@ class Reading:
 class Codec:
     """Conversion between the rows of a table and memories."""
 
-    def __init__(self, layout: Layout, where: str) -> None:
+    def __init__(
+        self, layout: Layout, where: str, before: Callable[[str], Json] = lambda _id: None
+    ) -> None:
         """Takes the layout.
 
         Args:
             layout: Of the table.
             where: The table, for messages.
+            before: Returns what stood in a row, by its id, where something hides it now.
         """
         self.layout = layout
+        self._before = before
         self._where = where
         self._columns = layout.table.columns
         self._extra = layout.extra
@@ -227,13 +232,22 @@ class Codec:
         extra = {n: forms.to_json(c) for n in self._extra if (c := row.cells[n]) is not None}
         if layout.vectors is not None:
             vector = forms.read_vector(row.cells[layout.vectors])
-        return replace(
+        memory = replace(
             base,
             **fields,  # type: ignore[arg-type]
             vectors=() if vector is None else (Vector(layout.model, vector),),
             extra={**extra, **base.extra},
             native=self._native(row, vector),
         )
+        return promised(memory, self._ending(id_, reading))
+
+    def _ending(self, id_: str, reading: Reading) -> dict[str, Json]:
+        """Returns the date until which a row holds, as it was before echoless hid the row by it."""
+        hiding = self.layout.hiding
+        if hiding is None or not hiding.place.path:
+            return {}
+        day = reading.at(hiding.place)
+        return {hiding.place.path[-1]: self._before(id_) if day == hiding.value else day}
 
     def _fields(self, reading: Reading, odd: Oddities | None) -> dict[str, object]:
         """Returns the fields that have places of their own."""

@@ -19,7 +19,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Final, Self
 
 from echoless.core.errors import StoreError, StoreReadOnly
-from echoless.core.model import Memory
+from echoless.core.model import Json, Memory
 from echoless.stores.base import ALL, OwnerView, Prints, Remarks, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
@@ -28,7 +28,7 @@ from echoless.stores.sidecar import BesideSidecar, LedgerPlace
 from echoless.stores.sql.cells import Cell, alike
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
-from echoless.stores.sql.hiding import Hider
+from echoless.stores.sql.hiding import Hider, shown_fact
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.new_rows import new_id, with_defaults
@@ -96,7 +96,7 @@ class TableStore(BesideSidecar):
         self._sidecar = opened.sidecar
         self._lock = opened.lock
         self._layout = layout
-        self._codec = Codec(layout, opened.location.place)
+        self._codec = Codec(layout, opened.location.place, self._shown_before)
         self._heads = RowHeads(layout, self._codec, lambda: self.ledger)
         self._partitions = Partitions(layout, self._codec, self._heads)
         self._references = tuple(opened.backend.references(opened.table))
@@ -174,6 +174,11 @@ class TableStore(BesideSidecar):
                 if memory is not None:
                     yield memory
         self._odd = odd
+
+    def _shown_before(self, id_: str) -> Json:
+        """Returns what stood in a row before echoless hid it; None for nothing."""
+        known: Json = json.loads(self.ledger.fact(shown_fact(id_)) or "null")
+        return known
 
     def _vectors_of(self, ids: Sequence[str] | None) -> Mapping[str, bytes]:
         """Returns vectors that lie in another table, of some memories or of all."""
