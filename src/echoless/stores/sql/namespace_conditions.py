@@ -164,7 +164,7 @@ class NamespaceConditions:
         layout = self._layout
         hiding = () if layout.hiding is None else (layout.hiding.place,)
         places = (*(place for _, place in layout.scope), *layout.content, *hiding)
-        if not self.exist or not all(map(self._is_plain, places)):
+        if layout.context or not self.exist or not all(map(self._is_plain, places)):
             return None
         if not self._typed and any(map(self._is_json, layout.content)):
             return None

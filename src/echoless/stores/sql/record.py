@@ -173,9 +173,17 @@ class Codec:
                 value = self._value("content", place, reading)
             except BadRecord:
                 continue
+            if isinstance(value, str) and place.column in self.layout.context:
+                value = listed_text(value)
             if isinstance(value, str) and value:
                 return place, value
         return None
+
+    def context(self, memory: Memory) -> str:
+        """Returns what a row says beside its text, of the columns the layout names for that."""
+        cells = (memory.extra.get(name) for name in self.layout.context)
+        said = (listed_text(cell) for cell in cells if isinstance(cell, str))
+        return "; ".join(each for each in said if each and each != memory.content)
 
     def namespace(self, reading: Reading) -> str:
         """Returns the namespace of a row; unreadable parts count as empty."""
@@ -372,6 +380,8 @@ class Writing:
         text = self._codec.content(self._reading)
         place = text[0] if text is not None else self._layout.content[0]
         if old is None or old.content != memory.content:
+            if old is not None and place.column in self._layout.context:
+                raise self._refused("content", f"{place} stands for it, and is no text of its own")
             self._set("content", place, memory.content, None)
             for derived, made in self._layout.derived.items():
                 self._set("type", derived, made(memory.content), None)
@@ -531,6 +541,16 @@ class Writing:
             self._cells[column] = None
         elif forms.read_vector(cell) != vectors[0].data:
             self._cells[column] = forms.write_vector(vectors[0].data, cell, kind)
+
+
+def listed_text(cell: str) -> str:
+    """Returns a text, or the texts of a list in JSON one by one."""
+    if not cell.lstrip().startswith("["):
+        return cell
+    parsed = forms.parsed(cell)
+    if not isinstance(parsed, Sequence) or isinstance(parsed, str):
+        return cell
+    return "\n".join(each for each in parsed if isinstance(each, str))
 
 
 _DEFAULTS: Final = {name: values.default(name) for name in FIELDS}
