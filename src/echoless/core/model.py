@@ -156,6 +156,8 @@ class Memory:
         native: What the adapter needs to put the record back exactly as it was (its raw line, its
             place). Opaque to everyone else, but for `VOLATILE`; not part of equality or of the
             fingerprint.
+        owners: Fields of the record that look like owners and are no part of the namespace, such as
+            `user=ann&wing=blue`; memories of two are never merged either. Not part of equality.
         promise: What the adapter reads from the record of how long, and for whom, it is in force.
             Not part of equality or of the fingerprint, as the record itself is.
     """
@@ -177,6 +179,7 @@ class Memory:
     vectors: tuple[Vector, ...] = ()
     extra: JsonObject = field(default_factory=dict)
     native: JsonObject = field(default_factory=dict, compare=False, repr=False)
+    owners: str = field(default="", compare=False)
     promise: Promise = field(default=IN_FORCE, compare=False)
 
 

@@ -13,7 +13,7 @@ from echoless.core.model import EMPTY, Json, JsonObject, Memory
 from echoless.core.text import content_key
 from echoless.stores.expiration import promised
 from echoless.stores.json_splice import splice
-from echoless.stores.scope import Head
+from echoless.stores.scope import Head, owned
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "content": ("content", "text", "memory"),
@@ -173,7 +173,7 @@ def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = E
             "native": native,
         }
     )
-    return promised(memory_)
+    return owned(promised(memory_), whole=True)
 
 
 def _key(data: JsonObject, name: str) -> str:

@@ -14,6 +14,7 @@ from echoless.core.errors import BadRecord
 from echoless.core.json_codec import read_links, read_tags
 from echoless.core.model import EMPTY, Json, Memory, Provenance, Vector
 from echoless.stores.expiration import promised
+from echoless.stores.scope import owned
 
 PLAIN: Final = (
     "id",
@@ -144,7 +145,7 @@ class Rows:
                 native=Place(seq),
             )
             bare = memory.metadata is EMPTY and memory.extra is EMPTY
-            return memory if bare else promised(memory)
+            return memory if bare else owned(promised(memory), whole=True)
         except (ValueError, TypeError, RecursionError, BadRecord) as problem:
             raise self._damaged(id_, str(problem)) from problem
 

@@ -20,7 +20,7 @@ from echoless.stores import column_values as values
 from echoless.stores.chroma.layout import FIELDS, OWN, Layout
 from echoless.stores.expiration import promised, shown
 from echoless.stores.live.mem0 import namespace_of, owners_of
-from echoless.stores.scope import Head
+from echoless.stores.scope import Head, owned
 
 _METADATA: Final = f"{OWN}metadata"
 _EXTRA: Final = f"{OWN}extra"
@@ -97,7 +97,7 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
         native=native(record),
         **read,  # type: ignore[arg-type]
     )
-    return promised(memory)
+    return owned(promised(memory), whole=layout.is_general)
 
 
 def head(id_: str, raw: Mapping[str, Json], layout: Layout) -> Head:

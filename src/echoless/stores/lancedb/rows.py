@@ -15,7 +15,7 @@ from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Layout
 from echoless.stores.lancedb.places import OTHERS, Broken, Misfit, Place, Value, defaults, plain
-from echoless.stores.scope import Head
+from echoless.stores.scope import Head, owned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,7 @@ def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) ->
     columns = _cells(table)
     readers = [_Reader(place, [columns[name] for name in place.columns]) for place in layout.places]
     result = [
-        _memory(id_, row, readers, oddities)
+        owned(_memory(id_, row, readers, oddities), whole=layout.name == "general")
         for id_, row in _row_numbers(columns, layout, where, oddities).items()
     ]
     return sorted(result, key=in_order)

@@ -20,7 +20,7 @@ from echoless.core.model import Json, JsonObject, Link, Memory, Provenance, Vect
 from echoless.core.text import unreadable
 from echoless.stores.expiration import promised
 from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
-from echoless.stores.scope import Head
+from echoless.stores.scope import Head, owned
 
 Raw: TypeAlias = "Mapping[str, Json | bytes]"
 """Row of a table by column."""
@@ -108,7 +108,7 @@ def memory_of(
             vectors=() if vector is None else (Vector(MODEL, vector),),
             extra={**_inside(home.get("extra")), **_extra(row)},
         )
-        return promised(memory)
+        return owned(promised(memory))
     except (ValueError, TypeError, AttributeError) as problem:
         raise _damaged(row, where, problem) from problem
 

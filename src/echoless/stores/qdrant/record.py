@@ -20,6 +20,7 @@ from echoless.stores.live import record as records
 from echoless.stores.live.mem0 import namespace_of, owners_of
 from echoless.stores.qdrant.layout import Layout
 from echoless.stores.qdrant.points import Point
+from echoless.stores.scope import owned
 
 _NATIVE: Final = "qdrant"
 _MODELS: Final = "models"
@@ -125,7 +126,7 @@ def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
         native={_NATIVE: native},
         **fields,  # type: ignore[arg-type]
     )
-    return promised(whole)
+    return owned(promised(whole), whole=not layout.owners)
 
 
 def _fields(payload: Mapping[str, Json], layout: Layout) -> tuple[dict[str, object], set[str]]:

@@ -21,6 +21,7 @@ from echoless.stores import column_values as values
 from echoless.stores.expiration import promised
 from echoless.stores.live import record as records
 from echoless.stores.namespace_labels import namespace_of_labels, read_labels
+from echoless.stores.scope import owned
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, Column, Kind
 from echoless.stores.sql.layout import FIELDS, Layout, Place
@@ -247,7 +248,8 @@ class Codec:
             extra={**extra, **base.extra},
             native=self._native(row, vector),
         )
-        return promised(memory, self._ending(id_, reading))
+        memory = promised(memory, self._ending(id_, reading))
+        return owned(memory, whole=not layout.preset)
 
     def _ending(self, id_: str, reading: Reading) -> dict[str, Json]:
         """Returns the date until which a row holds, as it was before echoless hid the row by it."""

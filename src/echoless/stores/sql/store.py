@@ -512,7 +512,7 @@ class TableStore(BesideSidecar):
             connection.execute(self._table.delete(keys))
 
     def _take_back(self, connection: sa.Connection, id_: str, key: Key) -> bool:
-        """Puts deleted rows back in the stead of the one they gave way to; returns whether any did."""
+        """Puts deleted rows back that gave way to a row, in its stead; returns whether any did."""
         known = json.loads(self.ledger.fact(_purged_fact(id_)) or "[]")
         rows = [{name: from_json(cell) for name, cell in cells.items()} for cells in known]
         keys = [tuple(cells[name] for name in self._table.key) for cells in rows]

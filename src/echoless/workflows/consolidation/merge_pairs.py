@@ -263,7 +263,7 @@ def check_pair(
     Raises:
         UsageError: It may not.
     """
-    scopes = zip(profile.partition, profile.scope_of(keep), profile.scope_of(remove), strict=True)
+    scopes = zip(profile.scopes, profile.scope_of(keep), profile.scope_of(remove), strict=True)
     for name, one, other in scopes:
         if one != other:
             raise UsageError(
