@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -49,16 +50,21 @@ def instant(text: str | None) -> int | None:
     return (delta.days * 86_400 + delta.seconds) * _SECOND + nanoseconds
 
 
+def iso(moment: int) -> str:
+    """Returns nanoseconds since 1970 as ISO 8601 in UTC, in whole microseconds.
+
+    Raises:
+        OverflowError: It is in no year from 1 to 9999.
+    """
+    return (_ORIGIN + timedelta(microseconds=moment // 1_000)).isoformat().replace("+00:00", "Z")
+
+
 def spelled(text: str | None) -> str:
     """Returns a time as ISO 8601 where it is written as a number, else as it is written."""
     moment = instant(text) if text and _EPOCH.match(text.strip()) else None
-    if moment is None:
-        return text or ""
-    try:
-        written = (_ORIGIN + timedelta(microseconds=moment // 1_000)).isoformat()
-    except OverflowError:
-        return text or ""
-    return written.replace("+00:00", "Z")
+    with suppress(OverflowError):
+        return iso(moment) if moment is not None else text or ""
+    return text or ""
 
 
 def day(text: str | None) -> str:

@@ -22,7 +22,7 @@ from typing import Final
 from echoless.core.expressions import lazy_pattern
 from echoless.core.json_codec import json_text
 from echoless.core.model import EMPTY, Json, Memory, Promise
-from echoless.core.timestamps import instant, spelled
+from echoless.core.timestamps import instant, iso
 
 HIDDEN: Final = "echoless_hidden"
 """Key of a record that is hidden: JSON of what stood under the day's key, if anything did."""
@@ -103,17 +103,17 @@ def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
 def _lives(memory: Memory, found: Iterable[tuple[str, str, Json]]) -> Iterator[str]:
     """Yields the times at which a record ends that lives so long after it was last touched."""
     times = (memory.created_at, memory.updated_at, memory.last_accessed)
-    touched = max((moment for each in times if (moment := instant(each)) is not None), default=0)
+    touched = max((moment for each in times if (moment := instant(each)) is not None), default=None)
     for kind, unit, value in found:
         if kind != "life" or str(value).strip().lower() in _NEVER:
             continue
         try:
-            nanoseconds = touched + int(float(str(value)) * _UNITS.get(unit, 1) * 10**9)
-        except (ValueError, OverflowError):
-            yield f"{kind} {value}"  # a length that cannot be read ends at once
-        else:
-            if nanoseconds < 10**19:  # later than any time
-                yield spelled(f"{nanoseconds:019}")
+            lasts = int(float(str(value)) * _UNITS.get(unit, 1) * 10**9)
+            yield f"a {kind} of {value}" if touched is None else iso(touched + lasts)
+        except ValueError:
+            yield f"a {kind} of {value}"  # one that cannot be read ends at once
+        except OverflowError:
+            continue  # later than any date
 
 
 def _away(kind: str, word: str, value: Json) -> str:
