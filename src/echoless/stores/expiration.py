@@ -40,7 +40,7 @@ _KINDS: Final = lazy_pattern(
     r"(?P<end>expir(?:e|es|y|ation)(?:at|on|date|time)?|expiredat|valid(?:until|to)|invalidat)"
     r"|(?P<life>ttl|timetolive)(?:seconds|(?P<unit>minutes|hours|days))?"
     r"|(?:is)?(?P<away>deleted|removed|archived|superseded|invalidated|expired|obsolete|deprecated"
-    r"|forgotten|disabled|replaced)(?:at|on|by)?"
+    r"|forgotten|disabled|replaced|done|completed|cancell?ed)(?:at|on|by)?"
     r"|(?:is)?(?P<active>active|enabled|valid|latest)"
     r"|(?P<state>(?:memory)?(?:status|state)|lifecycle)"
 )

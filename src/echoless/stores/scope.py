@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import nsmallest
 from typing import Final, Protocol, TypeVar
 
 from echoless.core.expressions import lazy_pattern
-from echoless.core.model import Json, Memory
+from echoless.core.model import Memory
 from echoless.core.timestamps import instant
 from echoless.stores.namespace_labels import namespace_of_labels
 
@@ -112,10 +112,11 @@ def _moment(memory: Placed) -> int:
 
 ALL = Scope()
 
+_OCCASIONS: Final = frozenset({"session", "thread", "run", "conversation", "chat"})
 _LABELS: Final = lazy_pattern(
-    r"(?P<owner>user|owner|tenant|agent|app|account|customer|client(?=id)|org|organi[sz]ation|team"
-    r"|group(?=id)|project|workspace|wing|room|collection|namespace|persona|assistant|bot|peer"
-    r"|(?P<occasion>session|thread|run(?=id)|conversation|chat))(?:id|uuid|key|name)?"
+    r"(user|owner|tenant|agent|app|account|customer|client(?=id)|org|organi[sz]ation|team|room"
+    r"|group(?=id)|project|workspace|wing|collection|namespace|persona|assistant|bot|peer"
+    r"|session|thread|run(?=id)|conversation|chat)(?:id|uuid|key|name)?"
 )
 """Fields that look like owners, or like occasions on which one of them spoke."""
 
@@ -124,24 +125,20 @@ _MOST_VALUES: Final = 20
 
 
 @lru_cache(maxsize=4_096)
-def _label(key: str) -> tuple[str, bool]:
-    """Returns the owner a field names, in any case, and whether it is an occasion; else nothing."""
+def _label(key: str) -> str:
+    """Returns what a field names, in any case, without `id`; empty where that is no owner."""
     match = _LABELS.fullmatch(key.replace("_", "").replace("-", "").lower())
-    return ("", False) if match is None else (match["owner"], match["occasion"] is not None)
+    return "" if match is None else match[1]
 
 
 def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
     """Yields key, label and value of the fields that look like owners."""
     for fields in (memory.metadata, memory.extra) if whole else (memory.metadata,):
         for key, value in fields.items():
-            label, is_occasion = _label(key)
-            if label and (whole or not is_occasion) and _is_name(value):
+            label = _label(key)
+            named = type(value) in {str, int} and value != ""
+            if label and named and (whole or label not in _OCCASIONS):
                 yield key, label, str(value)
-
-
-def _is_name(value: Json) -> bool:
-    """Returns whether a value may name an owner."""
-    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
 
 
 def owned(memory: Memory, *, whole: bool = False) -> Memory:
@@ -156,17 +153,11 @@ def owned(memory: Memory, *, whole: bool = False) -> Memory:
     return replace(memory, owners=namespace_of_labels(found)) if found else memory
 
 
-def of_owners(memory: Memory, without: Iterable[str] | None = None) -> Memory:
+def of_owners(memory: Memory, gone: Collection[str] = _OCCASIONS) -> Memory:
     """Returns a memory whose owners are without some labels; by default, without occasions."""
-    if not memory.owners:
-        return memory
-    gone = set(_OCCASIONS if without is None else without)
     parts = memory.owners.split("&")
     kept = "&".join(part for part in parts if part.partition("=")[0] not in gone)
     return memory if kept == memory.owners else replace(memory, owners=kept)
-
-
-_OCCASIONS: Final = frozenset({"session", "thread", "run", "conversation", "chat"})
 
 
 def by_owners(memories: Mapping[str, Memory]) -> tuple[dict[str, Memory], list[str]]:
@@ -175,43 +166,33 @@ def by_owners(memories: Mapping[str, Memory]) -> tuple[dict[str, Memory], list[s
     A session of its own for nearly every memory of a namespace keeps nothing apart that belongs
     apart, and would leave nothing to compare.
     """
+    sizes = Counter(memory.namespace for memory in memories.values())
     keys: dict[str, set[str]] = {}
-    values: dict[tuple[str, str], set[str]] = {}
-    rows: Counter[tuple[str, str]] = Counter()
-    sizes: Counter[str] = Counter()
+    values: dict[tuple[str, str], list[str]] = {}
     for memory in memories.values():
-        sizes[memory.namespace] += 1
-        if not memory.owners:
-            continue
         own = {part.partition("=")[0] for part in memory.owners.split("&")}
-        for key, label, value in _named(memory, whole=True):
+        for key, label, value in _named(memory, whole=True) if memory.owners else ():
             if label in own:
                 keys.setdefault(label, set()).add(key)
-                values.setdefault((memory.namespace, label), set()).add(value)
-                rows[memory.namespace, label] += 1
-    loose = {
-        place
-        for place, known in values.items()
-        if place[1] in _OCCASIONS and len(known) >= _MOST_VALUES and 2 * len(known) > rows[place]
-    }
-    split = {
-        label
-        for (name, label), known in values.items()
-        if (name, label) not in loose and (len(known) > 1 or rows[name, label] < sizes[name])
-    }
+                values.setdefault((memory.namespace, label), []).append(value)
+    split, loose = set(), set()
+    for (name, label), known in values.items():
+        several = len(set(known))
+        if label in _OCCASIONS and several >= _MOST_VALUES and 2 * several > len(known):
+            loose.add((name, label))
+        elif several > 1 or len(known) < sizes[name]:
+            split.add(label)
+    told = (
+        (split, "are never compared, as they look like owners"),
+        ({label for _, label in loose}, "are compared, as nearly each has its own"),
+    )
     notes = [
-        _told(keys, split, "are never compared, as they look like owners"),
-        _told(keys, {label for _, label in loose}, "are compared, as nearly each has its own"),
+        f"Memories with two values of {', '.join(map(repr, names))} {what}. ?map=type:KEY in the "
+        "address changes that."
+        for labels, what in told
+        if (names := [key for label in sorted(labels) for key in sorted(keys[label])])
     ]
-    if loose:
-        gone = {name: {label for home, label in loose if home == name} for name, _ in loose}
-        memories = {i: of_owners(m, gone.get(m.namespace, ())) for i, m in memories.items()}
-    return dict(memories), [note for note in notes if note]
-
-
-def _told(keys: Mapping[str, Iterable[str]], labels: Iterable[str], what: str) -> str:
-    """Returns a sentence about memories with two values of some fields; empty without fields."""
-    names = ", ".join(repr(key) for label in sorted(labels) for key in sorted(keys[label]))
-    if not names:
-        return ""
-    return f"Memories with two values of {names} {what}. ?map=type:KEY in the address changes that."
+    return {
+        id_: of_owners(m, {label for name, label in loose if name == m.namespace})
+        for id_, m in memories.items()
+    }, notes

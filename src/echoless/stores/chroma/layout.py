@@ -71,11 +71,6 @@ class Layout:
         return self.map.columns.get(name, OWN + name)
 
     @property
-    def is_general(self) -> bool:
-        """Returns whether it is the layout of no known program."""
-        return not (self.privacy or self.owners)
-
-    @property
     def keys(self) -> frozenset[str]:
         """Returns the keys that hold fields."""
         fields = (*map(self.key, FIELDS), *self.map.columns.values())

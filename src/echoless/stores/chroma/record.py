@@ -97,7 +97,7 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
         native=native(record),
         **read,  # type: ignore[arg-type]
     )
-    return owned(promised(memory), whole=layout.is_general)
+    return owned(promised(memory), whole=not (layout.privacy or layout.owners))
 
 
 def head(id_: str, raw: Mapping[str, Json], layout: Layout) -> Head:
