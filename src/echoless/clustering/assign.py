@@ -12,7 +12,7 @@ from echoless.clustering.folding import KEPT_SURVIVOR, PRIOR_SURVIVOR, folded, f
 from echoless.clustering.grouping import SAME_BYTES, SAME_TEXT, Bonds, gather
 from echoless.clustering.noise_score import levelled
 from echoless.core.groups import Group
-from echoless.core.model import Judged, Memory
+from echoless.core.model import IN_FORCE, Judged, Memory
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
@@ -125,7 +125,8 @@ def make_groups(
     profile, memories, protected = settings.profile, given.memories, given.protected
     copied = SAME_BYTES if profile.folding == "bytes" else SAME_TEXT
     verdicts = levelled(judged, memories, profile.junk)
-    bonds = Bonds(verdicts, given.copies, given.apart, copied=copied)
+    promises = {i: m.promise for i, m in memories.items() if m.promise is not IN_FORCE}
+    bonds = Bonds(verdicts, given.copies, given.apart, copied=copied, promises=promises)
     ids = bonds.ids()
     bonded = [memories[i] for i in ids]
     standing = standing or survivors.Standing(profile.survivor, given.prior, profile.junk)
@@ -134,6 +135,8 @@ def make_groups(
     groups = tuple(gather(profile.grouping, bonds, order, protected.keys() & set(ids), centres))
     for a, b in given.apart:
         tally.skip("kept both", a, b)
+    for id_, poorer in bonds.waiting({m.id for group in groups for m in group.members}):
+        tally.skip(f"stays, as the one to keep {_weakness(memories, id_, poorer)}", id_)
     for id_ in _visible_by_protection(groups, bonds, protected):
         tally.skip(f"{protected[id_]}, kept visible", id_)
     if profile.grouping == "closest":
@@ -148,6 +151,14 @@ def make_groups(
         else survivors.why_first(g, memories.__getitem__, standing)
         for g in groups
     }
+
+
+def _weakness(memories: Mapping[str, Memory], id_: str, poorer: str) -> str:
+    """Returns in half a sentence why one memory may not stand for another of the same text."""
+    better, other = memories[id_].promise, memories[poorer].promise
+    if other.retired and not better.retired:
+        return "is retired"
+    return "would expire" if other.rank[1] > better.rank[1] else "is read by fewer agents"
 
 
 def _visible_by_protection(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Duplicate, Evidence, Judged, flipped, merges
+from echoless.core.model import IN_FORCE, Duplicate, Evidence, Judged, Promise, flipped, merges
 from echoless.core.text import numbered
 
 SAME_BYTES: Final = Duplicate(Evidence(rule="same-bytes", how="exact", similarity=1.0))
@@ -30,6 +30,7 @@ class Bonds:
         apart: AbstractSet[tuple[str, str]] = frozenset(),
         *,
         copied: Duplicate = SAME_BYTES,
+        promises: Mapping[str, Promise] | None = None,
     ) -> None:
         """Collects the merge verdicts.
 
@@ -38,8 +39,11 @@ class Bonds:
             copies: All members by representative (itself included).
             apart: Pairs of ids (smaller first) a person decided to keep both of; no bond, ever.
             copied: The verdict on two members of one class of `copies`.
+            promises: How long, and for whom, memories are in force, by id; those that are without
+                end and for all may be left out. A better promise has no bond to hide behind.
         """
         self._copied = copied
+        self._promises = promises or {}
         self._apart: dict[str, set[str]] = {}
         for one, other in apart:
             self._apart.setdefault(one, set()).add(other)
@@ -90,9 +94,35 @@ class Bonds:
         """Checks whether a person decided to keep both of two memories."""
         return other in self._apart.get(one, ())
 
+    def stays(self, id_: str, survivor: str) -> bool:
+        """Checks whether a memory stays visible beside another one, whatever the two say."""
+        return self.kept(id_, survivor) or self.outlasts(id_, survivor)
+
     def keeps(self, id_: str) -> AbstractSet[str]:
         """Returns the memories a person decided to keep beside this one."""
         return self._apart.get(id_, frozenset())
+
+    def outlasts(self, id_: str, other: str) -> bool:
+        """Checks whether a memory stays in force where the other would not."""
+        if not self._promises:
+            return False
+        promise = self._promises.get(id_, IN_FORCE)
+        return not self._promises.get(other, IN_FORCE).covers(promise)
+
+    def waiting(self, hidden: AbstractSet[str]) -> Iterator[tuple[str, str]]:
+        """Yields visible memories with a visible one that says the same and is poorer in promise.
+
+        Args:
+            hidden: Members of the groups that were made.
+        """
+        for id_ in self.ids() if self._promises else ():
+            if id_ in hidden:
+                continue
+            for near in self.neighbours(id_):
+                covers = self.covers(self.rep(near), self.rep(id_))
+                if near not in hidden and covers and self.outlasts(id_, near):
+                    yield id_, near
+                    break
 
     def between(self, one: str, other: str) -> Judged | None:
         """Returns the merge verdict on two memories, or None."""
@@ -109,7 +139,7 @@ class Bonds:
 
     def hides(self, member: str, survivor: str) -> bool:
         """Checks whether a direct verdict lets `member` stand behind `survivor`."""
-        if member == survivor or self.kept(member, survivor):
+        if member == survivor or self.stays(member, survivor):
             return False
         return self.covers(self.rep(survivor), self.rep(member))
 
@@ -125,8 +155,9 @@ class Bonds:
         rep = self.rep(id_)
         if rep not in self._subsets:
             self._subsets[rep] = any(
-                not self.hides(other, rep) and self.hides(rep, other)
+                not self.covers(rep, other) and self.covers(other, rep)
                 for other in self._near.get(rep, ())
+                if not self.kept(other, rep)
             )
         return self._subsets[rep]
 
@@ -206,7 +237,7 @@ def _stars(
             for near in bonds.near(rep)
             if waiting.get(near) and bonds.covers(rep, near)
             for id_ in waiting[near]
-            if id_ in free and not bonds.kept(id_, centre)
+            if id_ in free and not bonds.stays(id_, centre)
         ]
         if complete:
             members = _complete(bonds, sorted(members, key=place.__getitem__))
@@ -242,11 +273,11 @@ def _closest(bonds: Bonds, rank: Mapping[str, int], protected: AbstractSet[str])
     behind: dict[str, list[str]] = {}
     hidden: set[str] = set()
     for ids in bonds.classes():
-        best, *others = sorted(ids, key=rank.__getitem__)
-        taken = [i for i in others if i not in protected and bonds.hides(i, best)]
-        if taken:
-            behind[best] = taken
-            hidden.update(taken)
+        for best, others in _by_promise(bonds, sorted(ids, key=rank.__getitem__)):
+            taken = [i for i in others if i not in protected and not bonds.kept(i, best)]
+            if taken:
+                behind[best] = taken
+                hidden.update(taken)
     for each in sorted(bonds.pairs(), key=closeness):
         survivor, other = sorted((each.a, each.b), key=rank.__getitem__)
         if hidden & {survivor, other} or other in behind or other in protected:
@@ -259,6 +290,7 @@ def _closest(bonds: Bonds, rank: Mapping[str, int], protected: AbstractSet[str])
 
 def _components(bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str]) -> list[Group]:
     """Returns the connected components of the verdicts, each around its first of the queue."""
+    place = {id_: at for at, id_ in enumerate(queue)}
     seen: set[str] = set()
     groups: list[Group] = []
     for start in queue:
@@ -266,10 +298,22 @@ def _components(bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str])
             continue
         reached = _reached(bonds, start)
         seen |= reached
-        members = [id_ for id_ in reached if id_ != start and id_ not in protected]
-        if members:
-            groups.append(_group(bonds, start, members))
+        ordered = [start, *sorted(reached - {start}, key=place.__getitem__)]
+        for best, others in _by_promise(bonds, ordered):
+            members = [id_ for id_ in others if id_ not in protected]
+            if members:
+                groups.append(_group(bonds, best, members))
     return groups
+
+
+def _by_promise(bonds: Bonds, ordered: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yields the best of some memories with all it may stand for, then the best of those left."""
+    left = list(ordered)
+    while left:
+        best, *others = left
+        left = [id_ for id_ in others if bonds.outlasts(id_, best)]
+        staying = set(left)
+        yield best, [id_ for id_ in others if id_ not in staying]
 
 
 def _reached(bonds: Bonds, start: str) -> set[str]:

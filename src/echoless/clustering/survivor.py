@@ -17,7 +17,7 @@ from echoless.core.model import Memory, Provenance, Subsumes
 from echoless.core.noise_policy import Junk, JunkPolicy
 from echoless.core.text import loose, numbered, utf16_length
 from echoless.core.text_facts_cache import Readings
-from echoless.core.timestamps import instant
+from echoless.core.timestamps import day, instant, spelled
 from echoless.core.wording import count, number
 
 _OLDEST: Final = -(2**63)
@@ -117,20 +117,14 @@ def _by_time(best: Memory, behind: Sequence[Memory]) -> str:
     following = behind[0]
     moments = _moment(best), _moment(following)
     if moments[0] == _OLDEST:
-        return f"older: an unknown time counts as the oldest, the next {_day(following)}"
+        return f"older: an unknown time counts as the oldest, the next {day(following.created_at)}"
     if moments[1] == _OLDEST:
-        return f"newer: {_day(best)}, the next unknown"
+        return f"newer: {day(best.created_at)}, the next unknown"
     is_older = moments[0] < moments[1]
-    one, other = _day(best), _day(following)
+    one, other = day(best.created_at), day(following.created_at)
     if one == other or (one < other) != is_older:  # the days are those of two time zones
-        one, other = best.created_at or "", following.created_at or ""
+        one, other = spelled(best.created_at), spelled(following.created_at)
     return f"{'older' if is_older else 'newer'}: {one}, the next {other}"
-
-
-def _day(memory: Memory) -> str:
-    """Returns the day of a time that is written as ISO 8601, else the time as it is written."""
-    written = memory.created_at or ""
-    return written[:10] if written[4:5] == "-" else written
 
 
 _NEWEST = Criterion(lambda m: -_moment(m), _by_time)
@@ -164,6 +158,21 @@ _OUTRANKING: Final = frozenset({"recall"})
 _JUNK: Final = JunkPolicy()
 
 
+def _outlasting(best: Memory, following: Memory) -> str:
+    """Returns what makes the promise of the best memory the better one."""
+    one, other = best.promise, following.promise
+    if other.retired and not one.retired:
+        return f"in force: the next is {other.retired}"
+    if one.rank[1] != other.rank[1]:
+        ends = (
+            "without end" if each.until is None else f"until {day(each.until)}"
+            for each in (one, other)
+        )
+        return "in force for longer: {}, the next {}".format(*ends)
+    readers = ", ".join(sorted(other.readers or ()))
+    return f"read by more agents: the next only by {readers or 'none'}"
+
+
 Read: TypeAlias = Callable[[Memory], Carried]
 """What the text of a memory carries."""
 
@@ -171,7 +180,8 @@ Read: TypeAlias = Callable[[Memory], Carried]
 def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
     """Returns the criteria of an order of survivors by its name.
 
-    Before the criteria stand pinned memories and survivors of earlier runs, behind them the id.
+    Before the criteria stand the better promise, pinned memories and survivors of earlier runs,
+    behind them the id.
     `composite` (wt-memory) and `recall` are contracts and keep their order, length included. In
     `recall` a survivor of an earlier run has to outrank what it takes.
 
@@ -267,11 +277,12 @@ class Standing:
         return [memory.id for memory in sorted(listed, key=self.key)]
 
     def key(self, memory: Memory) -> tuple[float | str, ...]:
-        """Returns the sort key: not pinned, no prior survivor, the criteria, the id."""
+        """Returns the sort key: promise, not pinned, no prior survivor, the criteria, the id."""
         key = self._keys.get(memory.id)
         if key is None:
             settled = (not memory.pinned, self.sticky and memory.id not in self.prior)
-            key = (*settled, *(c.key(memory) for c in self.criteria), memory.id)
+            criteria = (c.key(memory) for c in self.criteria)
+            key = (*memory.promise.rank, *settled, *criteria, memory.id)
             self._keys[memory.id] = key
         return key
 
@@ -280,7 +291,7 @@ class Standing:
         return self.key(one)[_SETTLED + criterion] != self.key(other)[_SETTLED + criterion]
 
 
-_SETTLED: Final = 2
+_SETTLED: Final = 5
 """Places of a key before those of the criteria."""
 
 
@@ -314,7 +325,7 @@ def roughly(order: str, prior: AbstractSet[str]) -> Callable[[Memory], tuple[flo
 
     def key(memory: Memory) -> tuple[float | str, ...]:
         settled = (not memory.pinned, sticky and memory.id not in prior)
-        return (*settled, *[of(memory) for of in keys], memory.id)
+        return (*memory.promise.rank, *settled, *[of(memory) for of in keys], memory.id)
 
     return key
 
@@ -341,17 +352,20 @@ def why(
 def why_first(group: Group, memories: Callable[[str], Memory], standing: Standing) -> str:
     """Returns the same as `why`, by an order that has read the memories already."""
     best = memories(group.survivor)
+    others = sorted((memories(m.id) for m in group.members), key=standing.key)
+    if others[0].promise.rank > best.promise.rank:
+        return _outlasting(best, others[0])
     if best.pinned:
         return "pinned"
     if best.id in standing.prior and standing.sticky:
         return "survivor of an earlier run"
-    others = sorted((memories(m.id) for m in group.members), key=standing.key)
     if standing.key(others[0]) < standing.key(best):
         if any(m.judged and isinstance(m.judged.verdict, Subsumes) for m in group.members):
             return "says everything the others say, and more"
         # it began no group of its own, as it would hide what only the fuller memory says
         return "the next one says less than another memory"
-    level = others  # those equal with the best so far
+    # those equal with the best so far
+    level = [m for m in others if m.promise.rank <= best.promise.rank]
     for place, criterion in enumerate(standing.criteria):
         if standing.differs(level[0], best, place):
             behind = [m for m in level if standing.differs(m, best, place)]

@@ -12,7 +12,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import le
 from typing import Final, Literal, TypeAlias
+
+from echoless.core.timestamps import instant
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -85,6 +88,10 @@ class Vector:
         return hash((self.model, self.data))
 
 
+_ENDLESS: Final = 2**63
+"""Later than any time that can be written, in nanoseconds since 1970, and more than any number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Promise:
     """How long, and for whom, a memory stays in force in the program that owns it.
@@ -98,6 +105,27 @@ class Promise:
     until: str | None = None
     retired: str = ""
     readers: frozenset[str] | None = None
+
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """Returns a sort key that puts a promise before every other one it covers.
+
+        A time that cannot be read counts as one at which everything has ended.
+        """
+        end = _ENDLESS if self.until is None else instant(self.until)
+        readers = _ENDLESS if self.readers is None else len(self.readers)
+        return bool(self.retired), _ENDLESS if end is None else -end, -readers
+
+    def covers(self, other: Promise) -> bool:
+        """Returns whether a memory of this promise may stand for one of another.
+
+        It ends no earlier, is retired only where the other is, and all who read the other read it.
+        """
+        if self is other:
+            return True
+        if not all(map(le, self.rank, other.rank)):
+            return False
+        return self.readers is None or (other.readers is not None and other.readers <= self.readers)
 
 
 IN_FORCE: Final = Promise()
@@ -128,6 +156,8 @@ class Memory:
         native: What the adapter needs to put the record back exactly as it was (its raw line, its
             place). Opaque to everyone else, but for `VOLATILE`; not part of equality or of the
             fingerprint.
+        owners: Fields of the record that look like owners and are no part of the namespace, such as
+            `user=ann&wing=blue`; memories of two are never merged either. Not part of equality.
         promise: What the adapter reads from the record of how long, and for whom, it is in force.
             Not part of equality or of the fingerprint, as the record itself is.
     """
@@ -149,7 +179,16 @@ class Memory:
     vectors: tuple[Vector, ...] = ()
     extra: JsonObject = field(default_factory=dict)
     native: JsonObject = field(default_factory=dict, compare=False, repr=False)
+    owners: str = field(default="", compare=False)
     promise: Promise = field(default=IN_FORCE, compare=False)
+
+
+def later(a: Memory, b: Memory) -> Side | None:
+    """Returns the side that was made later; None where the times do not tell."""
+    one, other = instant(a.created_at), instant(b.created_at)
+    if one is None or other is None or one == other:
+        return None
+    return "a" if one > other else "b"
 
 
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -93,9 +93,14 @@ class Profile:
             if name in memory.extra
         )
 
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """Returns the fields of a scope: those of `partition`; with a namespace go the owners."""
+        return (*self.partition, "owners") if "namespace" in self.partition else self.partition
+
     def scope_of(self, memory: Memory) -> tuple[Json, ...]:
-        """Returns a memory's values in the fields of `partition`; only equal ones may meet."""
-        return tuple([value(memory) for value in _fields(self.partition)])
+        """Returns a memory's values in the fields of `scopes`; only equal ones may meet."""
+        return tuple([value(memory) for value in _fields(self.scopes)])
 
     def expires(self, memory: Memory) -> str | None:
         """Returns the time from which a memory no longer counts, as written; None if never."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
 from echoless.core.expressions import lazy_pattern
-from echoless.core.model import Memory, Side
 
 _FRACTION: Final = lazy_pattern(r"[.,](\d+)")
 _EPOCH: Final = lazy_pattern(r"-?\d{9,19}(?:\.\d+)?\Z")
 _SECOND: Final = 1_000_000_000
+_ORIGIN: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @lru_cache(maxsize=65_536)
@@ -42,19 +43,34 @@ def instant(text: str | None) -> int | None:
         moment = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
+        delta = moment - _ORIGIN
     except (ValueError, OverflowError):
         return None
     nanoseconds = int(fraction.group(1)[:9].ljust(9, "0")) if fraction else 0
     return (delta.days * 86_400 + delta.seconds) * _SECOND + nanoseconds
 
 
-def later(a: Memory, b: Memory) -> Side | None:
-    """Returns the side that was made later; None where the times do not tell."""
-    one, other = instant(a.created_at), instant(b.created_at)
-    if one is None or other is None or one == other:
-        return None
-    return "a" if one > other else "b"
+def iso(moment: int) -> str:
+    """Returns nanoseconds since 1970 as ISO 8601 in UTC, in whole microseconds.
+
+    Raises:
+        OverflowError: It is in no year from 1 to 9999.
+    """
+    return (_ORIGIN + timedelta(microseconds=moment // 1_000)).isoformat().replace("+00:00", "Z")
+
+
+def spelled(text: str | None) -> str:
+    """Returns a time as ISO 8601 where it is written as a number, else as it is written."""
+    moment = instant(text) if text and _EPOCH.match(text.strip()) else None
+    with suppress(OverflowError):
+        return iso(moment) if moment is not None else text or ""
+    return text or ""
+
+
+def day(text: str | None) -> str:
+    """Returns the day of a time as `YYYY-MM-DD`; what is no time of a day comes back as it is."""
+    written = spelled(text)
+    return written[:10] if written[4:5] == "-" else written
 
 
 def now() -> str:

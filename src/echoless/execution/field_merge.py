@@ -9,6 +9,7 @@ from echoless.core.json_codec import field_to_json
 from echoless.core.model import Json, JsonObject, Link, Memory, canonical
 from echoless.core.timestamps import instant
 from echoless.stores.base import Unites
+from echoless.stores.expiration import ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +124,15 @@ def _items(value: Json) -> set[str] | None:
 
 
 def _fill(into: dict[str, Json], source: JsonObject, id_: str, where: str) -> list[Conflict]:
-    """Adds the keys that are missing, and returns those on which the two disagree."""
+    """Adds the keys that are missing, and returns those on which the two disagree.
+
+    How long the survivor is in force is not learned from others.
+    """
     conflicts = []
     for key, value in source.items():
-        if key not in into:
+        if key not in into and ends(key, value):
+            conflicts.append(Conflict(id_, where, key, None, value))
+        elif key not in into:
             into[key] = value
         elif canonical(into[key]) != canonical(value):
             conflicts.append(Conflict(id_, where, key, into[key], value))

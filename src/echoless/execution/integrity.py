@@ -193,8 +193,10 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
     gone: list[Mark] = []
     stale = outdated(marks.values(), present)
     for mark in stale:
-        says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, but one of them was "
-        says += "rewritten since; it is shown " + ("again." if mend else "by searches.")
+        covered = present[mark.survivor].promise.covers(present[mark.duplicate].promise)
+        why = "one of them was rewritten since" if covered else "it stays in force longer than that"
+        says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, but {why}; it is shown "
+        says += "again." if mend else "by searches."
         problems.append(Problem("outdated", (mark.duplicate,), says, mended=mend))
     for mark in marks.values():
         if mark.duplicate in present and mark.survivor not in present:
@@ -227,7 +229,7 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
                 for each in (gone, stale)
             )
             release(store, gone, why="one of the two is gone")
-            release(store, stale, why="rewritten since")
+            release(store, stale, why="rewritten or out of force since")
     return problems
 
 

@@ -58,7 +58,7 @@ def release_stale(store: Store, actions: Sequence[Action]) -> None:
         current = store.get(marks.keys() | {mark.survivor for mark in marks.values()})
         stale = outdated((marks[i] for i in sorted(marks)), current)
         if stale:
-            release(store, stale, why="rewritten since")
+            release(store, stale, why="rewritten or out of force since")
 
 
 def prepare(
@@ -137,6 +137,8 @@ def _loss(action: Action, id_: str, state: _State) -> str | None:
         return f"{id_} became the survivor of others since the plan was made"
     if state.records[id_].pinned:
         return f"{id_} is pinned"
+    if not state.records[action.survivor].promise.covers(state.records[id_].promise):
+        return f"{id_} stays in force where {action.survivor} would not"
     return None
 
 

@@ -211,20 +211,20 @@ def _finish_undo(store: Store, run: str) -> Recovered:
 
 
 def outdated(marks: Iterable[Mark], memories: Mapping[str, Memory]) -> list[Mark]:
-    """Returns marks whose verdict no longer holds, because a text behind it was rewritten since.
+    """Returns marks that no longer hold: a text was rewritten, or the hidden one is more in force.
 
     Args:
         marks: Any marks.
         memories: By id; marks of which one side is missing here are not judged.
     """
-    return [
-        mark
-        for mark in marks
-        if mark.duplicate in memories
-        and mark.survivor in memories
-        and mark.texts
-        and mark.texts != texts_key(memories[mark.survivor], memories[mark.duplicate])
-    ]
+    stale = []
+    for mark in marks:
+        survivor, hidden = memories.get(mark.survivor), memories.get(mark.duplicate)
+        if survivor is not None and hidden is not None:
+            rewritten = mark.texts and mark.texts != texts_key(survivor, hidden)
+            if rewritten or not survivor.promise.covers(hidden.promise):
+                stale.append(mark)
+    return stale
 
 
 def texts_key(survivor: Memory, duplicate: Memory) -> str:

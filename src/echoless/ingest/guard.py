@@ -42,6 +42,8 @@ from echoless.ingest.writer import vectors_for, with_vector
 from echoless.matching.runner import open_judge
 from echoless.models.encoders.base import NO_VECTOR
 from echoless.stores.base import Savepoints, Shapes, Store, writing_within
+from echoless.stores.expiration import promised
+from echoless.stores.scope import of_owners, owned
 
 if TYPE_CHECKING:
     from echoless.models.encoders.base import Matrix
@@ -259,6 +261,7 @@ class Guard:
         memory = request.memory()
         if self._shaped is not None:
             memory = self._shaped(memory)
+        memory = of_owners(owned(promised(memory)))
         memory = with_vector(self._store, memory, self._encoder, others)
         return _Ready(request, memory, vectors_of(memory, self._vectoriser, tally), tally)
 

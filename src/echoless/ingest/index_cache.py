@@ -50,7 +50,7 @@ else:
     shutil = lazy_module("shutil")
     secrets = lazy_module("secrets")
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 
 WORTH_KEEPING: Final = 2_000
 """Memories below which an index is made anew sooner than it is read."""

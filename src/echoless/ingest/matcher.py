@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.blocking.similarities import CASE_FOLDED, CASE_KEPT
 from echoless.blocking.similarities import LEXICAL_THRESHOLD as LEXICAL
-from echoless.core.model import Memory, Pair, Update, Verdict
+from echoless.core.model import Memory, Pair, Update, Verdict, later
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import DetectorUse, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
-from echoless.core.timestamps import later
 from echoless.execution.recovery import outdated
 from echoless.ingest.index import EXACT, KEYS, LOOSE, NORMALISED, MemoryIndex, forms
 from echoless.ingest.policy import Compared, says_it_all
@@ -42,6 +41,9 @@ JUDGED: Final = 5
 """Memories judged for one text. In the replay (`benchmarks/results/replay.md`), with 40 judged,
 what said all of a known text stood among the first 3 in each of 774 cases, what was updated among
 the first 5 in 256 of 258."""
+
+COPIES: Final = 60
+"""Memories of the very text that are read, until some are in force as long as the new one."""
 
 FIRST: Final = 3
 """Memories judged before the others, the only ones the pair model is asked about, in one batch.
@@ -274,11 +276,17 @@ class Comparing:
             tally: Takes what was not asked, and why.
         """
         question = Question(memory, index, self._profile, matrices, self.texts, tally)
-        compared = self._judged(index, memory, question.of_the_same_text()[:FIRST])
+        same = question.of_the_same_text()[:COPIES]
+        compared: list[Compared] = []
+        done: set[int] = set()
+        while not compared and len(done) < len(same):  # the first may end before the new one
+            some = same[len(done) : len(done) + FIRST]
+            compared = self._judged(index, memory, some)
+            done.update(each.place for each in some)
         if any(map(says_it_all, compared)):
             return compared
-        done = {each.memory.id for each in compared}
-        named = [each for each in question.named(JUDGED) if index.ids[each.place] not in done]
+        named = [each for each in question.named(JUDGED + len(done)) if each.place not in done]
+        named = named[: JUDGED - len(compared)]
         compared += self._judged(index, memory, named[:FIRST])
         if not any(map(says_it_all, compared)):
             compared += self._judged(index, memory, named[FIRST:], by_rules=True)
@@ -321,15 +329,20 @@ class Comparing:
         ]
         judge = self._rules if by_rules else self._judge
         verdicts = verdicts_on(judge, self._profile, pairs)
-        return [
-            Compared(other, _as_said_later(verdict, memory, other), shown[other.id])
+        compared = (
+            Compared(other, _as_said_later(verdict, memory, other), shown[other.id].id)
             for other, verdict in zip(others, verdicts, strict=True)
+        )
+        return [
+            each
+            for each in compared
+            if shown[each.memory.id].promise.covers(memory.promise) or not says_it_all(each)
         ]
 
     def _in_context(self, memory: Memory) -> Memory:
         return in_context(self._store, memory) if self._contexts else memory
 
-    def _shown(self, memories: Mapping[str, Memory]) -> dict[str, str]:
+    def _shown(self, memories: Mapping[str, Memory]) -> dict[str, Memory]:
         """Returns the visible memory for each that counts, by id.
 
         One that is hidden because a newer word took its place says nothing any more: to say it
@@ -339,14 +352,14 @@ class Comparing:
         survivors = self._store.get({m.survivor for m in marks.values()}) if marks else {}
         present = {**survivors, **memories}
         stale = {mark.duplicate for mark in outdated(marks.values(), present)}
-        shown = {id_: id_ for id_ in memories}
+        shown = dict(memories)
         for id_, mark in marks.items():
             if id_ in stale or mark.survivor not in present:
                 continue
             if mark.verdict in _TAKEN_OVER:
                 del shown[id_]
             elif mark.verdict:
-                shown[id_] = mark.survivor
+                shown[id_] = present[mark.survivor]
         return shown
 
     def _read(self, ids: Sequence[str]) -> dict[str, Memory]:

@@ -39,9 +39,9 @@ from echoless.core.model import (
     Update,
     Verdict,
     flipped,
+    later,
     merges,
 )
-from echoless.core.timestamps import later
 from echoless.core.versions import edition
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of

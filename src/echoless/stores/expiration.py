@@ -1,4 +1,7 @@
-"""Hiding of a record by the day from which on its own program hides it.
+"""Fields that say until when a record is in force, and hiding by such a field.
+
+A record that ends, or that its program has put away, stands for no other one that does not: what a
+record says of itself is read here as a `Promise`, by the names that programs give such fields.
 
 mem0 leaves a record out of `search` and `get_all` if `date.fromisoformat` reads its
 `expiration_date` as a day before today in UTC (`_payload_is_expired` in `mem0/memory/main.py`,
@@ -10,18 +13,117 @@ show it again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
+from echoless.core.expressions import lazy_pattern
 from echoless.core.json_codec import json_text
-from echoless.core.model import Json
+from echoless.core.model import EMPTY, Json, Memory, Promise
+from echoless.core.timestamps import instant, iso
 
 HIDDEN: Final = "echoless_hidden"
 """Key of a record that is hidden: JSON of what stood under the day's key, if anything did."""
 
 HIDDEN_SINCE: Final = "1970-01-01"
 """Day that hides."""
+
+SHOWN: Final = frozenset({"", "0", "false", "f", "no"})
+"""Values of a field that do not put a record away, in lower case."""
+
+_NEVER: Final = SHOWN | {"never", "infinity", "none", "null", "-1"}
+"""Values of an end that stand for none."""
+
+_KINDS: Final = lazy_pattern(
+    r"(?P<end>expir(?:e|es|y|ation)(?:at|on|date|time)?|expiredat|valid(?:until|to)|invalidat)"
+    r"|(?P<life>ttl|timetolive)(?:seconds|(?P<unit>minutes|hours|days))?"
+    r"|(?:is)?(?P<away>deleted|removed|archived|superseded|invalidated|expired|obsolete|deprecated"
+    r"|forgotten|disabled|replaced|done|completed|cancell?ed)(?:at|on|by)?"
+    r"|(?:is)?(?P<active>active|enabled|valid|latest)"
+    r"|(?P<state>(?:memory)?(?:status|state)|lifecycle)"
+)
+"""Fields of LangGraph, llm-memory, mem0, Graphiti, mcp-memory-service and others, by what they say:
+an end, a length of life, that a record is put away or still active, or its state."""
+
+_UNITS: Final = {"minutes": 60, "hours": 3_600, "days": 86_400}
+"""Seconds."""
+
+_AWAY_STATES: Final = lazy_pattern(
+    r"archived|deleted|removed|superseded|replaced|obsolete|deprecated|expired|inactive|invalid|"
+    r"invalidated|retired|forgotten|disabled|outdated|done|completed|closed|cancell?ed|rejected|"
+    r"dismissed|trashed"
+)
+
+
+_BLANK: Final = Memory(id="-", content="")
+
+
+@lru_cache(maxsize=4_096)
+def _kind(key: str) -> tuple[str, str]:
+    """Returns what a field says by its name, in any case, and the word or unit of it; or empty."""
+    match = _KINDS.fullmatch(key.replace("_", "").replace("-", "").lower())
+    if match is None or match.lastgroup is None:
+        return "", ""
+    if match["life"]:
+        return "life", match["unit"] or ""
+    return match.lastgroup, match[match.lastgroup]
+
+
+def ends(key: str, value: Json) -> bool:
+    """Returns whether a field puts its record away, or says when it will not be in force."""
+    return bool(_kind(key)[0]) and promised(_BLANK, {key: value}) is not _BLANK
+
+
+def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
+    """Returns a memory with the promise that its metadata and other fields make.
+
+    Args:
+        memory: As its adapter read it.
+        more: Fields of the record that the memory does not carry.
+    """
+    found = [
+        (*_kind(key), value)
+        for fields in (memory.metadata, memory.extra, more)
+        for key, value in fields.items()
+        if _kind(key)[0] and value is not None
+    ]
+    if not found:
+        return memory
+    times = [str(value).strip() for kind, _, value in found if kind == "end"]
+    times = [end for end in times if end.lower() not in _NEVER] or list(_lives(memory, found))
+    until = min(times, key=lambda end: (Promise(end).rank[1] * -1, end), default=None)
+    retired = min(filter(None, (_away(*each) for each in found)), default="")
+    if until is None and not retired:
+        return memory
+    return replace(memory, promise=Promise(until, retired, memory.promise.readers))
+
+
+def _lives(memory: Memory, found: Iterable[tuple[str, str, Json]]) -> Iterator[str]:
+    """Yields the times at which a record ends that lives so long after it was last touched."""
+    times = (memory.created_at, memory.updated_at, memory.last_accessed)
+    touched = max((moment for each in times if (moment := instant(each)) is not None), default=None)
+    for kind, unit, value in found:
+        if kind != "life" or str(value).strip().lower() in _NEVER:
+            continue
+        try:
+            lasts = int(float(str(value)) * _UNITS.get(unit, 1) * 10**9)
+            yield f"a {kind} of {value}" if touched is None else iso(touched + lasts)
+        except ValueError:
+            yield f"a {kind} of {value}"  # one that cannot be read ends at once
+        except OverflowError:
+            continue  # later than any date
+
+
+def _away(kind: str, word: str, value: Json) -> str:
+    """Returns why a field puts its record away, in half a sentence; empty if it does not."""
+    said = str(value).strip().lower()
+    if kind == "away":
+        return "" if said in _NEVER or value in ([], {}) else word
+    if kind == "active":
+        return "inactive" if said and said in SHOWN else ""
+    return said if kind == "state" and _AWAY_STATES.fullmatch(said) else ""
 
 
 def is_hidden(record: Mapping[str, Json]) -> bool:

@@ -19,6 +19,7 @@ from echoless.core.errors import EcholessError, StoreError
 from echoless.core.json_codec import memory_from_json, memory_to_json
 from echoless.core.model import Memory, canonical
 from echoless.stores.base import ALL, OwnerView, Scope, Transaction, Unrestored
+from echoless.stores.expiration import promised
 from echoless.stores.field_map import Hiding
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_database import LedgerDatabase
@@ -90,7 +91,7 @@ class HiddenRecords:
         if not isinstance(place, int):
             raise damaged(where, what, "stands at no place")
         try:
-            memory = memory_from_json(object_of(body, where, what))
+            memory = promised(memory_from_json(object_of(body, where, what)))
         except EcholessError as problem:
             raise damaged(where, what, f"is no memory ({problem})") from problem
         if memory.id != id_:

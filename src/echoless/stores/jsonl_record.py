@@ -11,8 +11,9 @@ from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord
 from echoless.core.model import EMPTY, Json, JsonObject, Memory
 from echoless.core.text import content_key
+from echoless.stores.expiration import promised
 from echoless.stores.json_splice import splice
-from echoless.stores.scope import Head
+from echoless.stores.scope import Head, owned
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "content": ("content", "text", "memory"),
@@ -162,7 +163,7 @@ def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = E
     namespace = fields["namespace"]
     if isinstance(namespace, int | float) and not isinstance(namespace, bool):
         fields["namespace"] = str(namespace)
-    return codec.memory_from_json(
+    memory_ = codec.memory_from_json(
         {
             **fields,
             "id": id_,
@@ -172,6 +173,7 @@ def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = E
             "native": native,
         }
     )
+    return owned(promised(memory_), whole=True)
 
 
 def _key(data: JsonObject, name: str) -> str:

@@ -13,6 +13,8 @@ from typing import Any, Final
 from echoless.core.errors import BadRecord
 from echoless.core.json_codec import read_links, read_tags
 from echoless.core.model import EMPTY, Json, Memory, Provenance, Vector
+from echoless.stores.expiration import promised
+from echoless.stores.scope import owned
 
 PLAIN: Final = (
     "id",
@@ -123,7 +125,7 @@ class Rows:
                 _raise_for_type(row)
             if importance and type(importance) is float:  # 0.0 and -0.0, 1 and 1.0 are two
                 importance = self._numbers.setdefault(importance, importance)
-            return Memory(
+            memory = Memory(
                 id=id_,
                 content=content,
                 namespace=same(namespace, namespace),
@@ -142,6 +144,8 @@ class Rows:
                 extra=EMPTY if extra == "{}" else _object(extra),
                 native=Place(seq),
             )
+            bare = memory.metadata is EMPTY and memory.extra is EMPTY
+            return memory if bare else owned(promised(memory), whole=True)
         except (ValueError, TypeError, RecursionError, BadRecord) as problem:
             raise self._damaged(id_, str(problem)) from problem
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from heapq import nsmallest
 from typing import Final, Protocol, TypeVar
 
+from echoless.core.expressions import lazy_pattern
+from echoless.core.model import Memory
 from echoless.core.timestamps import instant
+from echoless.stores.namespace_labels import namespace_of_labels
 
 _OLDEST: Final = -(2**63)
 """Moment given to a time that is missing or cannot be read."""
@@ -106,3 +111,88 @@ def _moment(memory: Placed) -> int:
 
 
 ALL = Scope()
+
+_OCCASIONS: Final = frozenset({"session", "thread", "run", "conversation", "chat"})
+_LABELS: Final = lazy_pattern(
+    r"(user|owner|tenant|agent|app|account|customer|client(?=id)|org|organi[sz]ation|team|room"
+    r"|group(?=id)|project|workspace|wing|collection|namespace|persona|assistant|bot|peer"
+    r"|session|thread|run(?=id)|conversation|chat)(?:id|uuid|key|name)?"
+)
+"""Fields that look like owners, or like occasions on which one of them spoke."""
+
+_MOST_VALUES: Final = 20
+"""Values of an occasion from which it may be as good as one for each memory."""
+
+
+@lru_cache(maxsize=4_096)
+def _label(key: str) -> str:
+    """Returns what a field names, in any case, without `id`; empty where that is no owner."""
+    match = _LABELS.fullmatch(key.replace("_", "").replace("-", "").lower())
+    return "" if match is None else match[1]
+
+
+def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
+    """Yields key, label and value of the fields that look like owners."""
+    for fields in (memory.metadata, memory.extra) if whole else (memory.metadata,):
+        for key, value in fields.items():
+            label = _label(key)
+            named = type(value) in {str, int} and value != ""
+            if label and named and (whole or label not in _OCCASIONS):
+                yield key, label, str(value)
+
+
+def owned(memory: Memory, *, whole: bool = False) -> Memory:
+    """Returns a memory with the owners that its fields name beside its namespace.
+
+    Args:
+        memory: As its adapter read it.
+        whole: Whether all its fields may name one, and occasions such as sessions too, as the
+            layout is of no known program; else only its metadata.
+    """
+    found = sorted({(label, value) for _, label, value in _named(memory, whole=whole)})
+    return replace(memory, owners=namespace_of_labels(found)) if found else memory
+
+
+def of_owners(memory: Memory, gone: Collection[str] = _OCCASIONS) -> Memory:
+    """Returns a memory whose owners are without some labels; by default, without occasions."""
+    parts = memory.owners.split("&")
+    kept = "&".join(part for part in parts if part.partition("=")[0] not in gone)
+    return memory if kept == memory.owners else replace(memory, owners=kept)
+
+
+def by_owners(memories: Mapping[str, Memory]) -> tuple[dict[str, Memory], list[str]]:
+    """Returns memories without occasions that are as good as one for each, and what is to be told.
+
+    A session of its own for nearly every memory of a namespace keeps nothing apart that belongs
+    apart, and would leave nothing to compare.
+    """
+    sizes = Counter(memory.namespace for memory in memories.values())
+    keys: dict[str, set[str]] = {}
+    values: dict[tuple[str, str], list[str]] = {}
+    for memory in memories.values():
+        own = {part.partition("=")[0] for part in memory.owners.split("&")}
+        for key, label, value in _named(memory, whole=True) if memory.owners else ():
+            if label in own:
+                keys.setdefault(label, set()).add(key)
+                values.setdefault((memory.namespace, label), []).append(value)
+    split, loose = set(), set()
+    for (name, label), known in values.items():
+        several = len(set(known))
+        if label in _OCCASIONS and several >= _MOST_VALUES and 2 * several > len(known):
+            loose.add((name, label))
+        elif several > 1 or len(known) < sizes[name]:
+            split.add(label)
+    told = (
+        (split, "are never compared, as they look like owners"),
+        ({label for _, label in loose}, "are compared, as nearly each has its own"),
+    )
+    notes = [
+        f"Memories with two values of {', '.join(map(repr, names))} {what}. ?map=type:KEY in the "
+        "address changes that."
+        for labels, what in told
+        if (names := [key for label in sorted(labels) for key in sorted(keys[label])])
+    ]
+    return {
+        id_: of_owners(m, {label for name, label in loose if name == m.namespace})
+        for id_, m in memories.items()
+    }, notes

@@ -574,3 +574,32 @@ def test_a_compiled_graph_remembers_each_fact_once(
         texts = sorted(item.value["text"] for item in inner.search(("memories",)))
         assert texts == sorted([PORT, TEA, OTHER_PORT])
         assert kinds(store) == ["Admitted", "Admitted", "AlreadyKnown", "Updates", "AlreadyKnown"]
+
+
+def test_an_item_that_expires_makes_no_permanent_text_known(tmp_path: Path) -> None:
+    path = str(tmp_path / "store.db")
+    with SqliteStore.from_conn_string(path, ttl={}) as inner:
+        inner.setup()
+        inner.put(USER, "theirs", {"text": PORT}, ttl=1)
+        with GuardedStore(inner, lineage=None, settings=words()) as store:
+            store.put(USER, "k1", {"text": PORT})
+            store.put(USER, "k2", {"text": PORT})
+            store.put(USER, "k3", {"text": PORT}, ttl=9)
+            inner.conn.execute("UPDATE store SET expires_at = '2001-01-01' WHERE key = 'theirs'")
+            assert inner.sweep_ttl() == 1
+            keys = [key for (key,) in inner.conn.execute("SELECT key FROM store ORDER BY key")]
+            assert keys == ["k1"]
+            assert store.get(USER, "k2") is not None
+
+
+def test_an_item_of_an_asynchronous_store_that_expires_makes_no_text_known(tmp_path: Path) -> None:
+    async def work() -> list[str]:
+        async with AsyncSqliteStore.from_conn_string(str(tmp_path / "store.db")) as inner:
+            await inner.setup()
+            await inner.aput(USER, "theirs", {"text": PORT}, ttl=1)
+            with GuardedStore(inner, lineage=None, settings=words()) as store:
+                await store.aput(USER, "k1", {"text": PORT})
+                await store.aput(USER, "k2", {"text": PORT})
+            return [item.key for item in await inner.asearch(USER)]
+
+    assert sorted(asyncio.run(work())) == ["k1", "theirs"]

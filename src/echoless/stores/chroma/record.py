@@ -18,9 +18,9 @@ from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.core.text import unreadable
 from echoless.stores import column_values as values
 from echoless.stores.chroma.layout import FIELDS, OWN, Layout
-from echoless.stores.expiration import shown
+from echoless.stores.expiration import promised, shown
 from echoless.stores.live.mem0 import namespace_of, owners_of
-from echoless.stores.scope import Head
+from echoless.stores.scope import Head, owned
 
 _METADATA: Final = f"{OWN}metadata"
 _EXTRA: Final = f"{OWN}extra"
@@ -88,7 +88,7 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
     metadata.update(values.as_object(raw.get(_METADATA)))
     model = raw.get(MODEL)
     model_name = model if isinstance(model, str) and model else layout.model
-    return Memory(
+    memory = Memory(
         id=id_,
         content=content,
         metadata=metadata,
@@ -97,6 +97,7 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
         native=native(record),
         **read,  # type: ignore[arg-type]
     )
+    return owned(promised(memory), whole=not (layout.privacy or layout.owners))
 
 
 def head(id_: str, raw: Mapping[str, Json], layout: Layout) -> Head:

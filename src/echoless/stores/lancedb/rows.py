@@ -10,11 +10,12 @@ from echoless.core.errors import BadRecord, DuplicateId, StoreError
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.core.text import unreadable
 from echoless.core.timestamps import instant
+from echoless.stores.expiration import promised
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Layout
 from echoless.stores.lancedb.places import OTHERS, Broken, Misfit, Place, Value, defaults, plain
-from echoless.stores.scope import Head
+from echoless.stores.scope import Head, owned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,7 +73,7 @@ def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) ->
     columns = _cells(table)
     readers = [_Reader(place, [columns[name] for name in place.columns]) for place in layout.places]
     result = [
-        _memory(id_, row, readers, oddities)
+        owned(_memory(id_, row, readers, oddities), whole=layout.name == "general")
         for id_, row in _row_numbers(columns, layout, where, oddities).items()
     ]
     return sorted(result, key=in_order)
@@ -233,7 +234,7 @@ def _memory(id_: str, row: int, readers: Sequence[_Reader], oddities: Oddities) 
         elif reading.value is not None:
             extra[place.key] = plain(reading.value)
     native: JsonObject = {RAW: raw} if raw else {}
-    return Memory(**values, extra=extra, native=native)  # type: ignore[arg-type]
+    return promised(Memory(**values, extra=extra, native=native))  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------ writing

@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.optional import lazy_module, require_module
+from echoless.core.timestamps import now
+from echoless.stores.expiration import promised
 from echoless.stores.live import record as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore, is_now
 
@@ -221,19 +223,38 @@ class LangGraphStore(LiveStore):
         rest, namespace = self.text.without(data), namespace_of(labels)
         return records.decode(id_of(labels, key), text, namespace, rest, stamps or {})
 
-    def _of(self, item: Item) -> Memory | None:
+    def _of(self, item: Item, ends: Mapping[str, str]) -> Memory | None:
         """Returns the memory of an item; None if it has no text."""
-        return self.memory(item.namespace, item.key, item.value, _stamps(item))
+        memory = self.memory(item.namespace, item.key, item.value, _stamps(item))
+        return memory and promised(memory, {"expires_at": ends.get(memory.id)})
+
+    def _ends(self) -> dict[str, str]:
+        """Returns when items end, by id: the library's interface does not tell, its tables do."""
+        cursor = getattr(self.inner, "_cursor", None)
+        if cursor is None or not hasattr(self.inner, "sweep_ttl"):
+            return {}
+        loop, opened = ON_LOOP.get(), cursor()
+        with self._translated():
+            if not hasattr(opened, "__aenter__"):
+                with opened as current:
+                    rows = current.execute(_ENDS).fetchall()
+            elif loop is not None:
+                rows = asyncio.run_coroutine_threadsafe(_awaited(opened), loop).result()
+            else:
+                return {}
+        told = (tuple(row.values()) if isinstance(row, Mapping) else row for row in rows)
+        return {id_of(tuple(prefix.split(".")), key): str(end) for prefix, key, end in told}
 
     def _memories(self, namespace: str | None) -> Iterator[Memory]:
         """Yields all memories of one namespace or of all, and counts items without a text."""
         seen: set[str] = set()
+        ends = self._ends()
         for item in self._items(() if namespace is None else labels_of(namespace)):
             id_ = id_of(item.namespace, item.key)
             if id_ in seen:  # pages shift where another client writes meanwhile
                 continue
             seen.add(id_)
-            memory = self._of(item)
+            memory = self._of(item, ends)
             if memory is not None:
                 yield memory
             elif namespace is None or namespace_of(item.namespace) == namespace:
@@ -250,7 +271,9 @@ class LangGraphStore(LiveStore):
 
     def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies of what the library shows, by id."""
-        memories = map(self._of, self._fetch(ids).values())
+        items = self._fetch(ids).values()
+        ends = self._ends() if items else {}
+        memories = (self._of(item, ends) for item in items)
         return {memory.id: memory for memory in memories if memory is not None}
 
     def _fetch(self, ids: Iterable[str]) -> dict[str, Item]:
@@ -274,6 +297,9 @@ class LangGraphStore(LiveStore):
         if place is None or namespace_of(place[0]) != memory.namespace:
             memory = replace(memory, id=id_of(labels_of(memory.namespace), memory.id))
         _checked(memory)
+        given = self._given.get(memory.id)
+        if given is not None and given.ttl:
+            memory = promised(replace(memory, created_at=now()), {"ttl_minutes": given.ttl})
         return replace(memory, created_at=None) if is_now(memory.created_at) else memory
 
     @contextmanager
@@ -324,6 +350,16 @@ class LangGraphStore(LiveStore):
         places = [place for id_ in gone if (place := place_of(id_)) is not None]
         with self.noting(gone):
             self.call([library.PutOp(labels, key, None) for labels, key in places])
+
+
+async def _awaited(cursor: AbstractAsyncContextManager[Any]) -> list[Any]:
+    """Returns the ends of items as an asynchronous store of the library reads them."""
+    async with cursor as current:
+        await current.execute(_ENDS)
+        return list(await current.fetchall())
+
+
+_ENDS: Final = "SELECT prefix, key, expires_at FROM store WHERE expires_at IS NOT NULL"
 
 
 def _stamps(item: Item) -> dict[str, str | None]:

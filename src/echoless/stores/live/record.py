@@ -14,6 +14,8 @@ from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import FIELDS, memory_from_json, memory_to_json
 from echoless.core.model import VOLATILE, Json, JsonObject, Memory, canonical
 from echoless.core.text import unreadable
+from echoless.stores.expiration import promised
+from echoless.stores.scope import owned
 
 OWN: Final = "echoless"
 """Key of a record for what only echoless uses."""
@@ -54,7 +56,7 @@ def decode(
         "native": _NATIVE,
     }
     try:
-        return memory_from_json(data)
+        return owned(promised(memory_from_json(data)))
     except BadRecord as problem:
         raise BadRecord(
             f"What the record {id_!r} holds under {OWN!r} is broken ({problem}). Take that key out "

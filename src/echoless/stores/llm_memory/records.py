@@ -18,8 +18,9 @@ from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import json_text, read_provenance
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance, Vector, canonical
 from echoless.core.text import unreadable
+from echoless.stores.expiration import promised
 from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
-from echoless.stores.scope import Head
+from echoless.stores.scope import Head, owned
 
 Raw: TypeAlias = "Mapping[str, Json | bytes]"
 """Row of a table by column."""
@@ -89,7 +90,7 @@ def memory_of(
         if not isinstance(tags, list):
             raise TypeError(f"the tags {str(row['tags'])[:40]!r} are no JSON list")
         importance = row.get("importance_score")
-        return Memory(
+        memory = Memory(
             id=str(row["id"]),
             content=str(row["content"]),
             namespace=str(row.get("namespace", DEFAULT_NAMESPACE)),
@@ -107,6 +108,7 @@ def memory_of(
             vectors=() if vector is None else (Vector(MODEL, vector),),
             extra={**_inside(home.get("extra")), **_extra(row)},
         )
+        return owned(promised(memory))
     except (ValueError, TypeError, AttributeError) as problem:
         raise _damaged(row, where, problem) from problem
 

@@ -15,11 +15,12 @@ from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.stores import column_values as values
-from echoless.stores.expiration import shown
+from echoless.stores.expiration import promised, shown
 from echoless.stores.live import record as records
 from echoless.stores.live.mem0 import namespace_of, owners_of
 from echoless.stores.qdrant.layout import Layout
 from echoless.stores.qdrant.points import Point
+from echoless.stores.scope import owned
 
 _NATIVE: Final = "qdrant"
 _MODELS: Final = "models"
@@ -118,13 +119,14 @@ def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
         native["vectors"] = dict(point.other)
     if point.bare:
         native["bare"] = True
-    return replace(
+    whole = replace(
         memory,
         vectors=_vectors(point, space, _named(known)),
         extra=extra,
         native={_NATIVE: native},
         **fields,  # type: ignore[arg-type]
     )
+    return owned(promised(whole), whole=not layout.owners)
 
 
 def _fields(payload: Mapping[str, Json], layout: Layout) -> tuple[dict[str, object], set[str]]:

@@ -17,6 +17,7 @@ from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import read_provenance, read_tags, read_time
 from echoless.core.model import Json, Memory, Provenance, Vector
 from echoless.core.text import unreadable
+from echoless.stores.expiration import promised
 from echoless.stores.recall.layout import TABLES, Table, columns, quoted
 from echoless.stores.scope import Head
 
@@ -172,7 +173,7 @@ def memory_of(table: Table, row: Row, embedding: Row | None) -> Memory:
     for name, value in row.items():
         if name not in own and not (value is None and name in fillable):
             extra[name] = coded(value)
-    return Memory(
+    memory = Memory(
         id=id_of(table.name, number),
         vectors=vectors,
         extra=extra,
@@ -182,6 +183,7 @@ def memory_of(table: Table, row: Row, embedding: Row | None) -> Memory:
         },
         **{f.name: f.read(table, row) for f in _FIELDS},  # type: ignore[arg-type]
     )
+    return promised(memory)
 
 
 def head_of(table: Table, number: int, row: Row) -> Head:

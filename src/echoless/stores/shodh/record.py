@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import EMPTY, VOLATILE, Json, JsonObject, Memory
+from echoless.stores.expiration import promised
 from echoless.stores.shodh.arguments import FLAGS, arguments
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _memory(record: Record, own: _Own, metadata: JsonObject) -> Memory:
         importance = max((value for value in known if value is not None), default=None)
     if as_written and "last_accessed" in fields:
         accessed = fields["last_accessed"]
-    return Memory(
+    memory = Memory(
         id=own.replaces[0] if own.replaces else str(record["id"]),
         content=str(record["content"]),
         namespace=str(fields.get("namespace", "")),
@@ -211,6 +212,7 @@ def _memory(record: Record, own: _Own, metadata: JsonObject) -> Memory:
         extra=_extra(record, own),
         native=native,
     )
+    return promised(memory)
 
 
 def _extra(record: Record, own: _Own) -> dict[str, Json]:

@@ -21,7 +21,7 @@ from echoless.stores.base import OwnerView, Prints, Scope
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
 from echoless.stores.sql.cells import Cell, Kind
-from echoless.stores.sql.hiding import Hider
+from echoless.stores.sql.hiding import Hider, shown_fact
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.new_rows import new_id
 from echoless.stores.sql.opening import asked_hiding
@@ -80,7 +80,7 @@ class HidingTable(TableStore):
                 row, survivor = rows.get(mark.duplicate), rows.get(mark.survivor)
                 if row is None or hider.is_hidden(row) or (survivor is None and hider.names):
                     continue
-                before, fact = hider.before(row), _fact(mark.duplicate)
+                before, fact = hider.before(row), shown_fact(mark.duplicate)
                 if before is not None or self.ledger.fact(fact) is not None:
                     self.ledger.set_fact(fact, json.dumps(before))
                 self._set(mark.duplicate, hider.hidden(row, survivor))
@@ -93,8 +93,7 @@ class HidingTable(TableStore):
             rows = self._fetch(ids)
             for id_, row in sorted(rows.items()):
                 if hider.is_hidden(row):
-                    known = self.ledger.fact(_fact(id_))
-                    self._set(id_, hider.shown(row, json.loads(known) if known else None))
+                    self._set(id_, hider.shown(row, self._shown_before(id_)))
             self._reread(rows)
 
     def _set(self, id_: str, cells: Mapping[str, Cell]) -> None:
@@ -287,8 +286,3 @@ def _sorted_as(cell: Cell, *, number: bool) -> tuple[int | float | str | bytes, 
     if isinstance(cell, bytes):
         return 3, cell
     return (0, 0) if cell is None else (1, cell)
-
-
-def _fact(id_: str) -> str:
-    """Returns the name of the fact that keeps what a hidden row said before."""
-    return f"shown before: {id_}"

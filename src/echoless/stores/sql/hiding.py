@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from typing import Final
 
 from echoless.core.errors import StoreError
 from echoless.core.model import Json
+from echoless.stores.expiration import SHOWN
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, Kind
 from echoless.stores.sql.layout import Hiding, Layout
 from echoless.stores.sql.table import Row
 
-SHOWN: Final = frozenset({"", "0", "false", "f", "no"})
-"""Values of a column that do not hide a row, in lower case."""
+
+def shown_fact(id_: str) -> str:
+    """Returns the name of the fact that keeps what a hidden row said before."""
+    return f"shown before: {id_}"
 
 
 class Hider:

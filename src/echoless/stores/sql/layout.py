@@ -86,6 +86,7 @@ class Layout:
         content: Places of the text; the first with a text counts.
         places: Place by field, of those in `FIELDS`.
         scope: Places of the namespace by label; one without a label is the namespace itself.
+        context: Columns that are read with the text, of those a preset names.
         rest: Object whose other keys are the metadata; None if the table has none.
         vectors: Column of vectors, or None.
         side_vectors: Table of sqlite-vec with the vectors, or empty.
@@ -104,6 +105,7 @@ class Layout:
     content: tuple[Place, ...]
     places: Mapping[str, Place]
     scope: tuple[tuple[str, Place], ...]
+    context: tuple[str, ...]
     rest: Place | None
     vectors: str | None
     side_vectors: str
@@ -139,7 +141,8 @@ class Layout:
     @property
     def used(self) -> tuple[Place, ...]:
         """Returns the places that hold fields."""
-        return (*self.content, *self.places.values(), *(place for _, place in self.scope))
+        texts = (place for place in self.content if place.column not in self.context)
+        return (*texts, *self.places.values(), *(place for _, place in self.scope))
 
     @property
     def extra(self) -> tuple[str, ...]:
@@ -185,6 +188,7 @@ def layout_of(table: Table, location: Location) -> Layout:
         content=content,
         places={n: Place.parse(c) for n in FIELDS if (c := merged.column(n)) is not None},
         scope=_scope(merged, asked, preset),
+        context=tuple(c for c in preset.context if c in table.columns) if preset else (),
         rest=Place.parse(rest) if rest else None,
         vectors=_vectors(merged, table),
         side_vectors=preset.vectors if preset else "",

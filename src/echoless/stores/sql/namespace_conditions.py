@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.optional import lazy_module
 from echoless.core.text import has_utf8
+from echoless.stores.expiration import SHOWN
 from echoless.stores.namespace_labels import by_labels_present
 from echoless.stores.sql.cells import Kind
-from echoless.stores.sql.hiding import SHOWN
 from echoless.stores.sql.layout import Layout, Place
 from echoless.stores.sql.table import TEXTS
 
@@ -164,7 +164,7 @@ class NamespaceConditions:
         layout = self._layout
         hiding = () if layout.hiding is None else (layout.hiding.place,)
         places = (*(place for _, place in layout.scope), *layout.content, *hiding)
-        if not self.exist or not all(map(self._is_plain, places)):
+        if layout.context or not self.exist or not all(map(self._is_plain, places)):
             return None
         if not self._typed and any(map(self._is_json, layout.content)):
             return None

@@ -33,6 +33,8 @@ class Preset:
         signs: Columns that such a table has.
         map: Field to column, or to `column->key` inside a column of JSON.
         content: Places of the text, the first with a text counts; that of the map if empty.
+        context: Columns that say what a text is about, or more than it: they are compared with it.
+            One alone, a text or a list of texts in JSON, is the text of a row without another.
         scope: Places that make the namespace, by their label; that of the map if empty.
         rest: Column of JSON, or place inside one, whose other keys are the metadata.
         hide: Column or place that hides a row from the program; may be empty.
@@ -53,6 +55,7 @@ class Preset:
     signs: frozenset[str]
     map: FieldMap
     content: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
     scope: Mapping[str, str] = field(default_factory=dict)
     rest: str = ""
     hide: str = ""
@@ -181,10 +184,11 @@ PRESETS: Final = (
         fades=True,
         unit=1000,
     ),
-    # claude-mem 13.25: its migrations; rows from before 2025-12 have `text` and no `narrative`.
+    # claude-mem 13.25: its migrations; rows from before 2025-12 have `text` and no `narrative`, and
+    # its first tables have no such column, nor one for the title and the facts.
     Preset(
         "claude-mem",
-        frozenset({"id", "project", "text", "type", "title", "narrative", "created_at_epoch"}),
+        frozenset({"id", "project", "text", "type", "created_at", "created_at_epoch"}),
         FieldMap(
             {
                 "namespace": "project",
@@ -193,7 +197,8 @@ PRESETS: Final = (
                 "created_at": "created_at_epoch",
             }
         ),
-        content=("narrative", "text"),
+        content=("narrative", "text", "facts", "subtitle", "title"),
+        context=("title", "subtitle", "facts"),
         counters=frozenset({"relevance_count", "merged_into_project"}),
         unit=1000,
     ),

@@ -7,7 +7,7 @@ goes back cell by cell.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -18,8 +18,10 @@ from echoless.core.model import VOLATILE, Json, Memory, Vector, canonical
 from echoless.core.text import unreadable
 from echoless.core.timestamps import instant
 from echoless.stores import column_values as values
+from echoless.stores.expiration import promised
 from echoless.stores.live import record as records
 from echoless.stores.namespace_labels import namespace_of_labels, read_labels
+from echoless.stores.scope import owned
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, Column, Kind
 from echoless.stores.sql.layout import FIELDS, Layout, Place
@@ -132,14 +134,18 @@ class Reading:
 class Codec:
     """Conversion between the rows of a table and memories."""
 
-    def __init__(self, layout: Layout, where: str) -> None:
+    def __init__(
+        self, layout: Layout, where: str, before: Callable[[str], Json] = lambda _id: None
+    ) -> None:
         """Takes the layout.
 
         Args:
             layout: Of the table.
             where: The table, for messages.
+            before: Returns what stood in a row, by its id, where something hides it now.
         """
         self.layout = layout
+        self._before = before
         self._where = where
         self._columns = layout.table.columns
         self._extra = layout.extra
@@ -168,9 +174,17 @@ class Codec:
                 value = self._value("content", place, reading)
             except BadRecord:
                 continue
+            if isinstance(value, str) and place.column in self.layout.context:
+                value = listed_text(value)
             if isinstance(value, str) and value:
                 return place, value
         return None
+
+    def context(self, memory: Memory) -> str:
+        """Returns what a row says beside its text, of the columns the layout names for that."""
+        cells = (memory.extra.get(name) for name in self.layout.context)
+        said = (listed_text(cell) for cell in cells if isinstance(cell, str))
+        return "; ".join(each for each in said if each and each != memory.content)
 
     def namespace(self, reading: Reading) -> str:
         """Returns the namespace of a row; unreadable parts count as empty."""
@@ -227,13 +241,23 @@ class Codec:
         extra = {n: forms.to_json(c) for n in self._extra if (c := row.cells[n]) is not None}
         if layout.vectors is not None:
             vector = forms.read_vector(row.cells[layout.vectors])
-        return replace(
+        memory = replace(
             base,
             **fields,  # type: ignore[arg-type]
             vectors=() if vector is None else (Vector(layout.model, vector),),
             extra={**extra, **base.extra},
             native=self._native(row, vector),
         )
+        memory = promised(memory, self._ending(id_, reading))
+        return owned(memory, whole=not layout.preset)
+
+    def _ending(self, id_: str, reading: Reading) -> dict[str, Json]:
+        """Returns the date until which a row holds, as it was before echoless hid the row by it."""
+        hiding = self.layout.hiding
+        if hiding is None or not hiding.place.path:
+            return {}
+        day = reading.at(hiding.place)
+        return {hiding.place.path[-1]: self._before(id_) if day == hiding.value else day}
 
     def _fields(self, reading: Reading, odd: Oddities | None) -> dict[str, object]:
         """Returns the fields that have places of their own."""
@@ -358,6 +382,8 @@ class Writing:
         text = self._codec.content(self._reading)
         place = text[0] if text is not None else self._layout.content[0]
         if old is None or old.content != memory.content:
+            if old is not None and place.column in self._layout.context:
+                raise self._refused("content", f"{place} stands for it, and is no text of its own")
             self._set("content", place, memory.content, None)
             for derived, made in self._layout.derived.items():
                 self._set("type", derived, made(memory.content), None)
@@ -517,6 +543,16 @@ class Writing:
             self._cells[column] = None
         elif forms.read_vector(cell) != vectors[0].data:
             self._cells[column] = forms.write_vector(vectors[0].data, cell, kind)
+
+
+def listed_text(cell: str) -> str:
+    """Returns a text, or the texts of a list in JSON one by one."""
+    if not cell.lstrip().startswith("["):
+        return cell
+    parsed = forms.parsed(cell)
+    if not isinstance(parsed, Sequence) or isinstance(parsed, str):
+        return cell
+    return "\n".join(each for each in parsed if isinstance(each, str))
 
 
 _DEFAULTS: Final = {name: values.default(name) for name in FIELDS}

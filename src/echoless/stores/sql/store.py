@@ -19,16 +19,17 @@ from threading import RLock
 from typing import TYPE_CHECKING, Final, Self
 
 from echoless.core.errors import StoreError, StoreReadOnly
-from echoless.core.model import Memory
+from echoless.core.model import Json, Memory
+from echoless.core.optional import lazy_module
 from echoless.stores.base import ALL, OwnerView, Prints, Remarks, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, LedgerPlace
-from echoless.stores.sql.cells import Cell, alike
+from echoless.stores.sql.cells import Cell, alike, from_json, to_json
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
-from echoless.stores.sql.hiding import Hider
+from echoless.stores.sql.hiding import Hider, shown_fact
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.new_rows import new_id, with_defaults
@@ -39,7 +40,7 @@ from echoless.stores.sql.opening import (
 )
 from echoless.stores.sql.partitions import Partitions
 from echoless.stores.sql.postgres_backend import PostgresBackend
-from echoless.stores.sql.record import Codec, Oddities, Reading, key_of
+from echoless.stores.sql.record import Codec, Oddities, Reading, id_of, key_of
 from echoless.stores.sql.references import dependents, put_back
 from echoless.stores.sql.row_heads import RowChoice, RowHead, RowHeads
 from echoless.stores.sql.sqlite_backend import SqliteBackend
@@ -47,6 +48,8 @@ from echoless.stores.sql.table import Key, Row, Table
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+else:
+    sa = lazy_module("sqlalchemy")
 
 _AT_ONCE: Final = 500
 """Rows whose vectors are looked up together."""
@@ -96,7 +99,7 @@ class TableStore(BesideSidecar):
         self._sidecar = opened.sidecar
         self._lock = opened.lock
         self._layout = layout
-        self._codec = Codec(layout, opened.location.place)
+        self._codec = Codec(layout, opened.location.place, self._shown_before)
         self._heads = RowHeads(layout, self._codec, lambda: self.ledger)
         self._partitions = Partitions(layout, self._codec, self._heads)
         self._references = tuple(opened.backend.references(opened.table))
@@ -174,6 +177,15 @@ class TableStore(BesideSidecar):
                 if memory is not None:
                     yield memory
         self._odd = odd
+
+    def context(self, memory: Memory) -> str:
+        """Returns what a row says beside its text, where its program compares that too."""
+        return self._codec.context(memory)
+
+    def _shown_before(self, id_: str) -> Json:
+        """Returns what stood in a row before echoless hid it; None for nothing."""
+        known: Json = json.loads(self.ledger.fact(shown_fact(id_)) or "null")
+        return known
 
     def _vectors_of(self, ids: Sequence[str] | None) -> Mapping[str, bytes]:
         """Returns vectors that lie in another table, of some memories or of all."""
@@ -478,7 +490,38 @@ class TableStore(BesideSidecar):
             place = row.place
             if place is not None and connection.execute(self._table.place_is_taken(place)).first():
                 place = None
+            self._purge(connection, id_, cells)
             connection.execute(self._table.insert(cells, place))
+
+    def _purge(self, connection: sa.Connection, id_: str, cells: Mapping[str, Cell]) -> None:
+        """Takes out deleted rows of the text of a new one, as its program does, for `remove`.
+
+        The hash of a text is unique in such a table, in rows that are set as deleted too.
+        """
+        derived = [place.column for place in self._layout.derived if not place.path]
+        if not self._layout.gone or not derived:
+            return
+        same = [sa.column(name) == cells.get(name) for name in derived]
+        deleted = sa.and_(sa.column(self._layout.gone).is_not(None), *same)
+        rows = list(self._table.rows(connection.execute(self._table.select_if(deleted))))
+        if rows:
+            names = [name for name, each in self._table.columns.items() if not each.generated]
+            purged = [{name: to_json(row.cells[name]) for name in names} for row in rows]
+            self.ledger.set_fact(_purged_fact(id_), json.dumps(purged))
+            keys = [tuple(row.cells[name] for name in self._table.key) for row in rows]
+            connection.execute(self._table.delete(keys))
+
+    def _take_back(self, connection: sa.Connection, id_: str, key: Key) -> bool:
+        """Puts deleted rows back that gave way to a row, in its stead; returns whether any did."""
+        known = json.loads(self.ledger.fact(_purged_fact(id_)) or "[]")
+        rows = [{name: from_json(cell) for name, cell in cells.items()} for cells in known]
+        keys = [tuple(cells[name] for name in self._table.key) for cells in rows]
+        if not rows or connection.execute(self._table.select(keys)).first():
+            return False
+        connection.execute(self._table.delete([key]))
+        for cells in rows:
+            connection.execute(self._table.insert(cells, None))
+        return True
 
     def _note_vector(self, id_: str, old: Row | None, new: Row) -> None:
         """Notes a row whose vector lies elsewhere and belongs to another text now."""
@@ -512,7 +555,8 @@ class TableStore(BesideSidecar):
                 if self._layout.gone:
                     now = datetime.now(UTC).timestamp()
                     for key in keys:
-                        connection.execute(self._table.update(key, {self._layout.gone: now}))
+                        if not self._take_back(connection, id_of(key) or "", key):
+                            connection.execute(self._table.update(key, {self._layout.gone: now}))
                 else:
                     for batch in self._table.batches(keys):
                         connection.execute(self._table.delete(batch))
@@ -565,6 +609,11 @@ class TableStore(BesideSidecar):
         with suppress(StoreError):
             self._backend.close()
         super().close()
+
+
+def _purged_fact(id_: str) -> str:
+    """Returns the name of the fact that keeps the deleted rows that gave way to a row."""
+    return f"gave way: {id_}"
 
 
 def _same_row(one: Row | None, other: Row | None) -> bool:

@@ -15,6 +15,7 @@ from echoless.core.groups import Group, Membership
 from echoless.core.model import Judged, Memory, Update, flipped, verdict_name
 from echoless.core.overlaps import Overlap
 from echoless.core.text import token_estimate
+from echoless.core.timestamps import spelled
 from echoless.core.verdict_sentences import sentence
 from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
 from echoless.workflows.dedupe.series import Series, outside, series_of
@@ -224,7 +225,7 @@ def _months(visible: Iterable[Memory], copies: set[str]) -> dict[str, Share]:
     total: Counter[str] = Counter()
     redundant: Counter[str] = Counter()
     for memory in visible:
-        text = memory.created_at or ""
+        text = spelled(memory.created_at)
         is_date = len(text) >= 7 and text[:4].isdecimal() and text[4] == "-"
         month = text[:7] if is_date else "unknown"
         total[month] += 1

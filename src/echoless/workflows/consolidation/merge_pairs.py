@@ -263,7 +263,7 @@ def check_pair(
     Raises:
         UsageError: It may not.
     """
-    scopes = zip(profile.partition, profile.scope_of(keep), profile.scope_of(remove), strict=True)
+    scopes = zip(profile.scopes, profile.scope_of(keep), profile.scope_of(remove), strict=True)
     for name, one, other in scopes:
         if one != other:
             raise UsageError(
@@ -275,6 +275,11 @@ def check_pair(
         raise UsageError(f"{remove.id} is pinned and is not merged away.{instead}")
     if isinstance(store, Protects) and (why := store.protected(remove)):
         raise UsageError(f"{remove.id} is protected and is not merged away: {why}.")
+    if not keep.promise.covers(remove.promise):
+        raise UsageError(
+            f"{keep.id} may end, or be read by fewer, before {remove.id}, so it cannot stand for "
+            f"that one. Keep {remove.id}."
+        )
     if remove.id in prior:
         named = command_line("show", store.url, remove.id)
         raise UsageError(

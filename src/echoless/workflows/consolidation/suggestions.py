@@ -29,10 +29,10 @@ from echoless.core.model import (
     Update,
     Verdict,
     flipped,
+    later,
     verdict_name,
 )
 from echoless.core.secrets import uncut
-from echoless.core.timestamps import later
 from echoless.workflows.consolidation.recency import Window, recent_first
 from echoless.workflows.dedupe.findings import Findings
 

@@ -59,6 +59,7 @@ from echoless.stores.base import (
     in_contexts,
 )
 from echoless.stores.ledger import Mark
+from echoless.stores.scope import by_owners
 from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
 
 if TYPE_CHECKING:
@@ -430,6 +431,9 @@ def _scan(
     tell("reading", len(memories), len(memories))
     for remark in store.remarks() if isinstance(store, Remarks) else ():
         tally.note(remark)
+    memories, notes = by_owners(memories)
+    for note in notes:
+        tally.note(note)
     return {id_: memories[id_] for id_ in sorted(memories)}
 
 

@@ -235,7 +235,7 @@ class _PairJudge:
         """Returns what would keep the two apart in a run: scope or protection; empty if nothing."""
         a, b = question.a, question.b
         scopes = zip(self.profile.scope_of(a), self.profile.scope_of(b), strict=True)
-        for name, (one, other) in zip(self.profile.partition, scopes, strict=True):
+        for name, (one, other) in zip(self.profile.scopes, scopes, strict=True):
             if one != other:
                 return f"another {name}"
         if a.pinned and b.pinned:

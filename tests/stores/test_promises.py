@@ -1,0 +1,293 @@
+"""What records of real programs say of their end, and of their owners, and what follows of it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import chromadb
+import pytest
+from langgraph.store.sqlite import SqliteStore
+from qdrant_client import QdrantClient, models
+
+from echoless import apply, check, find, open_store, plan, remember, undo
+from echoless.core.settings import Choices, Settings, resolve
+from echoless.ingest.outcomes import Admitted, AlreadyKnown
+from tests.stores.sql import worlds
+
+TEXT = "Anna is allergic to penicillin"
+SAME = "Anna is allergic to penicillin."
+
+
+def words() -> Settings:
+    return resolve(Choices(encoder="none"))
+
+
+def groups(url: str) -> list[set[str]]:
+    """Ids of each group of a store."""
+    with open_store(url) as store:
+        found = find(store, words()).groups
+    return [{group.survivor, *(member.id for member in group.members)} for group in found]
+
+
+def notes(url: str) -> str:
+    with open_store(url) as store:
+        return " ".join(find(store, words()).tally.notes)
+
+
+def table(path: Path, columns: str, *rows: tuple[object, ...]) -> str:
+    """A table of no known program, with an id, a text and more."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(f"CREATE TABLE notes (id INTEGER PRIMARY KEY, content TEXT, {columns})")
+        for row in rows:
+            marks = ", ".join("?" * len(row))
+            db.execute(f"INSERT INTO notes VALUES ({marks})", row)
+    return f"sql:///{path}#notes"
+
+
+# ------------------------------------------------------------------ LangGraph
+
+
+def test_after_the_sweep_of_langgraph_a_copy_without_an_end_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with SqliteStore.from_conn_string(str(path), ttl={"default_ttl": 60.0}) as inner:
+        inner.setup()
+        inner.put(("users", "ann"), "a", {"text": TEXT}, ttl=1)
+        inner.put(("users", "ann"), "b", {"text": TEXT}, ttl=None)
+        inner.put(("users", "ann"), "c", {"text": SAME}, ttl=5)
+        url = f"sql:///{path}?hide=move#store"
+        with open_store(url) as store:
+            assert isinstance(
+                remember(store, SAME, namespace="users.ann", dry_run=True), AlreadyKnown
+            )
+            run = apply(store, plan(find(store, words())))
+        inner.conn.execute(
+            "UPDATE store SET expires_at = '2001-01-01 00:00:00' WHERE expires_at IS NOT NULL"
+        )
+        inner.sweep_ttl()
+        assert [item.value for item in inner.search(("users",))] == [{"text": TEXT}]
+        with open_store(url) as store:
+            assert check(store).sound
+            undo(store, run.id)
+        assert {item.key for item in inner.search(("users",))} == {"a", "b", "c"}
+
+
+# ------------------------------------------------------------------ mem0
+
+
+def mem0_rows(path: Path, *payloads: dict[str, object]) -> str:
+    """The file that mem0 3.3 for Node keeps its vectors in."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "CREATE TABLE vectors (id TEXT PRIMARY KEY, vector BLOB NOT NULL,"
+            " payload TEXT NOT NULL)"
+        )
+        for number, payload in enumerate(payloads):
+            whole = {"data": TEXT, "hash": "x", **payload}
+            row = (f"m-{number}", b"\0\0\x80?" * 4, json.dumps(whole))
+            db.execute("INSERT INTO vectors VALUES (?, ?, ?)", row)
+    return str(path)
+
+
+def test_users_of_older_rows_of_mem0_for_node_are_never_merged(tmp_path: Path) -> None:
+    url = mem0_rows(
+        tmp_path / "vector_store.db",
+        {"userId": "ann"},
+        {"userId": "bob"},
+        {"userId": "ann", "data": SAME},
+        {"user_id": "ann"},
+    )
+    assert groups(url) == [{"m-0", "m-2"}]
+    assert "'userId' are never compared" in notes(url)
+
+
+def test_a_date_given_to_the_survivor_since_shows_what_it_hides_again(tmp_path: Path) -> None:
+    path = tmp_path / "vector_store.db"
+    url = mem0_rows(
+        path,
+        {"user_id": "ann", "expiration_date": "2031-01-31"},
+        {"user_id": "ann"},
+        {"user_id": "ann", "data": SAME, "expiration_date": "2030-01-31"},
+    )
+    with open_store(url) as store:
+        apply(store, plan(find(store, words())))
+        assert {mark.survivor for mark in store.ledger.marks().values()} == {"m-1"}
+        assert check(store).problems == ()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "UPDATE vectors SET payload = json_set(payload, '$.expiration_date', '2030-06-30')"
+            " WHERE id = 'm-1'"
+        )
+    with open_store(url) as store:
+        (problem,) = check(store).problems
+        assert problem.ids == ("m-0",)
+        assert set(store.ledger.marks()) == {"m-2"}
+        assert store.get(["m-0"])["m-0"].promise.until == "2031-01-31"
+
+
+def test_a_plan_is_refused_where_the_survivor_was_given_a_date_since(tmp_path: Path) -> None:
+    path = tmp_path / "vector_store.db"
+    url = mem0_rows(path, {"user_id": "ann"}, {"user_id": "ann"})
+    with open_store(url) as store:
+        made = plan(find(store, words()))
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "UPDATE vectors SET payload = json_set(payload, '$.expiration_date', '2030-06-30')"
+            " WHERE id = 'm-0'"
+        )
+    with open_store(url) as store:
+        (refusal,) = apply(store, made).refused
+    assert refusal.reason == "m-1 stays in force where m-0 would not"
+
+
+def test_mem0_on_a_server_keeps_the_permanent_one_of_each_pair(
+    database: str, tmp_path: Path
+) -> None:
+    with worlds.mem0_on_pgvector(database, tmp_path) as memory:
+        for text in worlds.TEXTS[:2]:
+            memory.add(text, user_id="ann", infer=False)
+            (added,) = memory.add(f"{text} ", user_id="ann", infer=False)["results"]
+            row = memory.vector_store.get(added["id"])
+            later = {**row.payload, "expiration_date": "2031-12-31", "created_at": "2020-01-01"}
+            memory.vector_store.update(added["id"], payload=later)
+        with open_store(f"postgresql://{database}#mem0") as store:
+            apply(store, plan(find(store, words())))
+        left = memory.get_all(filters={"user_id": "ann"}, top_k=20)["results"]
+        assert {each.get("expiration_date") for each in left} == {None}
+        assert len(left) == 2
+
+
+# ------------------------------------------------------------------ any table
+
+
+@pytest.mark.parametrize(
+    ("columns", "value"),
+    [
+        ("deleted_at TEXT", "2026-01-01"),
+        ("is_deleted INTEGER", 1),
+        ("isArchived BOOLEAN", 1),
+        ("superseded_by TEXT", "7"),
+        ("status TEXT", "Archived"),
+        ("state TEXT", "done"),
+        ("expires_at REAL", 1_990_000_000.5),
+        ("validUntil TEXT", "2031-01-01"),
+        ("invalid_at TEXT", "2026-01-01"),
+        ("ttl INTEGER", 3600),
+        ("metadata TEXT", '{"expirationDate": "2031-01-01"}'),
+    ],
+)
+def test_a_row_that_ends_or_is_put_away_hides_no_other_and_makes_nothing_known(
+    tmp_path: Path, columns: str, value: object
+) -> None:
+    columns += ", links TEXT" if columns.startswith("metadata") else ", metadata TEXT"
+    rows = [(1, TEXT, value, None), (2, TEXT, None, None), (3, SAME, value, None)]
+    url = table(tmp_path / "n.db", columns, *rows)
+    with open_store(url) as store:
+        apply(store, plan(find(store, words())))
+        assert {mark.survivor for mark in store.ledger.marks().values()} == {"2"}
+        assert check(store).problems == ()
+        with store.writing():
+            store.remove(["2"])
+        assert isinstance(remember(store, TEXT, settings=words()), Admitted)
+
+
+def test_a_month_is_told_of_a_time_that_is_a_number(tmp_path: Path) -> None:
+    now = time.time()
+    url = table(tmp_path / "n.db", "created_at REAL", (1, TEXT, now - 9e6), (2, TEXT, now - 5e6))
+    with open_store(url) as store:
+        reasons = find(store, words()).reasons
+    (reason,) = reasons.values()
+    assert reason.startswith("older: 20")
+    assert "." not in reason
+
+
+# ------------------------------------------------------------------ owners
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "user_id",
+        "userId",
+        "tenant",
+        "owner",
+        "agent_id",
+        "app_id",
+        "run_id",
+        "session",
+        "thread_id",
+        "project",
+        "wing",
+        "workspace",
+        "orgId",
+        "collection",
+    ],
+)
+def test_rows_of_two_owners_are_never_merged_without_a_map(tmp_path: Path, name: str) -> None:
+    rows = [(1, TEXT, "ann"), (2, TEXT, "bob"), (3, SAME, "ann"), (4, TEXT, None)]
+    url = table(tmp_path / "n.db", f"{name} TEXT", *rows)
+    assert groups(url) == [{"1", "3"}]
+    assert f"two values of {name!r} are never compared" in notes(url)
+
+
+def test_an_owner_joins_the_namespace_and_a_map_of_it_is_another_choice(tmp_path: Path) -> None:
+    rows = [(1, TEXT, "shop", "ann"), (2, TEXT, "shop", "bob"), (3, TEXT, "wiki", "ann")]
+    url = table(tmp_path / "n.db", "namespace TEXT, user_id TEXT", *rows, (4, SAME, "shop", "ann"))
+    assert groups(url) == [{"1", "4"}]
+    file = url.partition("#")[0]
+    assert groups(f"{file}?map=type:user_id#notes") != []
+    with open_store(f"{file}?map=namespace:namespace,user_id#notes") as store:
+        assert "namespace=shop&user_id=ann" in store.namespaces()
+
+
+def test_sessions_of_which_nearly_each_row_has_its_own_keep_nothing_apart(tmp_path: Path) -> None:
+    rows = [(n, f"Note number {n} is about the {n} lamps", f"s-{n}") for n in range(3, 40)]
+    url = table(tmp_path / "n.db", "session_id TEXT", (1, TEXT, "s-1"), (2, SAME, "s-2"), *rows)
+    assert {"1", "2"} in groups(url)
+    assert "'session_id' are compared, as nearly each has its own" in notes(url)
+
+
+def test_lines_of_two_users_are_never_merged(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    lines = [
+        {"id": "a", "text": TEXT, "user_id": "ann"},
+        {"id": "b", "text": TEXT, "user_id": "bob"},
+        {"id": "c", "text": TEXT, "metadata": {"userId": "ann"}},
+        {"id": "d", "text": TEXT, "metadata": {"user": "bob"}},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    assert groups(f"jsonl:///{path}") == [{"a", "c"}, {"b", "d"}]
+
+
+def test_drawers_of_two_wings_or_rooms_of_a_collection_are_never_merged(tmp_path: Path) -> None:
+    client = chromadb.PersistentClient(str(tmp_path / "palace"))
+    drawers = client.create_collection("mempalace_drawers", embedding_function=None)
+    places = [("ann", "hall"), ("bob", "hall"), ("ann", "attic"), ("ann", "hall")]
+    drawers.add(
+        ids=["a", "b", "c", "d"],
+        documents=[TEXT] * 4,
+        metadatas=[{"wing": wing, "room": room} for wing, room in places],
+        embeddings=[[1.0, 0.0]] * 4,
+    )
+    url = f"chroma:///{tmp_path / 'palace'}"
+    assert groups(url) == [{"a", "d"}]
+    assert "'room', 'wing' are never compared" in notes(url)
+
+
+def test_points_of_two_tenants_are_never_merged(tmp_path: Path) -> None:
+    client = QdrantClient(path=str(tmp_path / "points"))
+    client.create_collection(
+        "notes", vectors_config=models.VectorParams(size=2, distance=models.Distance.COSINE)
+    )
+    client.upsert(
+        "notes",
+        [
+            models.PointStruct(id=at, vector=[1.0, 0.0], payload={"text": TEXT, "tenantId": owner})
+            for at, owner in enumerate(["ann", "bob", "ann"], 1)
+        ],
+    )
+    client.close()
+    assert groups(f"qdrant:///{tmp_path / 'points'}?map=content:text#notes") == [{"1", "3"}]
