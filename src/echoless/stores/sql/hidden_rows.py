@@ -21,13 +21,13 @@ from echoless.stores.base import OwnerView, Prints, Scope
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
 from echoless.stores.sql.cells import Cell, Kind
+from echoless.stores.sql.creation import new_id
 from echoless.stores.sql.hiding import Hider
 from echoless.stores.sql.layout import Layout
-from echoless.stores.sql.new_rows import new_id
 from echoless.stores.sql.opening import asked_hiding
-from echoless.stores.sql.record import key_of
 from echoless.stores.sql.sqlite_backend import SqliteBackend
-from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore
+from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore, cell_targets
+from echoless.stores.sql.table import Row
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -76,6 +76,7 @@ class HidingTable(TableStore):
         hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch({i for mark in marks for i in (mark.duplicate, mark.survivor)})
+            cells: dict[str, Mapping[str, Cell]] = {}
             for mark in marks:
                 row, survivor = rows.get(mark.duplicate), rows.get(mark.survivor)
                 if row is None or hider.is_hidden(row) or (survivor is None and hider.names):
@@ -83,26 +84,28 @@ class HidingTable(TableStore):
                 before, fact = hider.before(row), _fact(mark.duplicate)
                 if before is not None or self.ledger.fact(fact) is not None:
                     self.ledger.set_fact(fact, json.dumps(before))
-                self._set(mark.duplicate, hider.hidden(row, survivor))
-            self._reread(mark.duplicate for mark in marks)
+                cells[mark.duplicate] = hider.hidden(row, survivor)
+            self._set(rows, cells)
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Sets the column back to what it was."""
         hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch(ids)
+            cells: dict[str, Mapping[str, Cell]] = {}
             for id_, row in sorted(rows.items()):
                 if hider.is_hidden(row):
                     known = self.ledger.fact(_fact(id_))
-                    self._set(id_, hider.shown(row, json.loads(known) if known else None))
-            self._reread(rows)
+                    cells[id_] = hider.shown(row, json.loads(known) if known else None)
+            self._set(rows, cells)
 
-    def _set(self, id_: str, cells: Mapping[str, Cell]) -> None:
-        """Writes cells of one row."""
-        key = key_of(id_, len(self._table.key))
-        assert key is not None
+    def _set(self, rows: Mapping[str, Row], cells: Mapping[str, Mapping[str, Cell]]) -> None:
+        """Writes cells of some rows, by id."""
         with self._backend.transaction() as connection:
-            connection.execute(self._table.update(key, cells))
+            for id_, each in cells.items():
+                self._update(connection, id_, each)
+            self._effects.settle(connection, cell_targets(rows, cells))
+        self._reread(rows)
 
 
 class MovingTable(MovesHidden, TableStore):
