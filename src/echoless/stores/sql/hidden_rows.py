@@ -25,8 +25,9 @@ from echoless.stores.sql.creation import new_id
 from echoless.stores.sql.hiding import Hider
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.opening import asked_hiding
+from echoless.stores.sql.references import put_back
 from echoless.stores.sql.sqlite_backend import SqliteBackend
-from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore, cell_targets
+from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore
 from echoless.stores.sql.table import Row
 
 if TYPE_CHECKING:
@@ -102,9 +103,7 @@ class HidingTable(TableStore):
     def _set(self, rows: Mapping[str, Row], cells: Mapping[str, Mapping[str, Cell]]) -> None:
         """Writes cells of some rows, by id."""
         with self._backend.transaction() as connection:
-            for id_, each in cells.items():
-                self._update(connection, id_, each)
-            self._effects.settle(connection, cell_targets(rows, cells))
+            self._effects.set_cells(connection, rows, cells)
         self._reread(rows)
 
 
@@ -219,7 +218,7 @@ class MovingTable(MovesHidden, TableStore):
         """
         for memory in memories:
             try:
-                self.own_put([memory])
+                self.own_put([self.as_scanned(memory)])
             except StoreLocked:
                 raise
             except StoreError as problem:
@@ -227,6 +226,9 @@ class MovingTable(MovesHidden, TableStore):
                     f"The hidden row {memory.id!r} cannot go back: {problem} Change what stands "
                     "in its way, and try again; it stays in the ledger until then."
                 ) from problem
+        with self._backend.transaction() as connection:
+            for memory in memories:  # last, as they may refer to several of these
+                put_back(self._references, connection, memory.native.get(DEPENDENTS))
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Moves rows out of the table where that is asked for, in one transaction."""

@@ -42,6 +42,8 @@ _ISOLATION: Final = "REPEATABLE READ"
 _EVENTS: Final[tuple[Event, ...]] = ("insert", "update", "delete")
 _TIMED_OUT: Final = "55P03"
 _CHANGED: Final = "40001"
+_ENDED: Final = ("08", "57P", "25P03", "25P04")
+"""Codes, or their beginnings, of a session that has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,13 @@ class PostgresBackend:
             url, connect_args=options, hide_parameters=True, pool_pre_ping=True
         )
         self._open: sa.Connection | None = None
+        self._committing = False
         try:
             with self._engine.connect() as connection:
                 self._version = connection.dialect.server_version_info
         except exc.SQLAlchemyError as problem:
+            if isinstance(problem, exc.DBAPIError) and sqlstate(problem):  # it had let the user in
+                raise self.translated(problem) from None
             raise StoreNotFound(
                 f"{location.place} cannot be opened ({self.said(problem)}). Check host, port, "
                 "database and user, and give a password in PGPASSWORD or ~/.pgpass."
@@ -287,6 +292,12 @@ class PostgresBackend:
         with ExitStack() as stack, self.speaking():
             connection = stack.enter_context(self._engine.connect())
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            if connection.exec_driver_sql("SHOW default_transaction_read_only").scalar() == "on":
+                raise StoreReadOnly(
+                    f"{self._location.place} may only be read by this user: "
+                    "default_transaction_read_only is on. Nothing was changed. Connect as a user "
+                    "who may write."
+                )
             try:
                 connection.execute(sa.text(_LOCK), values)
             except exc.DBAPIError as problem:
@@ -326,8 +337,10 @@ class PostgresBackend:
                 try:
                     yield connection
                     self._insist_on_success(connection)
+                    self._committing = True
                 finally:
                     self._open = None
+            self._committing = False
 
     def _insist_on_success(self, connection: sa.Connection) -> None:
         """Refuses to commit what the server would take back without a word.
@@ -359,10 +372,21 @@ class PostgresBackend:
         where, text, state = self.place, self.said(problem), sqlstate(problem)
         if not state and isinstance(problem, exc.DataError):  # of the driver: it was never sent
             return StoreError(f"{where} cannot take a value ({text}). Nothing was changed.")
-        if problem.connection_invalidated or state.startswith(("08", "57P")) or not state:
+        if problem.connection_invalidated or state.startswith(_ENDED) or not state:
+            committing, self._committing = self._committing, False
+            became = (
+                "A run was being committed: `echoless history STORE` shows whether it is there."
+                if committing
+                else "Nothing was changed, as the server takes back what was not committed."
+            )
             return StoreError(
-                f"The connection to {where} was lost ({text}). The open transaction is taken back "
-                "by the server; `echoless check STORE` finishes or takes back the run."
+                f"The connection to {where} was lost ({text}). {became} `echoless check STORE` "
+                "ends what a ledger in a file knows of it; then try again."
+            )
+        if state == "57014":
+            return StoreError(
+                f"{where} stopped a statement ({text}). Nothing was changed. Raise the limit that "
+                "this user has, such as statement_timeout, or try again when less is going on."
             )
         if state == _CHANGED:
             return StoreLocked(

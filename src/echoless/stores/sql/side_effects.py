@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.errors import StoreError
 from echoless.core.optional import lazy_module
 from echoless.core.timestamps import instant
-from echoless.stores.sql.cells import Cell, Kind, alike
+from echoless.stores.sql.cells import Cell, Kind, alike, parsed
 from echoless.stores.sql.database import Backend, Event, SideEffect
 from echoless.stores.sql.record import id_of, key_of
 from echoless.stores.sql.references import Reference, dependents, put_back
@@ -141,6 +141,21 @@ class SideEffects:
                 f"{causes}. Nothing was changed."
             )
 
+    def update(self, connection: sa.Connection, id_: str, cells: Cells) -> None:
+        """Writes cells of one row."""
+        self.write(connection, "update", [id_], self._table.update(self._key(id_), cells))
+
+    def set_cells(
+        self, connection: sa.Connection, rows: Mapping[str, Row], cells: Mapping[str, Cells]
+    ) -> None:
+        """Writes cells of some rows, by id, that are no texts; all others stay as they are."""
+        for id_, each in sorted(cells.items()):
+            self.update(connection, id_, each)
+        targets = {
+            i: Target({**rows[i].cells, **each}, frozenset(each)) for i, each in cells.items()
+        }
+        self.settle(connection, targets)
+
     def settle(self, connection: sa.Connection, targets: Mapping[str, Target]) -> None:
         """Sets back cells of written rows that the database changed beside those it was given.
 
@@ -178,6 +193,7 @@ class SideEffects:
                 if not (known and name in target.given)
                 and not self._table.columns[name].generated
                 and not alike(row.cells[name], cell)
+                and not (name in target.given and _means(row.cells[name], cell))
             }
             if drift:
                 drifts[id_] = drift
@@ -275,8 +291,7 @@ class SideEffects:
             if id_ in now:
                 changed = {n: c for n, c in cells.items() if not alike(c, now[id_].cells[n])}
                 if changed:
-                    what = self._table.update(self._key(id_), changed)
-                    self.write(connection, "update", [id_], what)
+                    self.update(connection, id_, changed)
             else:
                 self.write(connection, "insert", [id_], self._table.insert(cells, row.place))
         for id_ in old.keys() - now.keys():
@@ -314,12 +329,21 @@ def _named(effects: Iterable[SideEffect]) -> str:
     return " or ".join(f"the {cause}" for cause in sorted({each.cause for each in effects}))
 
 
+def _means(one: Cell, other: Cell) -> bool:
+    """Returns whether two cells are forms of one value; a database may write it as it likes."""
+    moment = instant(str(one))
+    if moment is not None:
+        return moment == instant(str(other))
+    value = parsed(one)
+    return value is not None and value == parsed(other)
+
+
 def _digests(connection: sa.Connection, table: Table) -> Iterator[tuple[Key, object]]:
     """Yields the key of each row and a digest of its cells, which a server makes by itself."""
     if not table.typed:
         for row in table.rows(connection.execute(table.select())):
             text = repr((row.place, *row.cells.values())).encode("utf-8", "surrogatepass")
-            yield tuple(row.cells[name] for name in table.key), blake2b(text).digest()
+            yield tuple(str(row.cells[name]) for name in table.key), blake2b(text).digest()
         return
     whole = sa.cast(sa.func.row(*(table.cell(name) for name in table.columns)), sa.Text)
     columns = [*(table.cell(name) for name in table.key), sa.func.hashtextextended(whole, 0)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -151,16 +151,19 @@ class SqliteBackend:
             statements["update"] = f"UPDATE {name} SET {given}"
         found: dict[SideEffect, None] = {}
 
-        def seen(event: Event, action: int, target: str | None, trigger: str | None) -> int:
-            target = known.get((target or "").casefold())
-            if trigger is not None and action in _WRITES and target is not None:
-                adds = action == sqlite3.SQLITE_INSERT
-                found[SideEffect(f"trigger {trigger!r}", event, target, adds)] = None
-            return sqlite3.SQLITE_OK
+        def seeing(event: Event) -> Callable[..., int]:
+            def seen(action: int, target: str | None, *others: str | None) -> int:
+                name = known.get((target or "").casefold())
+                if others[-1] is not None and action in _WRITES and name is not None:
+                    adds = action == sqlite3.SQLITE_INSERT
+                    found[SideEffect(f"trigger {others[-1]!r}", event, name, adds)] = None
+                return sqlite3.SQLITE_OK
+
+            return seen
 
         connection = self.database.connection
         for event, statement in statements.items():
-            connection.set_authorizer(lambda a, t, _, __, by, e=event: seen(e, a, t, by))
+            connection.set_authorizer(seeing(event))
             try:
                 with suppress(*self.database.errors):  # the write itself will say it
                     connection.execute(f"EXPLAIN {statement}").fetchall()

@@ -30,7 +30,7 @@ from echoless.stores.sql.creation import new_id, with_defaults
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
 from echoless.stores.sql.hiding import Hider
-from echoless.stores.sql.layout import Layout
+from echoless.stores.sql.layout import Layout, Oddities
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.opening import (
     MAP_FACT,
@@ -39,12 +39,12 @@ from echoless.stores.sql.opening import (
 )
 from echoless.stores.sql.partitions import Partitions
 from echoless.stores.sql.postgres_backend import PostgresBackend
-from echoless.stores.sql.record import Codec, Oddities, Reading, id_of, key_of
+from echoless.stores.sql.record import Codec, Reading, id_of, key_of
 from echoless.stores.sql.references import dependents, put_back
 from echoless.stores.sql.row_heads import RowChoice, RowHead, RowHeads
 from echoless.stores.sql.side_effects import SideEffects, Target
 from echoless.stores.sql.sqlite_backend import SqliteBackend
-from echoless.stores.sql.table import Cells, Row, Table
+from echoless.stores.sql.table import Row, Table
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -460,17 +460,11 @@ class TableStore(BesideSidecar):
             cells = self._insert(memory.id, row, again=saved is not None)
             given = frozenset(cells)
         elif changed := self._changed(old, row):
-            self._update(connection, memory.id, changed)
+            self._effects.update(connection, memory.id, changed)
             cells, given = {**old.cells, **changed}, frozenset(changed)
         else:
             return None
         return Target(cells) if saved == row else Target(cells, given, new_text)
-
-    def _update(self, connection: sa.Connection, id_: str, cells: Mapping[str, Cell]) -> None:
-        """Writes cells of one row."""
-        key = key_of(id_, len(self._table.key))
-        assert key is not None
-        self._effects.write(connection, "update", [id_], self._table.update(key, cells))
 
     def _changed(self, old: Row, new: Row) -> dict[str, Cell]:
         """Returns the cells to write: not those that hide a row, nor those the database makes."""
@@ -543,15 +537,12 @@ class TableStore(BesideSidecar):
             }
             gone = {self._layout.gone: datetime.now(UTC).timestamp()} if self._layout.gone else {}
             with self._backend.transaction() as connection:
-                for id_ in sorted(present) if gone else ():
-                    self._update(connection, id_, gone)
+                if gone:
+                    self._effects.set_cells(connection, present, dict.fromkeys(present, gone))
                 keys = [k for id_ in sorted(present) if (k := key_of(id_, len(self._table.key)))]
                 for batch in () if gone else self._table.batches(keys):
                     ids = [str(id_of(key)) for key in batch]
                     self._effects.write(connection, "delete", ids, self._table.delete(batch))
-                self._effects.settle(
-                    connection, cell_targets(present, dict.fromkeys(present if gone else (), gone))
-                )
             self._reread(present)
 
     # ------------------------------------------------------------------ merging and checking
@@ -601,13 +592,6 @@ class TableStore(BesideSidecar):
         with suppress(StoreError):
             self._backend.close()
         super().close()
-
-
-def cell_targets(rows: Mapping[str, Row], cells: Mapping[str, Cells]) -> dict[str, Target]:
-    """Returns how rows have to look of which some cells were written and no text."""
-    return {
-        id_: Target({**rows[id_].cells, **each}, frozenset(each)) for id_, each in cells.items()
-    }
 
 
 def _same_row(one: Row | None, other: Row | None) -> bool:
