@@ -247,7 +247,7 @@ def test_what_is_not_there_is_named_with_what_is(tmp_path: Path) -> None:
     for location, error, words in (
         ("", UsageError, "Which table.*one, two"),
         ("#three", StoreNotFound, "no table 'three'.*one, two"),
-        ("#one", UsageError, "map=content:COLUMN.*id, note"),
+        ("#one", UsageError, "id, note.*map=content:note#one"),
         ("?map=content:text#one", UsageError, "'text', which one does not have.*id, note"),
         ("?map=content:note&map=id:note#one", UsageError, "column 'note' to 'content' and to 'id'"),
         ("?map=content:note&hide=gone#one", UsageError, "hide=gone.*id, note"),

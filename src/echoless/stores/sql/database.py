@@ -57,7 +57,7 @@ class Backend(Protocol):
         """Returns which triggers and rules a write of a row sets off; nothing is written."""
         ...
 
-    def changed_rows(self, table: Table) -> Mapping[str, tuple[int, int]]:
+    def changed_rows(self, table: Table, /) -> Mapping[str, tuple[int, int]]:
         """Returns how many rows were added, and changed or removed, where the database counts.
 
         By table, in the open transaction and perhaps before it; partitions count for the table.

@@ -163,7 +163,7 @@ class PostgresBackend:
             if on
         ]
 
-    def changed_rows(self, table: Table) -> dict[str, tuple[int, int]]:
+    def changed_rows(self, table: Table, /) -> dict[str, tuple[int, int]]:
         """Returns how many rows were added, and changed or removed, as the server counts.
 
         https://www.postgresql.org/docs/current/monitoring-stats.html, pg_stat_xact_user_tables

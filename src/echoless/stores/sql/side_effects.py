@@ -345,8 +345,7 @@ def _digests(connection: sa.Connection, table: Table) -> Iterator[tuple[Key, obj
             text = repr((row.place, *row.cells.values())).encode("utf-8", "surrogatepass")
             yield tuple(str(row.cells[name]) for name in table.key), blake2b(text).digest()
         return
-    whole = sa.cast(sa.func.row(*(table.cell(name) for name in table.columns)), sa.Text)
-    columns = [*(table.cell(name) for name in table.key), sa.func.hashtextextended(whole, 0)]
+    columns = [*map(table.cell, table.key), sa.func.hashtextextended(table.whole, 0)]
     statement = sa.select(*columns).select_from(table.clause)
     for *key, number in connection.execute(statement.execution_options(yield_per=_AT_ONCE)):
         yield tuple(key), number

@@ -171,7 +171,7 @@ class SqliteBackend:
                 connection.set_authorizer(None)
         return list(found)
 
-    def changed_rows(self, table: Table) -> dict[str, tuple[int, int]]:  # noqa: ARG002
+    def changed_rows(self, _table: Table, /) -> dict[str, tuple[int, int]]:
         """Returns nothing: SQLite counts rows of all tables together."""
         return {}
 
