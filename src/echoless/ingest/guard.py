@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
-from echoless.core.errors import InputError, UsageError
+from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
@@ -260,7 +260,13 @@ class Guard:
             others = max(vectors, key=lambda each: (len(each), each.model), default=None)
         memory = request.memory()
         if self._shaped is not None:
-            memory = self._shaped(memory)
+            try:
+                memory = self._shaped(memory)
+            except StoreError:
+                if request.created_at is not None:
+                    raise
+                # the time of writing is ours, and not every store has a place for it
+                memory = self._shaped(replace(memory, created_at=None))
         memory = of_owners(owned(promised(memory)))
         memory = with_vector(self._store, memory, self._encoder, others)
         return _Ready(request, memory, vectors_of(memory, self._vectoriser, tally), tally)

@@ -8,10 +8,14 @@ changed, and a value that has no place in that form is refused.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from echoless.core import json_codec as codec
+from echoless.core.commands import command_line
 from echoless.core.errors import BadRecord
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 
@@ -19,6 +23,11 @@ _TARGETS: Final = ("target", "target_id", "id")
 _KINDS: Final = ("kind", "link_type", "type")
 _TRUE: Final = (True, 1, "1", "true", "True")
 _BLANK: Final = Memory(id="-", content="")
+_LOOKED_AT: Final = 100
+"""Rows of a table that are looked at to find its texts."""
+
+_NAMED: Final = 3
+"""Further tables that a message names."""
 
 
 def default(name: str) -> object:
@@ -219,3 +228,40 @@ def as_object(value: Json) -> JsonObject:
     except ValueError:
         return {}
     return parsed if isinstance(parsed, dict) else {}
+
+
+def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Returns tables of an SQLite database with the column that holds their texts, longest first.
+
+    The first rows decide: a text has several words, and is no JSON.
+    """
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
+    found = []
+    for (table,) in connection.execute(query).fetchall():
+        for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,)):
+            name, home = (each.replace('"', '""') for each in (column, table))
+            ((length,),) = connection.execute(
+                f'SELECT avg(length(t)) FROM (SELECT "{name}" AS t FROM "{home}"'
+                f" LIMIT {_LOOKED_AT})"
+                " WHERE typeof(t) = 'text' AND t LIKE '% %' AND substr(t, 1, 1) NOT IN ('{', '[')"
+            )
+            found.append((-(length or 0), table, column))
+    best: dict[str, str] = {}
+    for length, table, column in sorted(found):
+        if length:
+            best.setdefault(table, column)
+    return list(best.items())
+
+
+def suggestion(path: Path, texts: Sequence[tuple[str, str]]) -> str:
+    """Returns the command that reads a table of a database, and what else holds texts.
+
+    Args:
+        path: The database.
+        texts: What `texts_in` found in it; without any, a form to fill in is returned.
+    """
+    (table, column), *others = texts or [("TABLE", "COLUMN")]
+    url = f"sql:///{path}?map=content:{quote(column)}#{quote(table)}"
+    named = ", ".join(f"{table} ({column})" for table, column in others[:_NAMED])
+    more = f" Other tables with texts: {named}." if named else ""
+    return f"To read its table: {command_line('audit', url)}.{more}"

@@ -40,6 +40,7 @@ from echoless.core.timestamps import instant
 from echoless.stores import full_text, schema
 from echoless.stores import ledger_schema as lineage
 from echoless.stores.base import ALL, Prints, Scope
+from echoless.stores.column_values import suggestion, texts_in
 from echoless.stores.files import file_number, make_file
 from echoless.stores.known_schema import refusal
 from echoless.stores.ledger import Ledger
@@ -96,16 +97,18 @@ class SqliteStore:
             with database.speaking():
                 (application,) = database.connection.execute("PRAGMA application_id").fetchone()
                 has_memories = table_exists(database.connection, "memories")
+                ours = application == schema.APPLICATION_ID and has_memories
+                way = "" if ours else suggestion(path, texts_in(database.connection))
         except EcholessError:
             database.close()
             raise
         if application == schema.APPLICATION_ID:
             schema.KNOWN.check(database, writing=False)
-        if application != schema.APPLICATION_ID or not has_memories:
+        if not ours:
             database.close()
             raise ForeignStore(
-                f"{path} is an SQLite database of another program. echoless reads the stores "
-                "listed by `echoless stores`; export the memories as JSONL and import that."
+                f"{path} is an SQLite database of another program, none that `echoless stores` "
+                f"lists. {way}"
             )
         for migrations in (schema.migrations, lineage.migrations):
             migrations.check(database)

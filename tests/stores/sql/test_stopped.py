@@ -8,8 +8,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 
 from echoless import apply, open_store, undo
+from echoless.cli.main import main
 from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
@@ -178,3 +180,62 @@ def test_a_second_writer_waits_whichever_machine_it_is_on(
         with open_store(elsewhere) as other, pytest.raises(StoreError, match="Another echoless"):
             with other.writing():
                 raise AssertionError("two writers at once")
+
+
+STOPS = {
+    "the session is ended": (
+        "PERFORM pg_terminate_backend(pg_backend_pid());",
+        "",
+        "was lost (terminating connection",
+    ),
+    "a statement takes too long": ("PERFORM pg_sleep(9);", "statement_timeout = 200", "statement"),
+    "a lock takes too long": (
+        "SET LOCAL lock_timeout = 100; PERFORM pg_advisory_xact_lock(7);",
+        "",
+        "Another program holds rows",
+    ),
+    "a transaction may only read": ("", "default_transaction_read_only = on", "may only be read"),
+    "somebody cancels": ("PERFORM pg_cancel_backend(pg_backend_pid());", "", "user request"),
+}
+
+
+@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("action", ["mark", "merge"])
+def test_whatever_stops_a_run_on_a_server_is_told_with_what_became_of_it(
+    database: str, stop: str, action: ActionKind
+) -> None:
+    url, (body, setting, says) = notes(database), STOPS[stop]
+    before = worlds.server_rows(worlds.conninfo(database), "notes")
+    with psycopg.connect(worlds.conninfo(database), autocommit=True) as other:
+        other.execute(
+            f"CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body}"
+            " RETURN NEW; END $$; CREATE TRIGGER stops BEFORE UPDATE ON notes FOR EACH ROW"
+            " EXECUTE FUNCTION stop()"
+        )
+        if setting:
+            other.execute(f"ALTER DATABASE {worlds.name_of(database)} SET {setting}")
+        other.execute("SELECT pg_advisory_lock(7)")
+        words = ["dedup", url, "--no-semantic", "--action", action, "--apply", "--top", "0"]
+        answer = CliRunner().invoke(main, words)
+    assert answer.exit_code == 4, answer.output
+    assert says in answer.output
+    assert "Nothing was changed" in answer.output or "nothing was changed" in answer.output
+    assert worlds.server_rows(worlds.conninfo(database), "notes") == before
+    assert CliRunner().invoke(main, ["check", url, "--dry-run"]).exit_code == 0
+
+
+def test_a_session_that_is_ended_while_it_opens_is_no_wrong_password(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, connect = notes(database), psycopg.connect
+
+    def connect_then_end(*words: Any, **more: Any) -> Any:
+        made = connect(*words, **more)
+        with connect(worlds.conninfo(database), autocommit=True) as admin:
+            admin.execute("SELECT pg_terminate_backend(%s)", (made.info.backend_pid,))
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg, "connect", connect_then_end)
+        with pytest.raises(StoreError, match="was lost"):
+            open_store(url)

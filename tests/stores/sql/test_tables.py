@@ -23,6 +23,8 @@ from echoless.core.errors import (
     UsageError,
 )
 from echoless.core.profiles import ActionKind
+from echoless.core.settings import Choices, resolve
+from echoless.ingest.guard import Guard
 from echoless.stores.base import Remarks
 from echoless.stores.field_map import read_pairs
 from echoless.stores.registry import mapped
@@ -245,7 +247,7 @@ def test_what_is_not_there_is_named_with_what_is(tmp_path: Path) -> None:
     for location, error, words in (
         ("", UsageError, "Which table.*one, two"),
         ("#three", StoreNotFound, "no table 'three'.*one, two"),
-        ("#one", UsageError, "map=content:COLUMN.*id, note"),
+        ("#one", UsageError, "id, note.*map=content:note#one"),
         ("?map=content:text#one", UsageError, "'text', which one does not have.*id, note"),
         ("?map=content:note&map=id:note#one", UsageError, "column 'note' to 'content' and to 'id'"),
         ("?map=content:note&hide=gone#one", UsageError, "hide=gone.*id, note"),
@@ -360,3 +362,130 @@ def test_no_command_prints_a_password(database: str, server_table: psycopg.Conne
         said += result.output
     assert "notes" in said
     assert "hunter2" not in said
+
+
+KEYS = {
+    "of two columns": "CREATE TABLE parts (id INTEGER PRIMARY KEY, who, note, FOREIGN KEY (who,"
+    " note) REFERENCES notes (owner, id) ON DELETE CASCADE);"
+    "INSERT INTO parts VALUES (1, 'ann', 2), (2, 'ann', 3);",
+    "in another case": "CREATE TABLE parts (note REFERENCES NOTES (ID) ON DELETE CASCADE);"
+    "INSERT INTO parts VALUES (2), (2), (4);",
+    "twice to the notes": "CREATE TABLE links (a REFERENCES notes ON DELETE CASCADE,"
+    " b REFERENCES notes ON DELETE CASCADE, PRIMARY KEY (a, b)) WITHOUT ROWID;"
+    "INSERT INTO links VALUES (2, 3), (3, 2), (2, 2), (2, 4), (1, 4);",
+    "twice, and by number": "CREATE TABLE links (a REFERENCES notes ON DELETE CASCADE,"
+    " b REFERENCES notes ON DELETE CASCADE); INSERT INTO links VALUES (2, 3), (3, 2), (1, 3);",
+    "of no key": "CREATE TABLE parts (id, who, FOREIGN KEY (id, who) REFERENCES notes);",
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("action", ["mark", "delete"])
+def test_rows_come_back_whatever_foreign_keys_lead_to_them(
+    tmp_path: Path, key: str, action: ActionKind
+) -> None:
+    path = tmp_path / "own.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(
+            "CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT, body TEXT,"
+            " UNIQUE (owner, id)); INSERT INTO notes (owner, body) VALUES ('ann', 'Tea is hot.'),"
+            " ('ann', 'tea is hot'), ('ann', 'Tea is hot!'), ('ann', 'The lift is broken.');"
+            + KEYS[key]
+        )
+        before = list(db.iterdump())
+        with open_store(f"sql:///{path}?map=namespace:owner&hide=move#notes") as store:
+            ids = [memory.id for memory in store.scan()]
+            made = plan_by_hand(store, [tuple(ids[:3])], action)
+            if key == "of no key":
+                with pytest.raises(StoreError, match="foreign key mismatch"):
+                    apply(store, made)
+            else:
+                run = apply(store, made)
+                assert not run.refused
+                assert db.execute("SELECT count(*) FROM notes").fetchone() == (2,)
+                undo(store, run.id)
+        assert list(db.iterdump()) == before
+
+
+def test_a_foreign_key_of_two_columns_of_a_server_brings_its_rows_back(
+    database: str, server_table: psycopg.Connection
+) -> None:
+    server_table.execute(
+        "CREATE TABLE notes (id int PRIMARY KEY, owner text, body text, UNIQUE (owner, id));"
+        "CREATE TABLE parts (id int PRIMARY KEY, who text, note int, FOREIGN KEY (who, note)"
+        " REFERENCES notes (owner, id) ON DELETE CASCADE);"
+        "INSERT INTO notes SELECT n, 'ann', 'Tea is hot.' FROM generate_series(1, 3) n;"
+        "INSERT INTO parts SELECT n, 'ann', n FROM generate_series(1, 3) n"
+    )
+    before = worlds.server_rows(worlds.conninfo(database), "notes", "parts")
+    with open_store(f"postgresql://{database}&hide=move#notes") as store:
+        run = apply(store, plan_by_hand(store, [("1", "2", "3")], "mark"))
+        assert server_table.execute("SELECT id FROM parts").fetchall() == [(1,)]
+        undo(store, run.id)
+    assert worlds.server_rows(worlds.conninfo(database), "notes", "parts") == before
+
+
+PLAIN = {
+    "a number": "id INTEGER PRIMARY KEY, body TEXT",
+    "a text without rowid": "id TEXT PRIMARY KEY, body TEXT) WITHOUT ROWID --",
+    "an owner": "id INTEGER PRIMARY KEY, body TEXT, namespace TEXT, tags TEXT",
+}
+
+
+@pytest.mark.parametrize("columns", PLAIN)
+def test_a_text_is_remembered_in_a_table_without_a_time(tmp_path: Path, columns: str) -> None:
+    path = tmp_path / "own.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(f"CREATE TABLE notes ({PLAIN[columns]}\n);".replace(" --\n)", ""))
+        words = ["remember", f"sql:///{path}#notes", "A fact of 7 cats.", "--encoder", "none"]
+        answer = CliRunner().invoke(main, words)
+        assert answer.exit_code == 0, answer.output
+        assert db.execute("SELECT body FROM notes").fetchall() == [("A fact of 7 cats.",)]
+        settings = resolve(Choices(encoder="none"))
+        with (
+            open_store(f"sql:///{path}#notes") as store,
+            Guard(store, settings) as guard,
+            pytest.raises(StoreError, match="'created_at'"),
+        ):
+            guard.remember("Another fact, of 8 dogs.", created_at="2026-01-31")
+        assert db.execute("SELECT count(*) FROM notes").fetchone() == (1,)
+
+
+def test_a_database_of_an_unknown_program_is_told_with_the_command_that_reads_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memory.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE entries (id INTEGER PRIMARY KEY, key, value, meta)")
+        db.execute("CREATE TABLE chats (id INTEGER PRIMARY KEY, said TEXT)")
+        db.execute("CREATE TABLE empty (id INTEGER PRIMARY KEY, note TEXT)")
+        text = "Run make check before every commit."
+        meta = '{"long": "as it is, and still more of it than of the text"}'
+        db.execute("INSERT INTO entries VALUES (1, 'a key', ?, ?)", (text, meta))
+        db.execute("INSERT INTO chats VALUES (1, 'Hello there.')")
+    command = f"echoless audit 'sql:///{path}?map=content:value#entries'"
+    for address, code in ((str(path), 3), (f"sql:///{path}", 2)):
+        answer = CliRunner().invoke(main, ["audit", address])
+        assert answer.exit_code == code, answer.output
+        assert command in answer.output
+        assert "Other tables with texts: chats (said)." in answer.output
+    answer = CliRunner().invoke(main, ["audit", f"sql:///{path}#chats"])
+    assert f"sql:///{path}?map=content:said#chats" in answer.output
+    assert CliRunner().invoke(main, command.replace("'", "").split()[1:]).exit_code == 0
+
+
+def test_rows_without_a_text_are_told_with_the_place_of_the_one_they_have(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with worlds.langgraph_file(path) as graph:
+        graph.put(("u",), "a", {"kind": "Fact", "content": {"memory": "Anna drinks green tea."}})
+        graph.put(("u",), "b", {"fact": "The lift is being repaired."})
+        graph.put(("u",), "c", {"fact": "The lift is being repaired, says Ben."})
+        graph.put(("u",), "d", {"theme": "dark"})
+    with open_store(path) as store:
+        assert list(store.scan()) == []
+        assert isinstance(store, Remarks)
+        (remark,) = (each for each in store.remarks() if "map=" in each)
+    assert "value->content->memory, value->fact" in remark
+    assert "map=content:value->fact in the URL" in remark
+    with open_store(f"sql:///{path}?map=content:value->fact#store") as store:
+        assert store.count() == 2

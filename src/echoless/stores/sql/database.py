@@ -5,9 +5,10 @@ Two databases have it: an SQLite file (`sqlite_backend.py`) and a server (`postg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from echoless.stores.sql.references import Reference
 from echoless.stores.sql.table import Table
@@ -16,6 +17,25 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 EXTRA: Final = "sql"
+
+Event = Literal["insert", "update", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class SideEffect:
+    """A trigger or rule that a write of a row sets off.
+
+    Attributes:
+        cause: What it is, such as `trigger 't'`.
+        event: What sets it off.
+        table: What it writes; empty where the database does not say.
+        adds: Whether it only adds rows there.
+    """
+
+    cause: str
+    event: Event
+    table: str = ""
+    adds: bool = False
 
 
 class Backend(Protocol):
@@ -31,6 +51,29 @@ class Backend(Protocol):
 
     def references(self, table: Table) -> Sequence[Reference]:
         """Returns the foreign keys that lead to a table."""
+        ...
+
+    def effects(self, table: Table) -> Sequence[SideEffect]:
+        """Returns which triggers and rules a write of a row sets off; nothing is written."""
+        ...
+
+    def changed_rows(self, table: Table, /) -> Mapping[str, tuple[int, int]]:
+        """Returns how many rows were added, and changed or removed, where the database counts.
+
+        By table, in the open transaction and perhaps before it; partitions count for the table.
+        """
+        ...
+
+    def committed(self) -> AbstractContextManager[sa.Connection]:
+        """Yields a connection that reads what was there before the open transaction."""
+        ...
+
+    def silenced(self, table: Table) -> AbstractContextManager[None]:
+        """Keeps triggers from changing rows of a table inside the block.
+
+        Raises:
+            StoreReadOnly: The user may not switch them off.
+        """
         ...
 
     def reading(self) -> AbstractContextManager[sa.Connection]:

@@ -21,13 +21,14 @@ from echoless.stores.base import OwnerView, Prints, Scope
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
 from echoless.stores.sql.cells import Cell, Kind
+from echoless.stores.sql.creation import new_id
 from echoless.stores.sql.hiding import Hider, shown_fact
 from echoless.stores.sql.layout import Layout
-from echoless.stores.sql.new_rows import new_id
 from echoless.stores.sql.opening import asked_hiding
-from echoless.stores.sql.record import key_of
+from echoless.stores.sql.references import put_back
 from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore
+from echoless.stores.sql.table import Row
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -76,6 +77,7 @@ class HidingTable(TableStore):
         hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch({i for mark in marks for i in (mark.duplicate, mark.survivor)})
+            cells: dict[str, Mapping[str, Cell]] = {}
             for mark in marks:
                 row, survivor = rows.get(mark.duplicate), rows.get(mark.survivor)
                 if row is None or hider.is_hidden(row) or (survivor is None and hider.names):
@@ -83,25 +85,25 @@ class HidingTable(TableStore):
                 before, fact = hider.before(row), shown_fact(mark.duplicate)
                 if before is not None or self.ledger.fact(fact) is not None:
                     self.ledger.set_fact(fact, json.dumps(before))
-                self._set(mark.duplicate, hider.hidden(row, survivor))
-            self._reread(mark.duplicate for mark in marks)
+                cells[mark.duplicate] = hider.hidden(row, survivor)
+            self._set(rows, cells)
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Sets the column back to what it was."""
         hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch(ids)
+            cells: dict[str, Mapping[str, Cell]] = {}
             for id_, row in sorted(rows.items()):
                 if hider.is_hidden(row):
-                    self._set(id_, hider.shown(row, self._shown_before(id_)))
-            self._reread(rows)
+                    cells[id_] = hider.shown(row, self._shown_before(id_))
+            self._set(rows, cells)
 
-    def _set(self, id_: str, cells: Mapping[str, Cell]) -> None:
-        """Writes cells of one row."""
-        key = key_of(id_, len(self._table.key))
-        assert key is not None
+    def _set(self, rows: Mapping[str, Row], cells: Mapping[str, Mapping[str, Cell]]) -> None:
+        """Writes cells of some rows, by id."""
         with self._backend.transaction() as connection:
-            connection.execute(self._table.update(key, cells))
+            self._effects.set_cells(connection, rows, cells)
+        self._reread(rows)
 
 
 class MovingTable(MovesHidden, TableStore):
@@ -215,7 +217,7 @@ class MovingTable(MovesHidden, TableStore):
         """
         for memory in memories:
             try:
-                self.own_put([memory])
+                self.own_put([self.as_scanned(memory)])
             except StoreLocked:
                 raise
             except StoreError as problem:
@@ -223,6 +225,9 @@ class MovingTable(MovesHidden, TableStore):
                     f"The hidden row {memory.id!r} cannot go back: {problem} Change what stands "
                     "in its way, and try again; it stays in the ledger until then."
                 ) from problem
+        with self._backend.transaction() as connection:
+            for memory in memories:  # last, as they may refer to several of these
+                put_back(self._references, connection, memory.native.get(DEPENDENTS))
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Moves rows out of the table where that is asked for, in one transaction."""

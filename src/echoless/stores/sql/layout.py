@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from echoless.core.commands import command_line
 from echoless.core.errors import UsageError
+from echoless.core.model import Json
+from echoless.core.timestamps import instant
 from echoless.stores.field_map import PLAIN, FieldMap
+from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Column, Kind
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.presets import Preset, preset_of
-from echoless.stores.sql.table import Table
+from echoless.stores.sql.table import Row, Table
 
 ARROW: Final = "->"
 """Leads from a column of JSON to a key inside of it."""
+
+_PLACES: Final = 3
+"""Places of texts that a remark names."""
+
+_DEEPEST: Final = 3
+"""Keys that lead to such a place, at most."""
 
 MANY: Final = ","
 """Stands between the columns of a namespace."""
@@ -157,6 +168,63 @@ class Layout:
         return tuple(name for name in self.table.columns if name not in taken | {self.vectors})
 
 
+@dataclass(slots=True)
+class Oddities:
+    """What a scan passed over or could not read, for the report.
+
+    Attributes:
+        unread: Number of cells by column that could not be read as the field of the column.
+        textless: Number of rows without a text.
+        hidden: Number of rows the table's own program hides.
+        nameless: Number of rows whose key is empty or no text.
+        elsewhere: Places of texts in rows that have none where it is looked for.
+    """
+
+    unread: dict[str, int] = field(default_factory=dict)
+    textless: int = 0
+    hidden: int = 0
+    nameless: int = 0
+    elsewhere: Counter[str] = field(default_factory=Counter)
+
+    def sentences(self, table: str) -> tuple[str, ...]:
+        """Returns one sentence for each kind of oddity."""
+        counts = (
+            (self.textless, "hold no text"),
+            (self.hidden, "are hidden or deleted by the program of the table"),
+            (self.nameless, "have no usable key"),
+        )
+        passed = [
+            f"{table}: rows that {what}: {number}. They are passed over and stay as they are."
+            for number, what in counts
+            if number
+        ]
+        unread = [
+            f"{table}: the column {column!r} cannot be read in {number} rows; it counts as empty "
+            "there and is left as it is."
+            for column, number in sorted(self.unread.items())
+        ]
+        texts = [
+            f"{table}: some of the rows without a text have one in {', '.join(sorted(places))}. "
+            f"These are read with map=content:{places[0]} in the URL, in place of the others."
+            for places in [[name for name, _ in self.elsewhere.most_common(_PLACES)]]
+            if places
+        ]
+        return (*passed, *texts, *unread)
+
+    def note_texts(self, row: Row) -> None:
+        """Counts a row without a text where it is looked for, and where it has one."""
+        self.textless += 1
+        waiting: list[tuple[str, Json]] = [
+            (name, forms.parsed(cell) if str(cell).lstrip("b'")[:1] == "{" else forms.to_json(cell))
+            for name, cell in row.cells.items()
+        ]
+        for place, whole in waiting:
+            if isinstance(whole, Mapping) and place.count(ARROW) < _DEEPEST:
+                waiting += [(f"{place}{ARROW}{key}", each) for key, each in whole.items()]
+            elif isinstance(whole, str) and " " in whole.strip() and instant(whole) is None:
+                self.elsewhere[place] += 1
+
+
 def layout_of(table: Table, location: Location) -> Layout:
     """Returns the layout of a table.
 
@@ -175,9 +243,11 @@ def layout_of(table: Table, location: Location) -> Layout:
     _check(asked, table)
     content = _content(merged, asked, preset, table)
     if "content" not in asked.columns and preset is None and not content:
+        texts = (n for n, c in table.columns.items() if c.kind is Kind.TEXT and n not in table.key)
+        named = replace(location, map=asked.over(FieldMap({"content": next(texts, "COLUMN")})))
         raise UsageError(
-            f"No column of {table.full_name} is named as a text. Name it: ?map=content:COLUMN. "
-            f"It has: {', '.join(table.columns)}."
+            f"No column of {table.full_name} is named as a text. It has: "
+            f"{', '.join(table.columns)}. Name it: {command_line('audit', named.url)}."
         )
     model = location.model or (preset.model if preset else "") or f"sql:{table.name}"
     rest = merged.column("metadata") or (preset.rest if preset else "")

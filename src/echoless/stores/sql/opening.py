@@ -11,12 +11,14 @@ from typing import Final
 
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.model import digest
+from echoless.stores.column_values import suggestion, texts_in
 from echoless.stores.field_map import FieldMap, Hiding
 from echoless.stores.sidecar import LedgerPlace
 from echoless.stores.sql.cells import to_json
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.presets import preset_of
+from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.table import Row, Table
 
 MAP_FACT: Final = "field map"
@@ -75,7 +77,10 @@ def only_table(backend: Backend, location: Location) -> str:
     if not known and len(names) == 1:
         return names[0]
     which = f"Tables of known programs: {', '.join(known)}. " if known else ""
+    way = f"Name it: {location.url}#TABLE."
+    if isinstance(backend, SqliteBackend) and not known:
+        way = suggestion(backend.path, texts_in(backend.database.connection))
     raise UsageError(
         f"Which table of {location.place} holds the memories? {which}It has: "
-        f"{', '.join(names) or 'none'}. Name it: {location.url}#TABLE."
+        f"{', '.join(names) or 'none'}. {way}"
     )

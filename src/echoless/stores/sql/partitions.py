@@ -180,8 +180,7 @@ class Partitions:
 
         Rows that are no memories count in: what they say may decide on others, and costs nothing.
         """
-        cells = [self._table.cell(name) for name in self._table.columns]
-        written = sa.cast(sa.func.row(*cells), sa.Text)
+        written = self._table.whole
         sha = sa.func.encode(sa.func.sha256(sa.func.convert_to(written, "UTF8")), "hex")
         columns = [*_decided(counting), sha.label("sha")]
         sums = [sa.func.sum(_lane(sa.column("sha"), at)) for at in range(_LANES)]

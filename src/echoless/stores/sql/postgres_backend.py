@@ -18,6 +18,7 @@ from echoless.core.errors import (
 )
 from echoless.core.optional import lazy_module, require_module
 from echoless.stores.sql.cells import Column, Kind
+from echoless.stores.sql.database import Event, SideEffect
 from echoless.stores.sql.location import Location, driver_url, guarded, what_to_check
 from echoless.stores.sql.references import Reference
 from echoless.stores.sql.table import Table
@@ -38,8 +39,11 @@ _SETTINGS: Final = (
 """Settings that change how a type is written as text, so that a text means the same each time."""
 
 _ISOLATION: Final = "REPEATABLE READ"
+_EVENTS: Final[tuple[Event, ...]] = ("insert", "update", "delete")
 _TIMED_OUT: Final = "55P03"
 _CHANGED: Final = "40001"
+_ENDED: Final = ("08", "57P", "25P03", "25P04")
+"""Codes, or their beginnings, of a session that has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +86,13 @@ class PostgresBackend:
             url, connect_args=options, hide_parameters=True, pool_pre_ping=True
         )
         self._open: sa.Connection | None = None
+        self._committing = False
         try:
             with self._engine.connect() as connection:
                 self._version = connection.dialect.server_version_info
         except exc.SQLAlchemyError as problem:
+            if isinstance(problem, exc.DBAPIError) and sqlstate(problem):  # it had let the user in
+                raise self.translated(problem) from None
             raise StoreNotFound(
                 f"{location.place} cannot be opened ({self.said(problem)}). "
                 + what_to_check(problem)
@@ -146,6 +153,61 @@ class PostgresBackend:
             if source is not None:
                 made.append(Reference(source, tuple(columns), tuple(to), bool(cascades)))
         return made
+
+    def effects(self, table: Table) -> list[SideEffect]:
+        """Returns the triggers and rules of a table, its parts, and what a removal cascades to."""
+        rows = self._rows(_EFFECTS, {"oid": self.relation(table).number})
+        return [
+            SideEffect(f"{kind} {str(name)!r}", event)
+            for kind, name, *events in rows
+            for event, on in zip(_EVENTS, events, strict=True)
+            if on
+        ]
+
+    def changed_rows(self, table: Table, /) -> dict[str, tuple[int, int]]:
+        """Returns how many rows were added, and changed or removed, as the server counts.
+
+        https://www.postgresql.org/docs/current/monitoring-stats.html, pg_stat_xact_user_tables
+        """
+        values = {"oid": self.relation(table).number, "own": table.full_name}
+        return {
+            str(name): (int(new), int(old)) for name, new, old in self._rows(_CHANGED_ROWS, values)
+        }
+
+    @contextmanager
+    def committed(self) -> Iterator[sa.Connection]:
+        """Yields a connection that sees what this transaction saw when it began.
+
+        https://www.postgresql.org/docs/current/functions-admin.html, pg_export_snapshot
+        """
+        assert self._open is not None
+        snapshot = self._open.exec_driver_sql("SELECT pg_export_snapshot()").scalar()
+        with self._engine.connect() as other:
+            other.execution_options(isolation_level=_ISOLATION)
+            other.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+            yield other
+
+    @contextmanager
+    def silenced(self, table: Table) -> Iterator[None]:
+        """Switches triggers off inside the block, in the transaction that is open."""
+        assert self._open is not None
+        triggers = self._rows(_TRIGGERS, {"oid": self.relation(table).number})
+        for owned, relation, name, _ in triggers:
+            if not owned:
+                raise StoreReadOnly(
+                    f"The trigger {name} changes cells of {relation} when echoless writes there. "
+                    f"To set them back, the trigger has to be off meanwhile, which the owner of "
+                    f"{relation} alone may do. Nothing was changed. Connect as the owner, or let "
+                    "the owner switch the trigger off."
+                )
+        if triggers:  # what waits for the commit would keep the table from being altered
+            self._open.exec_driver_sql("SET CONSTRAINTS ALL IMMEDIATE")
+        for _, relation, name, _ in triggers:
+            self._open.exec_driver_sql(f"ALTER TABLE ONLY {relation} DISABLE TRIGGER {name}")
+        yield
+        for _, relation, name, state in triggers:
+            on = "ENABLE ALWAYS" if state == "A" else "ENABLE"
+            self._open.exec_driver_sql(f"ALTER TABLE ONLY {relation} {on} TRIGGER {name}")
 
     def relation(self, table: Table) -> Relation:
         """Returns which relation of the database a table is, whatever the search path.
@@ -231,6 +293,12 @@ class PostgresBackend:
         with ExitStack() as stack, self.speaking():
             connection = stack.enter_context(self._engine.connect())
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            if connection.exec_driver_sql("SHOW default_transaction_read_only").scalar() == "on":
+                raise StoreReadOnly(
+                    f"{self._location.place} may only be read by this user: "
+                    "default_transaction_read_only is on. Nothing was changed. Connect as a user "
+                    "who may write."
+                )
             try:
                 connection.execute(sa.text(_LOCK), values)
             except exc.DBAPIError as problem:
@@ -270,8 +338,10 @@ class PostgresBackend:
                 try:
                     yield connection
                     self._insist_on_success(connection)
+                    self._committing = True
                 finally:
                     self._open = None
+            self._committing = False
 
     def _insist_on_success(self, connection: sa.Connection) -> None:
         """Refuses to commit what the server would take back without a word.
@@ -303,10 +373,21 @@ class PostgresBackend:
         where, text, state = self.place, self.said(problem), sqlstate(problem)
         if not state and isinstance(problem, exc.DataError):  # of the driver: it was never sent
             return StoreError(f"{where} cannot take a value ({text}). Nothing was changed.")
-        if problem.connection_invalidated or state.startswith(("08", "57P")) or not state:
+        if problem.connection_invalidated or state.startswith(_ENDED) or not state:
+            committing, self._committing = self._committing, False
+            became = (
+                "A run was being committed: `echoless history STORE` shows whether it is there."
+                if committing
+                else "Nothing was changed, as the server takes back what was not committed."
+            )
             return StoreError(
-                f"The connection to {where} was lost ({text}). The open transaction is taken back "
-                "by the server; `echoless check STORE` finishes or takes back the run."
+                f"The connection to {where} was lost ({text}). {became} `echoless check STORE` "
+                "ends what a ledger in a file knows of it; then try again."
+            )
+        if state == "57014":
+            return StoreError(
+                f"{where} stopped a statement ({text}). Nothing was changed. Raise the limit that "
+                "this user has, such as statement_timeout, or try again when less is going on."
             )
         if state == _CHANGED:
             return StoreLocked(
@@ -399,6 +480,55 @@ CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, place)
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
 WHERE i.indrelid = :oid AND i.indisprimary
 ORDER BY k.place
+"""
+
+_TREE: Final = """
+WITH RECURSIVE tree(oid, cascade) AS (
+  SELECT CAST(:oid AS oid), false
+  UNION
+  SELECT each.child, tree.cascade OR each.cascade
+  FROM tree JOIN (
+    SELECT inhparent AS parent, inhrelid AS child, false AS cascade FROM pg_inherits
+    UNION ALL
+    SELECT confrelid, conrelid, true FROM pg_constraint WHERE contype = 'f' AND confdeltype = 'c'
+  ) each ON each.parent = tree.oid
+)
+"""
+"""A table and its parts, and tables of which rows are removed with a row of it."""
+
+_EFFECTS: Final = f"""
+{_TREE}
+SELECT 'trigger', t.tgname, t.tgtype & 4 > 0, t.tgtype & 16 > 0 AND NOT tree.cascade,
+  t.tgtype & 8 > 0
+FROM pg_trigger t JOIN tree ON tree.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
+UNION
+SELECT 'rule', r.rulename, r.ev_type = '3', r.ev_type = '2' AND NOT tree.cascade, r.ev_type = '4'
+FROM pg_rewrite r JOIN tree ON tree.oid = r.ev_class
+WHERE r.ev_type <> '1' AND r.ev_enabled IN ('O', 'A')
+ORDER BY 1, 2
+"""
+
+_TRIGGERS: Final = f"""
+{_TREE}
+SELECT pg_has_role(c.relowner, 'USAGE'), CAST(CAST(c.oid AS regclass) AS text),
+  quote_ident(t.tgname), t.tgenabled::text
+FROM pg_trigger t JOIN tree ON tree.oid = t.tgrelid AND NOT tree.cascade
+JOIN pg_class c ON c.oid = t.tgrelid
+WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
+ORDER BY 2, 3
+"""
+
+_CHANGED_ROWS: Final = f"""
+{_TREE}
+SELECT name, sum(added), sum(changed) FROM (
+  SELECT CASE WHEN tree.oid IS NOT NULL THEN CAST(:own AS text)
+              WHEN pg_table_is_visible(s.relid) THEN s.relname::text
+              ELSE s.schemaname || '.' || s.relname END AS name,
+    s.n_tup_ins AS added, s.n_tup_upd + s.n_tup_del AS changed
+  FROM pg_stat_xact_user_tables s LEFT JOIN tree ON tree.oid = s.relid AND NOT tree.cascade
+  WHERE s.schemaname NOT LIKE 'echoless\\_%' AND s.n_tup_ins + s.n_tup_upd + s.n_tup_del > 0
+) each GROUP BY name
 """
 
 _REFERENCES: Final = """

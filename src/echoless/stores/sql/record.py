@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -24,7 +24,7 @@ from echoless.stores.namespace_labels import namespace_of_labels, read_labels
 from echoless.stores.scope import owned
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, Column, Kind
-from echoless.stores.sql.layout import FIELDS, Layout, Place
+from echoless.stores.sql.layout import FIELDS, Layout, Oddities, Place
 from echoless.stores.sql.table import Key, Row
 
 NATIVE: Final = "sql"
@@ -33,42 +33,6 @@ _LISTS: Final = ("tags", "links")
 _SECOND: Final = 10**9
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NOTHING: Final[Mapping[str, str | None]] = {"created_at": None, "updated_at": None}
-
-
-@dataclass(slots=True)
-class Oddities:
-    """What a scan passed over or could not read, for the report.
-
-    Attributes:
-        unread: Number of cells by column that could not be read as the field of the column.
-        textless: Number of rows without a text.
-        hidden: Number of rows the table's own program hides.
-        nameless: Number of rows whose key is empty or no text.
-    """
-
-    unread: dict[str, int] = field(default_factory=dict)
-    textless: int = 0
-    hidden: int = 0
-    nameless: int = 0
-
-    def sentences(self, table: str) -> tuple[str, ...]:
-        """Returns one sentence for each kind of oddity."""
-        counts = (
-            (self.textless, "hold no text"),
-            (self.hidden, "are hidden or deleted by the program of the table"),
-            (self.nameless, "have no usable key"),
-        )
-        passed = [
-            f"{table}: rows that {what}: {number}. They are passed over and stay as they are."
-            for number, what in counts
-            if number
-        ]
-        unread = [
-            f"{table}: the column {column!r} cannot be read in {number} rows; it counts as empty "
-            "there and is left as it is."
-            for column, number in sorted(self.unread.items())
-        ]
-        return (*passed, *unread)
 
 
 # ------------------------------------------------------------------ ids

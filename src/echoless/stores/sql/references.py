@@ -86,4 +86,10 @@ def put_back(references: Sequence[Reference], connection: sa.Connection, saved: 
                 for name, column in each.table.columns.items()
                 if not column.generated
             }
-            connection.execute(each.table.insert(cells, one["place"]))
+            known = {name: cells[name] for name in each.table.key or each.columns}
+            if one["place"] is not None:
+                there = connection.execute(each.table.place_is_taken(one["place"])).first()
+            else:
+                there = connection.execute(each.table.select_where(known)).first()
+            if there is None:  # else it came back with another row that it refers to
+                connection.execute(each.table.insert(cells, one["place"]))

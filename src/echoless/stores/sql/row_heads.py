@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.optional import lazy_module
 from echoless.stores.ledger import Ledger
 from echoless.stores.sql.hiding import Hider
-from echoless.stores.sql.layout import Layout
+from echoless.stores.sql.layout import Layout, Oddities
 from echoless.stores.sql.namespace_conditions import NamespaceConditions
 from echoless.stores.sql.opening import digest_id
-from echoless.stores.sql.record import Codec, Oddities, Reading
+from echoless.stores.sql.record import Codec, Reading
 from echoless.stores.sql.table import Row
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class RowHeads:
             elif self.is_gone(row) or (self._is_hidden(row) and id_ not in ours):
                 odd.hidden += 1
             elif self._codec.content(reading) is None:
-                odd.textless += 1
+                odd.note_texts(row)
             else:
                 yield RowHead(id_, namespace, self._codec.created(reading), row)
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
 from echoless.stores.sql.cells import Column, Kind
-from echoless.stores.sql.database import EXTRA
+from echoless.stores.sql.database import EXTRA, Event, SideEffect
 from echoless.stores.sql.references import Reference
 from echoless.stores.sql.table import Table
 
 if TYPE_CHECKING:
-    import sqlite3
-
     import sqlalchemy as sa
     from sqlalchemy import exc
 else:
     sa, exc = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.exc")
+
+_WRITES: Final = {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
+"""Actions of the compiler that write rows."""
 
 
 class SqliteBackend:
@@ -48,15 +50,7 @@ class SqliteBackend:
         """Returns SQLAlchemy's connection over the one that is open now."""
         raw = self.database.connection
         if self._connection is None or self._raw is not raw:
-            self._raw = raw
-            engine = sa.create_engine(
-                "sqlite://",
-                creator=lambda: raw,
-                poolclass=sa.pool.StaticPool,
-                pool_reset_on_return=None,
-            )
-            # never begun or ended by SQLAlchemy: transactions are those of `Database`
-            self._connection = engine.connect()
+            self._raw, self._connection = raw, _spoken(raw)
         return self._connection
 
     def tables(self) -> list[str]:
@@ -131,10 +125,79 @@ class SqliteBackend:
             source = self.table(name)
             if source is None:
                 continue
-            to = tuple(str(to or key) for (*_, to, _), key in zip(rows, table.key, strict=False))
+            to = [row[4] for row in rows]
+            if None in to:  # the primary key is meant
+                to = list(table.key)
+            if len(to) != len(rows):
+                continue  # no key of this form: SQLite refuses every write that would use it
             cascades = rows[0][5] == "CASCADE" and name.casefold() not in targets
-            made.append(Reference(source, tuple(str(row[3]) for row in rows), to, cascades))
+            columns = _as_declared((row[3] for row in rows), source)
+            made.append(Reference(source, columns, _as_declared(to, table), cascades))
         return made
+
+    def effects(self, table: Table) -> list[SideEffect]:
+        """Returns which triggers a write sets off, and what these write, as SQLite compiles them.
+
+        Full-text tables that triggers fill are left out: they follow the rows.
+        """
+        name, known = _quoted(table.name), {each.casefold(): each for each in self.tables()}
+        cells = [n for n, c in table.columns.items() if n not in table.key and not c.generated]
+        statements: dict[Event, str] = {
+            "insert": f"INSERT INTO {name} DEFAULT VALUES",
+            "delete": f"DELETE FROM {name}",
+        }
+        if cells:
+            given = ", ".join(f"{_quoted(each)} = NULL" for each in cells)
+            statements["update"] = f"UPDATE {name} SET {given}"
+        found: dict[SideEffect, None] = {}
+
+        def seeing(event: Event) -> Callable[..., int]:
+            def seen(action: int, target: str | None, *others: str | None) -> int:
+                name = known.get((target or "").casefold())
+                if others[-1] is not None and action in _WRITES and name is not None:
+                    adds = action == sqlite3.SQLITE_INSERT
+                    found[SideEffect(f"trigger {others[-1]!r}", event, name, adds)] = None
+                return sqlite3.SQLITE_OK
+
+            return seen
+
+        connection = self.database.connection
+        for event, statement in statements.items():
+            connection.set_authorizer(seeing(event))
+            try:
+                with suppress(*self.database.errors):  # the write itself will say it
+                    connection.execute(f"EXPLAIN {statement}").fetchall()
+            finally:
+                connection.set_authorizer(None)
+        return list(found)
+
+    def changed_rows(self, _table: Table, /) -> dict[str, tuple[int, int]]:
+        """Returns nothing: SQLite counts rows of all tables together."""
+        return {}
+
+    @contextmanager
+    def committed(self) -> Iterator[sa.Connection]:
+        """Yields the connection that only reads, which sees no change until it is committed."""
+        with self.speaking():
+            yield _spoken(self._own[0].connection)
+
+    @contextmanager
+    def silenced(self, table: Table) -> Iterator[None]:
+        """Has SQLite compile triggers without their changes of a table, for this connection alone.
+
+        https://sqlite.org/c3ref/set_authorizer.html: a column whose update is ignored stays.
+        """
+
+        def ignoring(action: int, target: str | None, _: object, __: object, by: str | None) -> int:
+            own = by is not None and (target or "").casefold() == table.name.casefold()
+            return sqlite3.SQLITE_IGNORE if own and action in _WRITES else sqlite3.SQLITE_OK
+
+        connection = self.database.connection
+        connection.set_authorizer(ignoring)
+        try:
+            yield
+        finally:
+            connection.set_authorizer(None)
 
     def reuses_numbers(self, table: Table) -> bool:
         """Returns whether a new row may get the number of a row that was removed."""
@@ -148,9 +211,8 @@ class SqliteBackend:
 
     def _has_numbers(self, name: str) -> bool:
         """Returns whether the rows of a table have a `rowid`."""
-        quoted = name.replace('"', '""')
         try:
-            self.database.connection.execute(f'SELECT rowid FROM "{quoted}" LIMIT 0')
+            self.database.connection.execute(f"SELECT rowid FROM {_quoted(name)} LIMIT 0")
         except self.database.errors:
             return False
         return True
@@ -176,6 +238,8 @@ class SqliteBackend:
         self.database.heal()
         reader = self.database
         writer = _lenient(open_for_writing(self.path, wal=False))
+        # else a long write locks out the reader of what is committed, before it ends
+        writer.connection.execute("PRAGMA cache_spill=OFF")
         self.database = writer
         try:
             yield
@@ -211,6 +275,25 @@ class SqliteBackend:
         self.database.close()
         for each in self._own:
             each.close()
+
+
+def _spoken(raw: sqlite3.Connection) -> sa.Connection:
+    """Returns SQLAlchemy's connection over one of SQLite; it begins and ends no transaction."""
+    engine = sa.create_engine(
+        "sqlite://", creator=lambda: raw, poolclass=sa.pool.StaticPool, pool_reset_on_return=None
+    )
+    return engine.connect()
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def _as_declared(names: Iterable[str], table: Table) -> tuple[str, ...]:
+    """Returns columns as their table names them; a foreign key may write them in another case."""
+    known = {name.casefold(): name for name in table.columns}
+    return tuple(known.get(name.casefold(), name) for name in names)
 
 
 def _lenient(database: Database) -> Database:

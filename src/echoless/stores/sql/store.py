@@ -27,12 +27,12 @@ from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, LedgerPlace
 from echoless.stores.sql.cells import Cell, alike, from_json, to_json
+from echoless.stores.sql.creation import new_id, with_defaults
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
 from echoless.stores.sql.hiding import Hider, shown_fact
-from echoless.stores.sql.layout import Layout
+from echoless.stores.sql.layout import Layout, Oddities
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.new_rows import new_id, with_defaults
 from echoless.stores.sql.opening import (
     MAP_FACT,
     OPTIONS_FACT,
@@ -40,11 +40,12 @@ from echoless.stores.sql.opening import (
 )
 from echoless.stores.sql.partitions import Partitions
 from echoless.stores.sql.postgres_backend import PostgresBackend
-from echoless.stores.sql.record import Codec, Oddities, Reading, id_of, key_of
+from echoless.stores.sql.record import Codec, Reading, id_of, key_of
 from echoless.stores.sql.references import dependents, put_back
 from echoless.stores.sql.row_heads import RowChoice, RowHead, RowHeads
+from echoless.stores.sql.side_effects import SideEffects, Target
 from echoless.stores.sql.sqlite_backend import SqliteBackend
-from echoless.stores.sql.table import Key, Row, Table
+from echoless.stores.sql.table import Row, Table
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -103,6 +104,9 @@ class TableStore(BesideSidecar):
         self._heads = RowHeads(layout, self._codec, lambda: self.ledger)
         self._partitions = Partitions(layout, self._codec, self._heads)
         self._references = tuple(opened.backend.references(opened.table))
+        self._effects = SideEffects(
+            opened.backend, opened.table, self._references, opened.location.place
+        )
         self._turn = RLock()
         self._writing = False
         self._odd = Oddities()
@@ -133,19 +137,21 @@ class TableStore(BesideSidecar):
     def remarks(self) -> tuple[str, ...]:
         """Returns where else lineage lies, and what the last scan passed over or could not read."""
         ledger = self._sidecar.remarks() if isinstance(self._sidecar, Remarks) else ()
-        return (*ledger, *self._odd.sentences(self._location.place))
+        odd = self._odd.sentences(self._location.place)
+        return (*ledger, *odd, *self._effects.remarks())
 
     def notes(self) -> tuple[str, ...]:
         """Returns whose vectors no longer fit their texts."""
+        grown = self._effects.notes()
         if not self._stale:
-            return ()
+            return grown
         layout = self._layout
         note = (
             f"Rows with a new text whose vector in {self._vector_table!r} is still that of the old "
             f"one, or missing: {len(self._stale)}. Let {layout.preset or 'its program'} make them "
             "anew."
         )
-        return (note,)
+        return (note, *grown)
 
     @property
     def _vector_table(self) -> str:
@@ -396,7 +402,10 @@ class TableStore(BesideSidecar):
         self._must_write()
         seen = dict(self._seen)
         try:
-            with self._backend.transaction(savepoint=True):
+            with (
+                self._backend.transaction(savepoint=True) as connection,
+                self._effects.watched(connection),
+            ):
                 yield
         except BaseException:
             self._seen = seen
@@ -436,17 +445,38 @@ class TableStore(BesideSidecar):
             present = self._planned({m.id for m in memories})
             made = [(m, self._codec.encode(m, present.get(m.id))) for m in memories]
             with self._backend.transaction() as connection:
-                for memory, row in made:
-                    old = present.get(memory.id)
-                    if old is None:
-                        self._insert(memory.id, row, again=self._codec.saved(memory) is not None)
+                targets = {
+                    memory.id: target
+                    for memory, row in made
+                    if (target := self._write(connection, memory, present.get(memory.id), row))
+                }
+                for memory, _ in made:
+                    if present.get(memory.id) is None:
                         put_back(self._references, connection, memory.native.get(DEPENDENTS))
-                    elif changed := self._changed(old, row):
-                        key = key_of(memory.id, len(self._table.key))
-                        assert key is not None
-                        connection.execute(self._table.update(key, changed))
-                    self._note_vector(memory.id, old, row)
+                self._effects.settle(connection, targets)
             self._reread(m.id for m in memories)
+
+    def _write(
+        self, connection: sa.Connection, memory: Memory, old: Row | None, row: Row
+    ) -> Target | None:
+        """Writes the row of a memory, and returns how it has to look; None where nothing changes.
+
+        Args:
+            connection: To write with.
+            memory: The memory.
+            old: Its row as it is; None where there is none.
+            row: Its row as it has to be.
+        """
+        saved, new_text = self._codec.saved(memory), self._note_vector(memory.id, old, row)
+        if old is None:
+            cells = self._insert(memory.id, row, again=saved is not None)
+            given = frozenset(cells)
+        elif changed := self._changed(old, row):
+            self._effects.update(connection, memory.id, changed)
+            cells, given = {**old.cells, **changed}, frozenset(changed)
+        else:
+            return None
+        return Target(cells) if saved == row else Target(cells, given, new_text)
 
     def _changed(self, old: Row, new: Row) -> dict[str, Cell]:
         """Returns the cells to write: not those that hide a row, nor those the database makes."""
@@ -465,8 +495,8 @@ class TableStore(BesideSidecar):
             and not alike(cell, old.cells[name])
         }
 
-    def _insert(self, id_: str, row: Row, *, again: bool) -> None:
-        """Adds a row, at its old place if that is free.
+    def _insert(self, id_: str, row: Row, *, again: bool) -> dict[str, Cell]:
+        """Adds a row, at its old place if that is free, and returns the cells it was given.
 
         Args:
             id_: Its id.
@@ -491,7 +521,8 @@ class TableStore(BesideSidecar):
             if place is not None and connection.execute(self._table.place_is_taken(place)).first():
                 place = None
             self._purge(connection, id_, cells)
-            connection.execute(self._table.insert(cells, place))
+            self._effects.write(connection, "insert", [id_], self._table.insert(cells, place))
+        return cells
 
     def _purge(self, connection: sa.Connection, id_: str, cells: Mapping[str, Cell]) -> None:
         """Takes out deleted rows of the text of a new one, as its program does, for `remove`.
@@ -509,27 +540,31 @@ class TableStore(BesideSidecar):
             purged = [{name: to_json(row.cells[name]) for name in names} for row in rows]
             self.ledger.set_fact(_purged_fact(id_), json.dumps(purged))
             keys = [tuple(row.cells[name] for name in self._table.key) for row in rows]
-            connection.execute(self._table.delete(keys))
+            ids = [str(id_of(key)) for key in keys]
+            self._effects.write(connection, "delete", ids, self._table.delete(keys))
 
-    def _take_back(self, connection: sa.Connection, id_: str, key: Key) -> bool:
+    def _take_back(self, connection: sa.Connection, id_: str) -> bool:
         """Puts deleted rows back that gave way to a row, in its stead; returns whether any did."""
         known = json.loads(self.ledger.fact(_purged_fact(id_)) or "[]")
         rows = [{name: from_json(cell) for name, cell in cells.items()} for cells in known]
         keys = [tuple(cells[name] for name in self._table.key) for cells in rows]
         if not rows or connection.execute(self._table.select(keys)).first():
             return False
-        connection.execute(self._table.delete([key]))
-        for cells in rows:
-            connection.execute(self._table.insert(cells, None))
+        own = key_of(id_, len(self._table.key)) or ()
+        self._effects.write(connection, "delete", [id_], self._table.delete([own]))
+        for key, cells in zip(keys, rows, strict=True):
+            insert = self._table.insert(cells, None)
+            self._effects.write(connection, "insert", [str(id_of(key))], insert)
         return True
 
-    def _note_vector(self, id_: str, old: Row | None, new: Row) -> None:
-        """Notes a row whose vector lies elsewhere and belongs to another text now."""
-        if not self._vector_table:
-            return
+    def _note_vector(self, id_: str, old: Row | None, new: Row) -> bool:
+        """Returns whether a row has another text now; notes one whose vector lies elsewhere."""
         before = None if old is None else self._codec.content(Reading(old))
-        if before is None or before != self._codec.content(Reading(new)):
+        if before is not None and before == self._codec.content(Reading(new)):
+            return False
+        if self._vector_table:
             self._stale.add(id_)
+        return True
 
     def _reread(self, ids: Iterable[str]) -> None:
         """Takes what was written as what was checked last."""
@@ -546,20 +581,15 @@ class TableStore(BesideSidecar):
                 for id_, row in self._planned(wanted).items()
                 if not self._heads.is_gone(row)
             }
-            keys: list[Key] = []
-            for id_ in sorted(present):
-                key = key_of(id_, len(self._table.key))
-                if key is not None:
-                    keys.append(key)
+            gone = {self._layout.gone: datetime.now(UTC).timestamp()} if self._layout.gone else {}
             with self._backend.transaction() as connection:
-                if self._layout.gone:
-                    now = datetime.now(UTC).timestamp()
-                    for key in keys:
-                        if not self._take_back(connection, id_of(key) or "", key):
-                            connection.execute(self._table.update(key, {self._layout.gone: now}))
-                else:
-                    for batch in self._table.batches(keys):
-                        connection.execute(self._table.delete(batch))
+                if gone:
+                    left = {i: present[i] for i in present if not self._take_back(connection, i)}
+                    self._effects.set_cells(connection, left, dict.fromkeys(left, gone))
+                keys = [k for id_ in sorted(present) if (k := key_of(id_, len(self._table.key)))]
+                for batch in () if gone else self._table.batches(keys):
+                    ids = [str(id_of(key)) for key in batch]
+                    self._effects.write(connection, "delete", ids, self._table.delete(batch))
             self._reread(present)
 
     # ------------------------------------------------------------------ merging and checking

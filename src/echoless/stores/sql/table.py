@@ -151,6 +151,11 @@ class Table:
         column: sa.ColumnClause[Any] = sa.column(name)
         return sa.cast(column, sa.Text) if self.typed else column
 
+    @property
+    def whole(self) -> Any:
+        """Returns all cells of a row as one text, which the server writes by itself."""
+        return sa.cast(sa.func.row(*map(self.cell, self.columns)), sa.Text)
+
     def select_where(self, cells: Cells) -> sa.Select[Any]:
         """Returns the statement that reads the rows with some cells."""
         all_ = (self._equals(sa.column(name), name, cell) for name, cell in cells.items())
