@@ -3,7 +3,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.blocking.detector import DetectorOptions
@@ -60,7 +60,6 @@ def planted(count: int, words: int) -> list[Memory]:
 
 
 @given(st.lists(TEXT, max_size=12), st.sampled_from([0.2, 1 / 3, 0.5, 1.0]), st.booleans())
-@settings(deadline=None)
 def test_no_pair_below_the_threshold_and_every_similarity_exact(
     texts: list[str], threshold: float, inclusive: bool
 ) -> None:
@@ -124,7 +123,6 @@ def test_a_threshold_too_low_for_the_promise_is_refused() -> None:
 
 
 @given(SETS)
-@settings(deadline=None)
 def test_jaccard_of_arrays_is_jaccard_of_sets(sets: list[frozenset[str]]) -> None:
     numbered = number_shingles(sets)
     one, other = (
@@ -138,7 +136,6 @@ def test_jaccard_of_arrays_is_jaccard_of_sets(sets: list[frozenset[str]]) -> Non
 
 
 @given(SETS, st.integers(1, 7), st.booleans())
-@settings(deadline=None)
 def test_pairs_meet_once_when_any_band_agrees(
     sets: list[frozenset[str]], size: int, compiled: bool
 ) -> None:
