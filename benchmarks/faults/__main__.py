@@ -112,6 +112,7 @@ def scenes() -> list[Scene]:
                 Scene(kind, f"check after {action} killed at {share}", size)
                 for action in ("apply mark", "apply merge", "apply delete", "undo delete")
                 for share in SHARES
+                if action not in kind.without
             ]
     return found
 
@@ -200,7 +201,7 @@ class Stage:
         left = sorted(
             name
             for name in names(self.folder) - self.usual
-            if not name.endswith(("-wal", "-shm")) and ".draft/" not in name
+            if not name.endswith(("-wal", "-shm", "-journal")) and ".draft/" not in name
         )
         return f"stray files: {left}" if left else None
 

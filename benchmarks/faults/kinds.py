@@ -293,7 +293,10 @@ KINDS: Final = {
             "mcp-memory:///{}/memory.jsonl#entities",
             fill=_entities,
             exact=True,
-            without=(*_OWN_WAY, "remember", "supersede"),
+            without=(  # an entity is hidden, never removed
+                *(*_OWN_WAY, "remember", "supersede"),
+                *("apply delete", "undo delete", "dedup delete", "purge"),
+            ),
         ),
         Kind("sql mark", "sql:///{}/notes.db#notes", **_SQL),
         Kind("sql column", "sql:///{}/notes.db?hide=archived#notes", **_SQL),

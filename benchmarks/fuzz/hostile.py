@@ -11,7 +11,7 @@ import json
 import os
 import pickle
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
@@ -207,7 +207,8 @@ def _hostile_state(rng: Random, state: dict[str, Json]) -> Json:
     moved = state.setdefault("moved", {})
     if isinstance(moved, dict) and rng.random() < 0.5:
         path = some(rng, PATHS)
-        mark = {"id": path, "survivor": "CLAUDE.md", "run": "run-x", "at": "2026-01-01"}
+        mark: Json = {"duplicate": path, "survivor": "CLAUDE.md", "run": "run-x", "texts": "",
+                      "verdict": "duplicate", "similarity": 1.0, "evidence": "same"}  # fmt: skip
         text = some(rng, list(CANARIES.values()))
         moved[some(rng, PATHS)] = {"path": path, "digest": digest_of(text), "mark": mark}
     return _renamed(rng, state, _NAMES) if rng.random() < 0.3 else state
@@ -248,13 +249,13 @@ def _mutate_archive(rng: Random, files: dict[str, bytes]) -> None:
         odd = some(rng, (LINK + target.encode(), LINK + target.encode(), FIFO, FOLDER, b""))
         match rng.randrange(5):
             case 0:  # the whole archive is another folder, a file, a link, a FIFO
-                for name in inside:
-                    files.pop(name, None)
+                for name in [name for name in files if name.startswith(f"{folder}/")]:
+                    del files[name]
                 files[folder] = some(rng, (LINK + f"{up}victim".encode(), odd, b"a file\n"))
                 inside = []
-            case 1 if inside:
+            case 1 if inside and folder not in files:
                 files[some(rng, inside)] = odd
-            case 2 if inside:
+            case 2 if inside and folder not in files:
                 name = some(rng, inside)
                 edit = some(rng, (damaged_bytes, _forged))
                 files[name] = edit(rng, files.get(name, b""))
@@ -334,6 +335,7 @@ def _make_file_plan(place: Path) -> None:
     run("remember", _FILE, "Be kind, and be quick.", "--encoder", "none")
     run("undo", _FILE, "last")
     _write_memory(place)
+    run("remember", _FOLDER, "The staging server has 32 GB.", "--encoder", "none")
     run("dedup", _FOLDER, "--no-semantic", "--action", "delete", "--plan", "remove.json")
 
 
@@ -438,16 +440,16 @@ def _global(module: str, name: str) -> bytes:
 def _gadget(rng: Random) -> bytes:
     """Opcodes that run a command while a pickle is read, or when what it made is thrown away."""
     module, name = some(rng, _GLOBALS)
-    match rng.randrange(4):
+    match rng.randrange(6):
         case 0:
             return _global(module, name) + _text(RUNS) + b"\x85R0"
-        case 1:  # an object whose end calls what it was given
+        case 1 | 2 | 3:  # an object whose end calls what it was given
             client = some(rng, _LIBRARY)
             made = _global(client, "httpx._models.urllib.request.URLopener") + b")\x81}("
             unlink = _global("qdrant_client.embed.model_embedder", "os.system")
             made += _text("_URLopener__unlink") + unlink + _text("_URLopener__tempfiles")
             return made + b"]" + _text(RUNS) + b"a" + _text("tempcache") + b"Nub0"
-        case 2:
+        case 4:
             return f"c{module}\n{name}\n".encode() + b"(" + _text(RUNS) + b"tR0"
         case _:  # a persistent id, an extension, another protocol
             return some(rng, (b"Px\n0", b"\x82\x010", b"(i" + f"{module}\n{name}\n0".encode()))
@@ -505,8 +507,17 @@ _Mutation = Callable[[Random, dict[str, bytes]], None]
 
 
 def _target(name: str, share: int, make: Callable[[Path], None], mutate: _Mutation, store: str,
-            doors: Sequence[Door], **more: object) -> Target:  # fmt: skip
+            doors: Iterable[Door], **more: object) -> Target:  # fmt: skip
     return Target(name, share, make, mutate, tuple(doors), store, undo_may_refuse=True, **more)  # type: ignore[arg-type]
+
+
+def _unfinished(doors: Sequence[Door]) -> Iterator[Door]:
+    """Doors of a store with an unfinished write, which is taken back before anything else."""
+    for door in doors:
+        if door.effect == "undone":
+            yield replace(door, effect="writes", partial=True)
+        elif door.name != "patch":  # it asks for `check` first
+            yield door
 
 
 _PLANS: Final = (
@@ -516,9 +527,7 @@ _PLANS: Final = (
 )
 
 HOSTILE: Final = (
-    _target("journal", 8, _make_journal, _mutate_journal, _FILE,
-            [replace(door, effect="writes", partial=True) if door.effect == "undone" else door
-             for door in _doors()]),  # what stood in the journal comes back first
+    _target("journal", 8, _make_journal, _mutate_journal, _FILE, _unfinished(_doors())),
     _target("sidecar", 8, _write_rules, _mutate_sidecar, _FILE, _doors()),
     _target("front matter", 8, _write_memory, _mutate_front, _FOLDER, _doors()),
     _target("archive", 8, _make_archive, _mutate_archive, _FOLDER, _doors()),
