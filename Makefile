@@ -43,9 +43,9 @@ budgets: $(READY) ## Counts of the source that may only fall: benchmarks/budgets
 fuzz: $(READY) ## 500 damaged files and messages, other ones for each commit.
 	$(BIN)/python -m benchmarks.fuzz --inputs 500 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
-# Chroma, LanceDB and shodh-memory take a second a point: they are left to the long run.
+# Chroma, LanceDB and shodh-memory take about a second a point: they are left to the long run.
 faults: $(READY) ## About 2,000 failing and killed file calls, other ones for each commit.
-	$(BIN)/python -m benchmarks.faults --points 1500 --workers 2 --stores sqlite,jsonl,recall,llm-memory --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
+	$(BIN)/python -m benchmarks.faults --points 1500 --workers 2 --stores fast --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
 site: $(SITE)/.ready ## The documentation site, built strictly into build/site.
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(SITE)/bin/mkdocs build --quiet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -21,7 +22,7 @@ SERVER: Final = "ECHOLESS_BENCHMARK_POSTGRES"
 
 def fill_memory_files(url: str, memories: Sequence[Memory]) -> None:
     """Writes a memory folder of Claude Code: a file a memory, and the index."""
-    folder = Path(url.removeprefix("markdown:///"))
+    folder = Path(url.removeprefix("markdown:///").partition("?")[0])
     folder.mkdir()
     index = []
     for memory in memories:
@@ -92,7 +93,7 @@ def fill_qdrant(url: str, memories: Sequence[Memory]) -> None:
 
     from qdrant_client import QdrantClient, models  # noqa: PLC0415 - likewise
 
-    folder = url.removeprefix("mem0:///").partition("#")[0]
+    folder = re.split("[?#]", url.partition(":///")[2])[0]
     with closing(QdrantClient(path=folder)) as client:
         dimensions = len(memories[0].vectors[0].data) // 4
         size = models.VectorParams(size=dimensions, distance=models.Distance.COSINE)

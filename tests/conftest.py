@@ -1,6 +1,7 @@
 """No test reads what the person at this machine taught echoless, nor what was kept for them.
 
-A PostgreSQL server for the session, and a fresh database for each test that asks.
+A PostgreSQL server for the session, and a fresh database for each test that asks. No example of
+Hypothesis fails because a machine is busy: the profile has no deadline.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from tests.postgres_server import Server
 
 _NUMBERS = count()
+
+settings.register_profile("echoless", deadline=None)
+settings.load_profile("echoless")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,8 +8,9 @@ from random import Random
 
 import click
 import pytest
-from benchmarks.fuzz import corpus, doors, engine
-from benchmarks.fuzz.children import try_out
+from benchmarks.fuzz import canaries, corpus, doors, engine
+from benchmarks.fuzz.children import made, try_out
+from benchmarks.fuzz.hostile import HOSTILE
 from benchmarks.fuzz.model import Door, Target, Wrong
 from benchmarks.fuzz.seeds import write_notes
 from benchmarks.fuzz.targets import TARGETS, doors_of
@@ -114,6 +115,113 @@ def test_an_undo_that_does_not_give_back_what_was_there_is_seen(
     monkeypatch.setattr(doors, "main", half)
     door = Door("remember", ("remember", "{store}"), "undone")
     assert [fault for fault, _ in faults(door)] == ["not undone"]
+
+
+def two_runs(monkeypatch: pytest.MonkeyPatch, *, undoes: bool) -> None:
+    """A command that makes two runs and names them, beside one from before."""
+    lines = {"run-1": LINE, "run-2": LINE.replace(b"m-1", b"m-2")}
+
+    @click.command()
+    @click.argument("words", nargs=-1)
+    @click.option("--debug", is_flag=True)
+    def program(words: tuple[str, ...], debug: bool) -> None:
+        path = Path("m.jsonl")
+        if words[0] == "remember":
+            path.write_bytes(b"".join((path.read_bytes(), *lines.values())))
+            for run in lines:
+                click.echo(f"To take it back: undo m.jsonl {run}")
+        elif undoes or words[-1] == "run-1":
+            assert path.read_bytes().endswith(lines[words[-1]])  # the last is taken back first
+            path.write_bytes(path.read_bytes().removesuffix(lines[words[-1]]))
+
+    monkeypatch.setattr(doors, "main", program)
+
+
+@pytest.mark.parametrize(("undoes", "seen"), [(True, []), (False, ["internal error"])])
+def test_all_runs_of_a_command_are_undone_the_last_first(
+    monkeypatch: pytest.MonkeyPatch, undoes: bool, seen: list[str]
+) -> None:
+    two_runs(monkeypatch, undoes=undoes)
+    door = Door("remember", ("remember", "{store}"), "undone")
+    assert [fault for fault, _ in faults(door)] == seen
+
+
+def test_a_run_of_before_that_an_output_names_is_left_alone() -> None:
+    """`--action delete` names the run that hid what it leaves in the store."""
+    chosen = TARGETS["jsonl"]
+    doubled = LINE + LINE.replace(b"m-1", b"m-2")
+    hide = Door("hide", ("dedup", "{store}", "--apply", "--no-semantic"), "writes")
+    delete = Door("delete", (*hide.words, "--action", "delete"), "undone")
+    assert try_out({"m.jsonl": doubled}, chosen, [hide, delete]).wrong == ()
+
+
+# ------------------------------------------------------------------ what lies beside a store
+
+
+def touching(change: Callable[[], object]) -> list[str]:
+    return [fault for fault, _ in faults(talking(lambda _store: change(), effect="writes"))]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: Path("victim/known.txt").write_text("other"),
+        lambda: Path("home/.bashrc").unlink(),
+        lambda: Path("home/.ssh/id_rsa").chmod(0o644),
+        lambda: os.utime("victim/diary.md"),
+        lambda: Path("home/.ssh/authorized_keys").write_text("mine"),
+        lambda: Path("victim/new.md").symlink_to("known.txt") or Path("victim/x").write_text("y"),
+    ],
+)
+def test_a_file_beside_the_store_that_changes_or_appears_is_seen(
+    change: Callable[[], object],
+) -> None:
+    assert touching(change) == ["canary touched"]
+
+
+def test_a_private_text_in_a_file_or_an_output_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def copy() -> None:
+        Path("out.md").write_bytes(Path("victim/diary.md").read_bytes())
+
+    @click.command()
+    @click.argument("words", nargs=-1)
+    @click.option("--debug", is_flag=True)
+    def prints(words: tuple[str, ...], debug: bool) -> None:
+        click.echo(Path("home/.ssh/id_rsa").read_text())
+
+    assert touching(copy) == ["canary read out"]
+    monkeypatch.setattr(doors, "main", prints)
+    assert [fault for fault, _ in faults(Door("show", ("show",)))] == ["canary read out"]
+
+
+def test_a_command_of_an_input_that_was_run_is_seen() -> None:
+    assert touching(lambda: os.system(canaries.RUNS)) == ["executed"]
+
+
+def test_a_link_and_a_pipe_of_a_case_are_made_and_change_nothing() -> None:
+    files = {"m.jsonl": LINE, "link": canaries.LINK + b"victim/known.txt", "pipe": canaries.FIFO}
+
+    def look(_store: str) -> list[Wrong]:
+        assert Path("link").is_symlink()
+        assert Path("pipe").is_fifo()
+        return []
+
+    door = Door("look", talk=look)
+    assert try_out(files, target(door), [door]).wrong == ()
+
+
+@pytest.mark.parametrize("name", [each.name for each in HOSTILE])
+def test_a_hostile_input_names_what_lies_beside_the_store(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 40 inputs of a target some say a canary, or ask for a command, where a path belongs."""
+    monkeypatch.chdir(tmp_path)
+    chosen = TARGETS[name]
+    valid = made(chosen)
+    several = [engine.case(chosen, [valid], "0", number)[1] for number in range(40)]
+    assert sum(files != valid for files in several) > 25
+    wanted = {"front matter": b"os.system", "qdrant": b"system"}.get(name, b"victim")
+    assert sum(any(wanted in data for data in files.values()) for files in several) >= 3
 
 
 def test_a_control_character_on_the_terminal_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

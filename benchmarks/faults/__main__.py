@@ -1,9 +1,10 @@
 """Fails and kills every file call of commands: `python -m benchmarks.faults [--points N]`.
 
 Without options every call of every command on every kind of store fails and is killed in turn, and
-power is lost at every change of a file: the long run, whose results lie in
-`benchmarks/results/faults.md`. `--points 2000 --seed TEXT` draws a sample for a quick check.
-`--only KIND/COMMAND/SIZE` and `--fault 'kill at 31'` repeat one of them.
+power is lost at every change of a file. `--points 2000 --seed TEXT` draws a sample: few points
+leave scenes out, never a kind. `--results FILE` keeps each scene when it is done: the same command
+goes on where it was stopped, one with another seed adds to it, and `--keep` writes all of the file
+to `benchmarks/results/faults.md`. `--only KIND/COMMAND/SIZE` and `--fault 'kill at 31'` repeat one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -38,21 +39,23 @@ from benchmarks.faults.injection import (
     run,
     start_again_with_shim,
 )
+from benchmarks.faults.kinds import KINDS, Kind
 from benchmarks.faults.verification import dishonest, wrong
-from benchmarks.faults.worlds import (
-    CASES,
-    KINDS,
-    READERS,
-    Case,
-    Kind,
-    World,
-    nothing_to_show,
-)
+from benchmarks.faults.worlds import CASES, READERS, Case, World, names, nothing_to_show
 from benchmarks.measure import keep
 
 SIZES: Final = (6, 21)
 OWN: Final = ("sqlite", "jsonl")
 """Kinds whose files are our own: what a loss of power leaves is ours to answer for."""
+
+ENOUGH: Final = 10
+"""Points of a scene that are worth its making; where there are fewer, scenes are left out."""
+
+SLOW: Final = 0.1
+"""Points of a scene of a slow kind for one of another."""
+
+REHEARSED: Final = ("undo mark", "dedup mark", "supersede", "audit")
+"""Commands that load the modules of a kind."""
 
 SHARES: Final = (0.35, 0.6, 0.85)
 """Where an `apply` is killed to leave an interrupted run for `check`: shares of its calls."""
@@ -75,6 +78,7 @@ class Tally:
     """What became of the points of a scene."""
 
     scene: str
+    seed: str
     calls: int = 0
     points: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -86,6 +90,7 @@ class Tally:
         return json.dumps(
             {
                 "scene": self.scene,
+                "seed": self.seed,
                 "calls": self.calls,
                 "points": self.points,
                 "outcomes": self.outcomes,
@@ -107,6 +112,7 @@ def scenes() -> list[Scene]:
                 Scene(kind, f"check after {action} killed at {share}", size)
                 for action in ("apply mark", "apply merge", "apply delete", "undo delete")
                 for share in SHARES
+                if action not in kind.without
             ]
     return found
 
@@ -125,6 +131,7 @@ class Stage:
         self.scratch.mkdir()
         self.world = self._prepared()
         shutil.copytree(self.folder, self.template, symlinks=True)
+        self.usual = names(self.folder)
 
     def _prepared(self) -> World:
         name, at, share = self.scene.name.partition(" killed at ")
@@ -176,13 +183,27 @@ class Stage:
         problem = problem or self.verdict(ended)
         if problem:
             raise AssertionError(f"{self.scene}: without any fault: {problem}")
+        self.usual |= names(self.folder)
         return ended
 
     def point(self, fault: Fault) -> tuple[Ended, str | None]:
         """Run the command with a fault; what is wrong then, or None."""
         self._restore()
         ended = self._run(self.world, fault)
-        return ended, dishonest(ended) or self.verdict(ended)
+        return ended, dishonest(ended) or self.verdict(ended) or self._strays()
+
+    def _strays(self) -> str | None:
+        """Files that are there after check and undo, and would not be without the fault.
+
+        What SQLite keeps beside a database goes with the next program that closes it well, the
+        draft of a new file that a kill left behind with the next command that makes the file.
+        """
+        left = sorted(
+            name
+            for name in names(self.folder) - self.usual
+            if not name.endswith(("-wal", "-shm", "-journal")) and ".draft/" not in name
+        )
+        return f"stray files: {left}" if left else None
 
     def verdict(self, ended: Ended) -> str | None:
         """What is wrong with the world now, found out by a child."""
@@ -245,8 +266,9 @@ def faults(letters: str) -> Iterator[Fault]:
             yield Fault(How.FAIL, at, errno.ENOMEM)
 
 
-def _play(scene: Scene, base: Path, draw: random.Random, *, most: int | None, states: int) -> Tally:
-    tally = Tally(str(scene))
+def _play(scene: Scene, base: Path, seed: str, *, most: int | None, states: int) -> Tally:
+    tally = Tally(str(scene), seed)
+    draw = random.Random(f"{seed}/{scene}")
     began = time.monotonic()
     stage = Stage(scene, base)
     ended = stage.counted()
@@ -284,7 +306,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, help="draw about so many instead of all")
     parser.add_argument("--seed", default="echoless")
     parser.add_argument("--states", type=int, default=8, help="states a loss of power leaves")
-    parser.add_argument("--stores", help=f"of {','.join(KINDS)}; all by default")
+    parser.add_argument("--stores", help=f"fast, or of {','.join(KINDS)}; all by default")
     parser.add_argument("--only", action="append", help="scenes whose name contains this")
     parser.add_argument("--fault", help="one fault, as printed")
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
@@ -292,7 +314,7 @@ def main() -> None:
     parser.add_argument(
         "--results",
         type=Path,
-        help="one JSON line a scene; those that are there are not repeated",
+        help="one JSON line a scene; those that are there with this seed are not repeated",
     )
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/faults.md")
     chosen = parser.parse_args()
@@ -317,8 +339,7 @@ def _parent(chosen: argparse.Namespace) -> None:
         codes = [part.wait() for part in parts]
         lines = _lines(results)
     tallies = [json.loads(line) for line in lines]
-    if not chosen.results:
-        print(f"{(time.monotonic() - began) / 60:.0f} minutes.")
+    print(f"{(time.monotonic() - began) / 60:.0f} minutes.")
     body = _page(tallies)
     if chosen.keep:
         words = " ".join(word for word in sys.argv[1:] if word != "--keep")
@@ -330,7 +351,9 @@ def _parent(chosen: argparse.Namespace) -> None:
 
 
 def _is_wanted(scene: Scene, chosen: argparse.Namespace) -> bool:
-    if chosen.stores and scene.kind.name not in chosen.stores.split(","):
+    if chosen.stores == "fast" and scene.kind.slow:
+        return False
+    if chosen.stores not in {None, "fast"} and scene.kind.name not in chosen.stores.split(","):
         return False
     return not chosen.only or any(each in str(scene) for each in chosen.only)
 
@@ -339,34 +362,71 @@ def _lines(results: Path) -> list[str]:
     return results.read_text("utf-8").splitlines() if results.exists() else []
 
 
+def drawn(wanted: Sequence[Scene], points: int | None, seed: str) -> list[tuple[Scene, int | None]]:
+    """Draws scenes, each with its number of points, in an order that spreads kinds and work.
+
+    Args:
+        wanted: Those to draw from.
+        points: How many in all, or None for every point of every scene.
+        seed: Any text; the same gives the same.
+
+    Returns:
+        Scenes with the most points of each. No kind is left out, however few the points are.
+    """
+    seen: Counter[str] = Counter()
+    ranked = []
+    for scene in random.Random(seed).sample(list(wanted), len(wanted)):
+        ranked.append((seen[scene.kind.name], scene))
+        seen[scene.kind.name] += 1
+    ranked.sort(key=lambda each: each[0])  # stable: the first of each kind, then the second …
+    order = [scene for _, scene in ranked]
+    if points is None:
+        return [(scene, None) for scene in order]
+    order = order[: max(len(seen), points // ENOUGH)]
+    whole = sum(_weight(scene) for scene in order)
+    return [(scene, max(1, round(points * _weight(scene) / whole))) for scene in order]
+
+
+def _weight(scene: Scene) -> float:
+    return SLOW if scene.kind.slow else 1.0
+
+
 def _worker(chosen: argparse.Namespace) -> None:
     number, whole = map(int, chosen.part.split("/"))
-    mine = [scene for scene in scenes() if _is_wanted(scene, chosen)]
-    most = None if chosen.points is None else max(1, round(chosen.points / max(1, len(mine))))
-    told = {json.loads(line)["scene"] for line in _lines(chosen.results)}
-    mine = [scene for scene in mine[number::whole] if str(scene) not in told]
+    wanted = [scene for scene in scenes() if _is_wanted(scene, chosen)]
+    told = {(each["scene"], each.get("seed")) for each in map(json.loads, _lines(chosen.results))}
+    mine = [
+        (scene, most)
+        for scene, most in drawn(wanted, chosen.points, chosen.seed)[number::whole]
+        if (str(scene), chosen.seed) not in told
+    ]
     shared = Path("/dev/shm")
     place = shared if os.access(shared, os.W_OK) else None
     failed = False
-    _warm()
+    _warm([kind for kind in KINDS.values() if any(scene.kind is kind for scene in wanted)])
     with tempfile.TemporaryDirectory(dir=place, prefix="echoless-faults-") as base:
         os.environ |= {"ECHOLESS_CACHE_DIR": f"{base}/cache", "ECHOLESS_ENCODER": "none"}
-        for scene in mine:
-            draw = random.Random(f"{chosen.seed}/{scene}")
+        for done, (scene, most) in enumerate(mine, 1):
             if chosen.fault:
                 _again(scene, Path(base), chosen.fault)
                 continue
             try:
-                tally = _play(scene, Path(base), draw, most=most, states=chosen.states)
+                tally = _play(scene, Path(base), chosen.seed, most=most, states=chosen.states)
             except AssertionError as problem:
-                tally, failed = Tally(str(scene), violations=[str(problem)]), True
+                tally, failed = Tally(str(scene), chosen.seed, violations=[str(problem)]), True
                 print(f"  {problem}", flush=True)
             with chosen.results.open("a") as file:
                 file.write(tally.as_json() + "\n")
+            points = sum(tally.points.values())
+            print(
+                f"worker {number}: scene {done} of {len(mine)}, {scene}: {points} points in "
+                f"{tally.seconds:.0f} s, {len(tally.violations)} violations",
+                flush=True,
+            )
     sys.exit(1 if failed else 0)
 
 
-def _warm() -> None:
+def _warm(kinds: Collection[Kind]) -> None:
     """Loads all modules before any fork: a child would load them anew each time."""
     silence = io.StringIO()
     with (
@@ -375,12 +435,16 @@ def _warm() -> None:
         redirect_stderr(silence),
     ):
         os.environ |= {"ECHOLESS_CACHE_DIR": f"{place}/cache", "ECHOLESS_ENCODER": "none"}
-        for kind in OWN:
+        for kind in kinds:
+            if kind.slow:
+                continue  # its library starts threads, which a fork would lose
             for name, case in {**CASES, **READERS}.items():
-                folder = Path(place, kind, name)
+                if name in kind.without or (kind.name not in OWN and name not in REHEARSED):
+                    continue
+                folder = Path(place, kind.name, name)
                 folder.mkdir(parents=True)
-                _command(case(KINDS[kind], folder, SIZES[0]).arguments)
-    for library in ("apsw", "chromadb", "lancedb", "sqlite_vec"):
+                _command(case(kind, folder, SIZES[0]).arguments)
+    for library in {library for kind in kinds for library in kind.libraries}:
         import_module(library)
     gc.collect()
     gc.freeze()
@@ -402,6 +466,7 @@ def _page(tallies: Sequence[dict[str, Any]]) -> str:
     points: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     by_kind: dict[str, Counter[str]] = {}
+    seconds: dict[str, float] = {}
     for tally in tallies:
         kind = str(tally["scene"]).partition("/")[0]
         points.update(tally["points"])
@@ -410,18 +475,21 @@ def _page(tallies: Sequence[dict[str, Any]]) -> str:
         row.update(tally["points"])
         row["scenes"] += 1
         row["violations"] += len(tally["violations"])
+        seconds[kind] = seconds.get(kind, 0.0) + tally["seconds"]
     hows = sorted(points)
-    head = ["store", "commands", *hows, "all", "violations"]
+    head = ["store", "scenes", *hows, "all", "points a second", "violations"]
     rows = [
         [kind, str(row["scenes"]), *(f"{row[how]:,}" for how in hows),
-         f"{sum(row[how] for how in hows):,}", str(row["violations"])]
-        for kind, row in by_kind.items()
+         f"{(whole := sum(row[how] for how in hows)):,}", f"{whole / max(seconds[kind], 0.1):.1f}",
+         str(row["violations"])]
+        for kind, row in sorted(by_kind.items())
     ]  # fmt: skip
     table = [head, ["---"] * len(head), *rows]
     lines = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
     wrong_ones = [f"- {t['scene']} · {v}" for t in tallies for v in t["violations"]]
     return (
-        f"{sum(points.values()):,} points in {len(tallies)} scenes: "
+        f"{sum(points.values()):,} points in {len(tallies)} scenes"
+        f" (seeds {', '.join(sorted({str(tally['seed']) for tally in tallies}))}): "
         f"{sum(len(t['violations']) for t in tallies)} violations "
         f"({', '.join(f'{n:,} {o}' for o, n in outcomes.items())}).\n\n{lines}\n\n"
         + "\n".join(wrong_ones[:200])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -94,16 +96,16 @@ def start_again_with_shim(arguments: Sequence[str]) -> None:
     Raises:
         SystemExit: There is no compiler for it, or the system is not Linux.
     """
-    if os.environ.get(_LIBRARY):
+    made_before = os.environ.get(_LIBRARY)
+    if made_before:
+        atexit.register(shutil.rmtree, Path(made_before).parent, ignore_errors=True)
         return
     if sys.platform != "linux":
         sys.exit("The layer that injects faults needs Linux (LD_PRELOAD).")
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         sys.exit("The layer that injects faults needs a C compiler: apt-get install gcc libc6-dev")
-    folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"echoless-faults-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    made = folder / f"shim-{os.getpid()}.so"
+    made = Path(tempfile.mkdtemp(prefix="echoless-faults-"), "shim.so")  # ours alone: 0700, new
     source = Path(__file__).with_name("shim.c")
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-O2", "-o", str(made), str(source), "-ldl"], check=True

@@ -1,126 +1,82 @@
-"""Stores of every kind, small enough to be copied thousands of times, and commands for them."""
+"""Commands on stores of every kind, each in a folder that is copied thousands of times."""
 
 from __future__ import annotations
 
 import shutil
-import struct
-from collections.abc import Callable, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from benchmarks.faults.kinds import GROUPS, MANY, Kind, memories
 from echoless import apply, history, open_store
-from echoless.core.model import Link, Memory, Vector
+from echoless.core.model import Memory
 from echoless.core.profiles import ActionKind
-from echoless.execution.plan import write_plan
+from echoless.execution.plan import Plan, write_plan
+from echoless.stores.base import Store
 from echoless.testing.stores import fill, plan_by_hand, state
 
 NEW_TEXT: Final = "The staging server has sixteen gigabytes of memory."
-GROUPS: Final = ((1, 2), (4, 5, 6))
-MANY: Final = (*GROUPS, *((n, n + 1, n + 2) for n in range(7, 22, 3)))
+NEWER_TEXT: Final = "Service number 3 of the store listens on port 9999."
+"""Says of the one memory that has no copy that something changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of store.
+class Picture:
+    """Everything a store holds.
 
     Attributes:
-        name: Its scheme.
-        place: Its URL inside a folder, after `scheme:///FOLDER/`.
-        named: The id of memory number n.
-        dressed: A memory as this kind holds it.
-        large: Whether runs on a larger world are affordable too.
-        without: Cases this kind has no place for.
+        memories: In its order, each with its `native`.
+        files: By path, for a kind that is exact: bytes, or for a database its rows.
     """
 
-    name: str
-    place: str
-    named: Callable[[int], str] = "m-{}".format
-    dressed: Callable[[Memory], Memory] = lambda memory: memory
-    large: bool = True
-    without: tuple[str, ...] = ()
+    memories: list[tuple[Memory, object]]
+    files: Mapping[str, object]
 
-    def url(self, folder: Path) -> str:
-        """The store of a folder."""
-        return f"{self.name}:///{folder}/{self.place}"
+    def is_again(self, now: Picture) -> bool:
+        """Returns whether another picture shows the same memories, and each file of this one."""
+        return now.memories == self.memories and not self.changed_files(now)
 
-
-def _vector(memory: Memory, model: str, dimensions: int) -> Memory:
-    numbers = [float(1 + (ord(memory.content[-2]) + k) % 7) for k in range(dimensions)]
-    return replace(memory, vectors=(Vector(model, struct.pack(f"<{dimensions}f", *numbers)),))
+    def changed_files(self, now: Picture) -> list[str]:
+        """Returns the files of this picture that another one shows otherwise or not at all."""
+        return [name for name, held in self.files.items() if now.files.get(name) != held]
 
 
-def _recall(memory: Memory) -> Memory:
-    number = int(memory.id.rpartition("#")[2])
-    return Memory(
-        id=memory.id,
-        content=memory.content,
-        namespace="work",
-        importance=1 + number % 10,
-        created_at=memory.created_at,
-        extra={"table": "breadcrumbs"},
-    )
-
-
-def _llm_memory(memory: Memory) -> Memory:
-    return _vector(replace(memory, namespace="work"), "llm-memory", 384)
-
-
-def _chroma(memory: Memory) -> Memory:
-    return _vector(memory, "chroma:notes", 6)
-
-
-KINDS: Final = {
-    kind.name: kind
-    for kind in (
-        Kind("sqlite", "memories.db"),
-        Kind("jsonl", "memories.jsonl"),
-        Kind(
-            "recall",
-            "recall.db",
-            "breadcrumbs#{}".format,
-            _recall,
-            without=("remember", "import into"),  # it gives rows their ids and times itself
-        ),
-        Kind("llm-memory", "llm_memory.db", dressed=_llm_memory, without=("remember",)),
-        Kind("chroma", "chroma#notes", dressed=_chroma, large=False, without=("remember",)),
-        Kind("lancedb", "db#memories", large=False),
-        Kind(
-            "shodh",
-            "project",
-            dressed=lambda m: Memory(id=m.id, content=m.content, type="Learning", tags=m.tags),
-            large=False,
-            without=("import into",),  # the library gives each note a new id
-        ),
-    )
-}
-
-
-def memories(kind: Kind, count: int) -> list[Memory]:
-    """Memories 1 to `count`, as a kind holds them."""
-    made = []
-    for number in range(1, count + 1):
-        memory = Memory(
-            id=kind.named(number),
-            content=f"Fact number {number} of the store, told in a sentence.",
-            tags=(f"t{number}",),
-            access_count=number % 4,
-            created_at=f"2026-01-{1 + number % 28:02d}T00:00:00Z",
-            metadata={f"k{number}": number},
-            links=(Link(kind.named(2)),) if number == 3 else (),
-        )
-        made.append(kind.dressed(memory))
-    return made
-
-
-Picture = list[tuple[Memory, object]]
-
-
-def picture(url: str) -> Picture:
-    """Everything a store holds."""
+def picture(url: str, folder: Path, *, exact: bool) -> Picture:
+    """Takes a picture of the store of a folder."""
     with open_store(url) as store:
-        return state(store)
+        held = state(store)
+    return Picture(held, dict(_owned(folder)) if exact else {})
+
+
+def _owned(folder: Path) -> Iterable[tuple[str, object]]:
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and ".echoless" not in name and path.suffix != ".lock":
+            data = path.read_bytes()
+            yield name, _rows(path) if data.startswith(b"SQLite format 3") else data
+
+
+def _rows(path: Path) -> dict[str, list[str]]:
+    with closing(sqlite3.connect(path)) as db:
+        names = db.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+            "AND name NOT LIKE 'echoless%'"
+        ).fetchall()
+        return {
+            name: sorted(map(repr, db.execute(f'SELECT rowid, * FROM "{name}"')))
+            for (name,) in names
+        }
+
+
+def names(folder: Path) -> frozenset[str]:
+    """Returns the paths of all files below a folder."""
+    return frozenset(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +92,7 @@ class World:
         also: Other states that may be left, such as that after an import.
         purged: States that may be left where a run was purged.
         targets: New files the command makes.
+        exact: Whether undo gives back each byte and row of the files, see `Kind`.
     """
 
     folder: Path
@@ -146,36 +103,37 @@ class World:
     also: tuple[Picture, ...] = ()
     purged: tuple[Picture, ...] = ()
     targets: tuple[str, ...] = ()
+    exact: bool = False
 
 
 Case = Callable[[Kind, Path, int], World]
 
 
-def ids(kind: Kind, groups: Sequence[Sequence[int]]) -> list[tuple[str, ...]]:
-    """Ids of groups given by numbers."""
-    return [tuple(kind.named(n) for n in group) for group in groups]
-
-
 def filled(kind: Kind, folder: Path, count: int) -> Picture:
     """Makes the store of a folder."""
-    fill(kind.url(folder), memories(kind, count))
-    return picture(kind.url(folder))
+    kind.fill(kind.url(folder), memories(kind, count))
+    return picture(kind.url(folder), folder, exact=kind.exact)
 
 
-def _groups(count: int) -> Sequence[Sequence[int]]:
-    return MANY if count > 6 else GROUPS
+def _by_hand(store: Store, action: ActionKind, count: int) -> Plan:
+    """Makes a plan from groups of the first, second … memory as the store lists them."""
+    listed = [memory.id for memory in store.scan()]
+    groups = MANY if count > max(map(max, GROUPS)) else GROUPS
+    return plan_by_hand(
+        store, [tuple(listed[number - 1] for number in group) for group in groups], action
+    )
 
 
 def _plan(kind: Kind, folder: Path, action: ActionKind, count: int) -> Path:
     path = folder / "plan.json"
     with open_store(kind.url(folder)) as store:
-        write_plan(plan_by_hand(store, ids(kind, _groups(count)), action), path)
+        write_plan(_by_hand(store, action, count), path)
     return path
 
 
 def _done(kind: Kind, folder: Path, action: ActionKind, count: int) -> str:
     with open_store(kind.url(folder)) as store:
-        return apply(store, plan_by_hand(store, ids(kind, _groups(count)), action)).id
+        return apply(store, _by_hand(store, action, count)).id
 
 
 def applying(action: ActionKind) -> Case:
@@ -185,7 +143,14 @@ def applying(action: ActionKind) -> Case:
         before = filled(kind, folder, count)
         plan = _plan(kind, folder, action, count)
         url = kind.url(folder)
-        return World(folder, url, before, ("apply", url, str(plan)), partial(_one_run_done, url))
+        return World(
+            folder,
+            url,
+            before,
+            ("apply", url, str(plan)),
+            partial(_one_run_done, url),
+            exact=kind.exact,
+        )
 
     return made
 
@@ -203,13 +168,23 @@ def undoing(action: ActionKind) -> Case:
         before = filled(kind, folder, count)
         run = _done(kind, folder, action, count)
         url = kind.url(folder)
-        return World(folder, url, before, ("undo", url, run), partial(_as_before, url, before))
+        return World(
+            folder,
+            url,
+            before,
+            ("undo", url, run),
+            partial(_as_before, url, folder, before),
+            exact=kind.exact,
+        )
 
     return made
 
 
-def _as_before(url: str, before: Picture) -> str | None:
-    return None if picture(url) == before else "the records are not as they were"
+def _as_before(url: str, folder: Path, before: Picture) -> str | None:
+    now = picture(url, folder, exact=bool(before.files))
+    if before.is_again(now):
+        return None
+    return f"the records are not as they were: {before.changed_files(now)}"
 
 
 def purging(kind: Kind, folder: Path, count: int) -> World:
@@ -219,7 +194,15 @@ def purging(kind: Kind, folder: Path, count: int) -> World:
     url = kind.url(folder)
     arguments = ("purge", url, "--before", "2999-01-01", "--yes")
     proof = partial(_without_images, url)
-    return World(folder, url, before, arguments, proof, purged=(picture(url),))
+    return World(
+        folder,
+        url,
+        before,
+        arguments,
+        proof,
+        purged=(picture(url, folder, exact=False),),
+        exact=kind.exact,
+    )
 
 
 def _without_images(url: str) -> str | None:
@@ -228,17 +211,36 @@ def _without_images(url: str) -> str | None:
     return "images are still there" if images else None
 
 
-def remembering(kind: Kind, folder: Path, count: int) -> World:
-    """`echoless remember` of a new text."""
-    before = filled(kind, folder, count)
-    url = kind.url(folder)
-    arguments = ("remember", url, NEW_TEXT)
-    return World(folder, url, before, arguments, partial(_there_once, url))
+def deduplicating(action: ActionKind) -> Case:
+    """`echoless dedup --apply`."""
+
+    def made(kind: Kind, folder: Path, count: int) -> World:
+        before = filled(kind, folder, count)
+        url = kind.url(folder)
+        how = ("--profile", "safe", "--no-semantic")  # the same for all: some look at vectors alone
+        arguments = ("dedup", url, *how, "--action", action, "--apply")
+        proof = partial(_one_run_done, url)
+        return World(folder, url, before, arguments, proof, exact=kind.exact)
+
+    return made
 
 
-def _there_once(url: str) -> str | None:
+def remembering(text: str, *options: str) -> Case:
+    """`echoless remember` of a text."""
+
+    def made(kind: Kind, folder: Path, count: int) -> World:
+        before = filled(kind, folder, count)
+        url = kind.url(folder)
+        arguments = ("remember", url, text, *options)
+        proof = partial(_there_once, url, text)
+        return World(folder, url, before, arguments, proof, exact=kind.exact)
+
+    return made
+
+
+def _there_once(url: str, text: str) -> str | None:
     with open_store(url) as store:
-        there = [m for m in store.scan() if m.content == NEW_TEXT]
+        there = [m for m in store.scan() if m.content == text]
     return None if len(there) == 1 else f"it is there {len(there)} times"
 
 
@@ -254,10 +256,12 @@ def importing(kind: Kind, folder: Path, count: int) -> World:
     shutil.copytree(folder, trial)
     with open_store(kind.url(trial)) as store, store.writing():
         store.put([replace(m, native={}) for m in told])
-    after = picture(kind.url(trial))
+    after = picture(kind.url(trial), trial, exact=False)
     shutil.rmtree(trial)
     proof = partial(_all_there, url, tuple(m.id for m in told))
-    return World(folder, url, before, ("import", str(source), url), proof, also=(after,))
+    return World(
+        folder, url, before, ("import", str(source), url), proof, also=(after,), exact=kind.exact
+    )
 
 
 def _all_there(url: str, wanted: Sequence[str]) -> str | None:
@@ -280,7 +284,9 @@ def copying(command: str, name: str) -> Case:
         target.parent.mkdir()
         proof = partial(whole, target, held, rows)
         arguments = (command, url, str(target))
-        return World(folder, url, before, arguments, proof, targets=(str(target),))
+        return World(
+            folder, url, before, arguments, proof, targets=(str(target),), exact=kind.exact
+        )
 
     return made
 
@@ -307,7 +313,9 @@ def reading(*command: str) -> Case:
         before = filled(kind, folder, count)
         _done(kind, folder, "mark", count)
         url = kind.url(folder)
-        return World(folder, url, before, (command[0], url, *command[1:]), nothing_to_show)
+        return World(
+            folder, url, before, (command[0], url, *command[1:]), nothing_to_show, exact=kind.exact
+        )
 
     return made
 
@@ -324,8 +332,12 @@ CASES: Final[Mapping[str, Case]] = {
     "undo mark": undoing("mark"),
     "undo merge": undoing("merge"),
     "undo delete": undoing("delete"),
+    "dedup mark": deduplicating("mark"),
+    "dedup merge": deduplicating("merge"),
+    "dedup delete": deduplicating("delete"),
     "purge": purging,
-    "remember": remembering,
+    "remember": remembering(NEW_TEXT),
+    "supersede": remembering(NEWER_TEXT, "--supersede"),
     "import into": importing,
     "import new sqlite": copying("import", "new.db"),
     "import new jsonl": copying("import", "new.jsonl"),
@@ -339,5 +351,5 @@ READERS: Final[Mapping[str, Case]] = {
     "audit": reading("audit"),
     "search": reading("search", "fact"),
     "history": reading("history"),
-    "dedup": reading("dedup"),
+    "preview": reading("dedup"),
 }

@@ -38,8 +38,10 @@ _NOT_OURS = ("ECHOLESS_", "OPENAI_", "ANTHROPIC_", "XDG_", "EGO_MCP_")
 _EXPLAINED = """\
 Each input goes by up to three doors: two that read and one that writes. A mistake is an exception
 that is no error of echoless, the end of a process by a signal, more than 10 s, more than 1 GB, a
-byte changed by a command that reads or refuses, an undo that does not give back what was there, or
-a control character on the terminal. The same mistake is counted once for each target."""
+byte changed by a command that reads or refuses, an undo that does not give back what was there, a
+control character on the terminal, a file beside the store (a home, keys, a diary) that was changed
+or whose text came out, or a command of the input that was run. The same mistake is counted once for
+each target."""
 
 
 def main() -> None:
@@ -172,7 +174,8 @@ def _row(each: engine.Tried) -> str:
 
 def _count(found: Sequence[engine.Found]) -> str:
     kinds = ("internal error", "hang", "memory", "killed by a signal", "changed by reading",
-             "changed by a refusal", "not undone", "control characters")  # fmt: skip
+             "changed by a refusal", "not undone", "control characters", "canary touched",
+             "canary read out", "executed")  # fmt: skip
     return ", ".join(f"{sum(e.wrong.fault == kind for e in found)} {kind}" for kind in kinds)
 
 

@@ -21,6 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final, NoReturn
 
+from benchmarks.fuzz.canaries import STAMP, plant, special
 from benchmarks.fuzz.doors import drive, frame_of
 from benchmarks.fuzz.model import Door, Files, Outcome, Target, Wrong
 
@@ -49,7 +50,9 @@ def put(files: Files, place: Path) -> None:
     for name, data in files.items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        if not special(path, data):
+            path.write_bytes(data)
+            os.utime(path, (STAMP, STAMP))
 
 
 def taken(place: Path) -> dict[str, bytes]:
@@ -145,6 +148,7 @@ def try_out(
     """
     with folder() as place:
         put(files, place)
+        plant(place)
         report = Path(f"{place}.report")
         start = time.perf_counter()
         child = _fork()

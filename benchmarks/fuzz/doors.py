@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from click.testing import CliRunner
 
+from benchmarks.fuzz.canaries import disturbed, told_by
 from benchmarks.fuzz.model import Door, Fault, Target, Wrong
 from echoless import open_store
 from echoless.cli.main import main
@@ -71,6 +72,7 @@ def drive(doors: Sequence[Door], target: Target, codes: Counter[int]) -> Iterato
             refused = code not in {0, 9, 10} and not door.partial
             if not target.housekeeping and (door.effect == "reads" or refused):
                 yield from _changed(door, before, refused=refused)
+        yield from disturbed(door.name)
 
 
 def command(door: Door, store: str, codes: Counter[int]) -> tuple[int, str, list[Wrong]]:
@@ -86,6 +88,7 @@ def command(door: Door, store: str, codes: Counter[int]) -> tuple[int, str, list
     wrong = list(_ended_badly(door, result.exit_code, result.stderr, result.exception))
     if not wrong:
         wrong += _printed_badly(door, result.exit_code, result.stdout, result.stderr)
+    wrong += told_by(door.name, result.stdout + result.stderr)
     return result.exit_code, result.stdout + result.stderr, wrong
 
 
@@ -171,8 +174,11 @@ def _kind(name: str) -> str:
 def _picture(store: str) -> object:
     """What a store holds; for a text file its very bytes. None if it cannot be read."""
     path = Path(store)
-    if path.suffix == ".jsonl":
+    if path.suffix in {".jsonl", ".md"}:
         return path.read_bytes()
+    if path.is_dir() and any(path.glob("*.md")):
+        return {each.as_posix(): each.read_bytes() for each in sorted(path.rglob("*.md"))
+                if each.is_file()}  # fmt: skip
     try:
         with open_store(store) as opened:
             return sorted(map(repr, opened.scan()))
@@ -180,6 +186,15 @@ def _picture(store: str) -> object:
         return None
     except Exception:  # noqa: BLE001 - the doors tell this one
         return None
+
+
+def _runs(store: str) -> set[str]:
+    """Returns the runs a store knows: an output may name them beside those of its own command."""
+    try:
+        with open_store(store) as opened:
+            return {event.run for event in opened.ledger.events()}
+    except Exception:  # noqa: BLE001 - the doors tell this one
+        return set()
 
 
 def _refused(door: Door, store: str, before: object, files: dict[str, bytes]) -> Iterator[Wrong]:
@@ -194,7 +209,7 @@ def _refused(door: Door, store: str, before: object, files: dict[str, bytes]) ->
 def _there_and_back(door: Door, target: Target, codes: Counter[int]) -> Iterator[Wrong]:
     """Write, take it back, and compare."""
     store = target.store
-    before, files = _picture(store), snapshot()
+    before, files, earlier = _picture(store), snapshot(), _runs(store)
     code, told, wrong = command(door, store, codes)
     yield from wrong
     if wrong or before is None:
@@ -202,18 +217,20 @@ def _there_and_back(door: Door, target: Target, codes: Counter[int]) -> Iterator
     if code not in {0, 9, PlanError.exit_code}:
         yield from _refused(door, store, before, files)
         return
-    run = _RUN.search(told)
-    if run is None or (code == PlanError.exit_code and _picture(store) == before):
+    runs = [run for run in dict.fromkeys(_RUN.findall(told)) if run not in earlier]
+    if not runs or (code == PlanError.exit_code and _picture(store) == before):
         if _picture(store) != before:
             yield Wrong("not undone", door.name, "changed the store and named no run", "", told)
         return
-    back = Door(f"undo after {door.name}", ("undo", "{store}", run[1]))
-    code, told, wrong = command(back, store, codes)
-    yield from wrong
-    if wrong:
-        return
-    if code != 0:
-        if not target.undo_may_refuse:
-            yield Wrong("not undone", door.name, f"undo ended with {code}", "", told)
-    elif _picture(store) != before:
+    for run in reversed(runs):  # one command may make several runs: the last is the first to go
+        back = Door(f"undo after {door.name}", ("undo", "{store}", run))
+        code, told, wrong = command(back, store, codes)
+        yield from wrong
+        if wrong:
+            return
+        if code != 0:
+            if not target.undo_may_refuse:
+                yield Wrong("not undone", door.name, f"undo ended with {code}", "", told)
+            return
+    if _picture(store) != before:
         yield Wrong("not undone", door.name, "undo did not give back what was there", "", told)

@@ -44,10 +44,11 @@ def _mutate_plan(rng: Random, files: dict[str, bytes]) -> None:
     """Half of them carry the right digest of what they say, as a hand that means harm would."""
     for name in ("hide.json", "merge.json"):
         data = json_or_bytes(rng, files[name])
-        files[name] = _sealed(data) if rng.random() < 0.6 else data
+        files[name] = sealed(data) if rng.random() < 0.6 else data
 
 
-def _sealed(data: bytes) -> bytes:
+def sealed(data: bytes) -> bytes:
+    """Gives a plan the right digest of what it says, if it says anything."""
     try:
         told = json.loads(data)
         told["digest"] = plan_from_json(told).digest

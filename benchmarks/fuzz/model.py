@@ -16,7 +16,8 @@ Effect = Literal["reads", "writes", "undone"]
 
 Fault = Literal[
     "internal error", "killed by a signal", "hang", "memory", "changed by reading",
-    "changed by a refusal", "not undone", "control characters",
+    "changed by a refusal", "not undone", "control characters", "canary touched",
+    "canary read out", "executed",
 ]  # fmt: skip
 
 

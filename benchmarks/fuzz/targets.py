@@ -7,11 +7,12 @@ from typing import Final
 
 from benchmarks.fuzz.files import FILES
 from benchmarks.fuzz.foreign import FOREIGN
+from benchmarks.fuzz.hostile import HOSTILE
 from benchmarks.fuzz.model import Door, Target
 from benchmarks.fuzz.stores import STORES
 from benchmarks.fuzz.talking import TALKING
 
-TARGETS: Final = {target.name: target for target in (*STORES, *FILES, *TALKING, *FOREIGN)}
+TARGETS: Final = {target.name: target for target in (*STORES, *FILES, *TALKING, *FOREIGN, *HOSTILE)}
 
 
 def doors_of(target: Target, rng: Random) -> list[Door]:

@@ -61,7 +61,7 @@ def test_a_look_comes_back_from_its_bytes_and_a_damaged_one_does_not() -> None:
     assert unpacked(b"", KEY) is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     count=st.integers(2, 40),

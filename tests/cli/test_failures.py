@@ -90,7 +90,7 @@ def test_a_full_disk_leaves_the_store_as_it_was(
 @pytest.mark.parametrize(
     "moment", ["executor.announce", "executor.write", "journal.read_back", "executor.confirm"]
 )
-def test_ctrl_c_at_any_step_of_apply_takes_everything_back(
+def test_ctrl_c_at_each_of_four_steps_of_apply_takes_everything_back(
     url: str, plan_file: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:

@@ -124,7 +124,7 @@ TEXTS = st.sampled_from((*FACTS, "", "The quota is 5 GB.", "The quota is 6 GB.",
 NAMES = st.sampled_from(("", "a", "b", "ä/…", "x y"))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     rows=st.lists(st.tuples(NAMES, TEXTS), max_size=30),
     size=st.integers(1, 12),

@@ -427,7 +427,7 @@ FACTS = [
 
 
 @given(st.lists(st.tuples(st.sampled_from(FACTS), st.integers(0, 3)), max_size=12))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 def test_whatever_is_said_how_often_each_fact_is_there_once_and_all_can_be_undone(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, int]]
 ) -> None:

@@ -117,7 +117,7 @@ def named_by_all(index: WordingIndex, texts: list[str], query: str, places: set[
     return sorted(scores, key=lambda place: (-scores[place], place))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.sampled_from([0.05, 0.5, 1.0]))
 def test_the_texts_named_by_wording_are_the_highest_of_all(
     seed: int, many: int, share: float
@@ -252,7 +252,7 @@ def test_detectors_take_turns() -> None:
     assert index.ids[named[1].place] == "zz"
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(2, 60), st.integers(0, 10_000), st.sampled_from([1, 30, 100]))
 def test_the_same_vector_is_always_found(count: int, seed: int, all_looked_at: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -92,7 +92,7 @@ def told(path: Path, steps: Sequence[tuple[str, str]], *, plain: bool) -> Iterat
 
 
 @given(st.lists(STEPS, min_size=1, max_size=14))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 def test_a_kept_index_answers_as_one_made_anew_for_each_text(
     keeping: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_kept_index_answers_as_one_made_anew_for_each_text(
 
 
 @given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12), st.integers(2, 5))
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 def test_a_group_is_answered_as_its_texts_one_by_one(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], at_once: int
 ) -> None:

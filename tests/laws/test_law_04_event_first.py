@@ -80,6 +80,7 @@ def test_killed_at_every_write_of_apply_no_memory_is_lost_and_undo_is_exact(
         if not killed:
             break
         points += 1
+    assert not killed, "the work has no end"
     assert points >= POINTS[kind, action]
 
 
@@ -102,6 +103,7 @@ def test_killed_at_every_write_of_undo_it_can_be_brought_to_its_end(
         shutil.rmtree(place)
         if not killed:
             break
+    assert not killed, "the work has no end"
 
 
 def _apply(url: str, plan: Plan) -> None:
@@ -175,6 +177,7 @@ def test_a_merge_that_changes_only_counts_is_recovered_exactly(tmp_path: Path) -
         shutil.rmtree(place)
         if not killed:
             break
+    assert not killed, "the work has no end"
 
 
 def test_a_refused_write_is_rolled_back_and_not_taken_for_done(tmp_path: Path) -> None:

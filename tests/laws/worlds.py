@@ -18,9 +18,7 @@ KINDS = ("sqlite", "jsonl")
 
 SUFFIX = {"sqlite": "db", "jsonl": "jsonl"}
 
-quick = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def safe(**choices: object) -> Settings:

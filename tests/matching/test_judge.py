@@ -122,7 +122,7 @@ TEXTS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TEXTS, TEXTS)
 def test_exchanging_the_sides_turns_the_verdict_and_changes_nothing_else(a: str, b: str) -> None:
     forth, back = learned().judge(pair(a, b)), learned().judge(pair(b, a))

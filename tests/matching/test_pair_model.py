@@ -46,7 +46,7 @@ def test_scores_are_turned_with_the_sides(scorer: PairScorer) -> None:
     assert [s and s.turned for s in back] == forth
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     order=st.permutations(range(len(PAIRS))),
     size=st.integers(1, len(PAIRS)),
@@ -63,7 +63,7 @@ def test_a_pair_scores_the_same_in_any_batch_order_and_number_of_threads(
         assert found == [alone[place] for place in some]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_two_texts_have_finite_scores_or_none(a: str, b: str) -> None:
     (found,) = PairScorer(open_network).score([(a, b)], Tally())
@@ -194,7 +194,7 @@ def library() -> Library:
 WORDS = [word for pair in PAIRS for text in pair for word in text.split()]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(WORDS) | st.text("abc\u00e9\u4f1a\u308b\u0416-1. ", max_size=9)))
 def test_texts_are_cut_as_the_library_cuts_them(library: Library, words: list[str]) -> None:
     text = " ".join(words)

@@ -89,7 +89,7 @@ def found(table: re.Pattern[str], text: str) -> list[object]:
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(text=TEXTS, language=st.sampled_from(LANGUAGES))
 @example(text="Tisch 5 am Fenster, ab 3.4. um 9 Uhr", language="de")
 def test_the_part_that_a_text_needs_finds_what_the_whole_finds(text: str, language: str) -> None:

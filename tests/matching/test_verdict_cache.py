@@ -94,7 +94,7 @@ def keep(cache: VerdictCache, pairs: list[Pair]) -> list[Verdict]:
 # ------------------------------------------------------------------ packing
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(verdicts, texts, texts)
 def test_a_verdict_comes_back_as_it_was(verdict: Verdict, a: str, b: str) -> None:
     one, other = text_print(a), text_print(b)

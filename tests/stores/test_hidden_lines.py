@@ -130,7 +130,7 @@ def test_an_unknown_way_of_hiding_is_refused(path: Path) -> None:
         open_store(f"jsonl:///{path}?hide=away")
 
 
-def test_killed_at_any_write_no_line_is_lost(tmp_path: Path) -> None:
+def test_killed_at_every_7th_write_no_line_is_lost(tmp_path: Path) -> None:
     for step in range(0, 300, 7):
         folder = tmp_path / str(step)
         folder.mkdir()

@@ -58,9 +58,7 @@ scopes = st.builds(
 )
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(told, scopes)
 def test_a_scope_chooses_as_it_would_among_loaded_memories(
     tmp_path: Path, memories: list[Memory], scope: Scope

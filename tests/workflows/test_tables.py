@@ -33,9 +33,7 @@ DTYPES = {
     "boolean": ("bool", pa.bool_()),
     "time": ("datetime64[us, UTC]", pa.timestamp("us", tz="UTC")),
 }
-few = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+few = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

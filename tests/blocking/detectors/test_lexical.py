@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.blocking.detector import DetectorOptions
@@ -70,14 +70,12 @@ def same(found: dict[tuple[str, str], float], wanted: dict[tuple[str, str], floa
 
 
 @given(st.lists(TEXT, max_size=14), THRESHOLDS)
-@settings(deadline=None)
 def test_all_pairs_at_or_above_the_threshold_are_found(texts: list[str], threshold: float) -> None:
     memories = memories_of(texts)
     same(pairs(memories, DetectorOptions(threshold=threshold)), naive(memories, threshold))
 
 
 @given(st.lists(TEXT, max_size=14), THRESHOLDS, st.sampled_from([0, 3, 384]))
-@settings(deadline=None)
 def test_tiles_chunks_and_dense_terms_change_no_answer(
     texts: list[str], threshold: float, dense: int
 ) -> None:
@@ -130,7 +128,6 @@ def test_copies_weigh_in_the_statistics() -> None:
 
 
 @given(st.lists(TEXT, max_size=8))
-@settings(deadline=None)
 def test_a_strict_threshold_leaves_out_the_equal_ones(texts: list[str]) -> None:
     memories = memories_of(texts)
     inclusive = pairs(memories, DetectorOptions(threshold=0.4))

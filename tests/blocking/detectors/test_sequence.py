@@ -63,7 +63,7 @@ def test_the_screen_changes_no_answer(texts: list[str], threshold: float, inclus
 
 
 @given(st.lists(LONG, min_size=2, max_size=4), THRESHOLDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_long_texts_are_compared_without_the_junk_rule(texts: list[str], threshold: float) -> None:
     memories = memories_of(texts)
     wanted = {

@@ -42,7 +42,7 @@ from tests.blocking.relational.equal_joins import (
 SMALL = LargeJoins(block=40, window=4)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 9_999),
     near=st.integers(0, 60),
@@ -69,7 +69,7 @@ def test_rows_that_have_seen_enough_of_a_crowd_are_passed_over_as_in_memory(
     assert work.verified < 100 * 99 / 4  # of a crowd half the pairs are not even compared
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 9_999),
     count=st.integers(0, 150),

@@ -77,7 +77,7 @@ def cut(found: Found, most: int, name: str = "lexical") -> Found:
 
 
 @given(st.lists(ODD, max_size=9), st.integers(1, 3), st.integers(2, 5), st.booleans())
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_words_and_grams_in_bulk_are_those_of_the_text_functions(
     texts: list[str], n: int, size: int, compiled: bool
 ) -> None:
@@ -106,7 +106,7 @@ def test_bare_texts_have_the_form_that_every_step_gives(text: str, fold: bool) -
 
 
 @given(st.lists(TEXT, max_size=12), st.sampled_from(BULK), st.sampled_from([0.3, 0.5, 0.9]))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_all_pairs_in_bulk_are_those_of_the_detector(
     texts: list[str], name: str, threshold: float
 ) -> None:
@@ -122,7 +122,7 @@ def test_all_pairs_in_bulk_are_those_of_the_detector(
 
 
 @given(st.lists(TEXT, max_size=14), st.sampled_from(BULK), st.integers(1, 3))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_of_many_partners_those_wanted_are_kept(texts: list[str], name: str, most: int) -> None:
     memories = memories_of(texts)
     wanted = cut(found_by(name, memories, None, Tally(), threshold=0.3), most, name)
@@ -136,7 +136,6 @@ def test_of_many_partners_those_wanted_are_kept(texts: list[str], name: str, mos
 
 
 @given(st.lists(TEXT, min_size=2, max_size=14), st.integers(1, 3))
-@settings(deadline=None)
 def test_a_store_too_large_for_all_pairs_finds_all_that_share_a_word(
     texts: list[str], most: int
 ) -> None:

@@ -108,7 +108,7 @@ def test_every_way_finds_the_pairs_of_the_double_loop(
         assert len(found) >= 0.995 * len(exact)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(2, 200),
@@ -176,7 +176,7 @@ def test_however_many_coordinates_there_are_no_pair_is_lost(planes: int) -> None
         assert work.verified <= work.compared / 100
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 127), st.integers(0, 3_000), st.booleans())
 def test_rows_pass_up_to_a_distance_in_steps_and_hardly_beyond(
     seed: int, widest: int, most: int, signed: bool
@@ -325,7 +325,7 @@ def test_of_a_crowd_each_row_keeps_the_first_and_the_closest(kernels: bool, meth
         assert work.verified <= 2 * SEEN_ENOUGH * len(rows), "no row looks at a whole crowd"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 14), st.integers(1, 6))
 def test_partners_are_kept_by_the_rule(seed: int, size: int, most: int) -> None:
     random = np.random.default_rng(seed)

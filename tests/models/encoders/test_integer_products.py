@@ -15,7 +15,7 @@ def layer(inner: int = 96, seed: int = 0) -> ByteLayer:
     return ByteLayer(weights, source.standard_normal(40, dtype=np.float32), 0.125, 90)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=st.integers(1, 50), seed=st.integers(0, 999))
 def test_onnx_runtime_and_numpy_give_the_same_bits_in_any_order(rows: int, seed: int) -> None:
     source = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ def test_weights_whose_sums_would_round_are_refused() -> None:
         ByteLayer(np.ones((2_000, 2), np.float32), np.zeros(2, np.float32), 1.0, 0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=st.integers(1, 30), seed=st.integers(0, 999))
 def test_an_exact_product_is_close_and_hangs_on_its_row_alone(rows: int, seed: int) -> None:
     source = np.random.default_rng(seed)

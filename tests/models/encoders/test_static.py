@@ -45,7 +45,7 @@ def test_the_same_fact_is_closer_than_another_in_two_languages(encoder: StaticEn
     assert cosine[0, 2] > 2 * max(cosine[0, 3], cosine[2, 3])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=60), max_size=12))
 def test_a_vector_hangs_on_its_text_alone(texts: list[list[str]], encoder: StaticEncoder) -> None:
     wanted = [" ".join(words) for words in texts]

@@ -124,9 +124,7 @@ LINES = st.text(
 )
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES, min_size=2, max_size=6, unique=True), st.data())
 def test_arbitrary_bullets_come_back_to_the_byte(
     tmp_path_factory: pytest.TempPathFactory, lines: Sequence[str], data: st.DataObject

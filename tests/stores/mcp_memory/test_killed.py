@@ -61,7 +61,7 @@ def _is_whole(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("part", "action"), [("", "mark"), ("", "delete"), ("#entities", "mark")])
-def test_killed_at_every_write_nothing_is_lost_and_undo_is_exact(
+def test_killed_at_every_or_every_third_write_nothing_is_lost_and_undo_is_exact(
     tmp_path: Path, part: str, action: str
 ) -> None:
     original, place = tmp_path / "original", tmp_path / "crash"
@@ -90,6 +90,7 @@ def test_killed_at_every_write_nothing_is_lost_and_undo_is_exact(
         shutil.rmtree(place)
         if not killed:
             break
+    assert not killed, "the work has no end"
     assert outcomes[0] > 5
     assert outcomes[1] > 3
 
@@ -117,6 +118,7 @@ def test_killed_at_every_write_of_undo_it_can_be_brought_to_its_end(
         shutil.rmtree(place)
         if not killed:
             break
+    assert not killed, "the work has no end"
     assert step > 10
 
 

@@ -68,9 +68,7 @@ CELLS = st.one_of(
 COLUMNS = ("TEXT", "", "INTEGER", "REAL", "NUMERIC", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM")
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cells=st.lists(CELLS, max_size=12), column=st.sampled_from(COLUMNS), indexed=st.booleans())
 def test_whatever_a_cell_of_sqlite_holds_its_namespace_is_found(
     tmp_path: Path, cells: list[object], column: str, *, indexed: bool

@@ -375,9 +375,7 @@ def test_what_is_too_much_to_keep_is_told(
 # ------------------------------------------------------------------ the same as a full audit
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     told=worlds(max_size=8),
     first=st.sampled_from([safe(), safe(grouping="clique"), resolve(Choices(encoder="stored"))]),

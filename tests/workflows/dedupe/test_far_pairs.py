@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
@@ -88,7 +88,6 @@ def plain(
     return kept
 
 
-@settings(deadline=None)
 @given(proposals(), st.integers(0, 4))
 def test_of_each_namespace_and_detector_the_closest_far_pairs_stay(
     drawn: tuple[dict[str, Memory], PairSignals], most: int
@@ -101,7 +100,6 @@ def test_of_each_namespace_and_detector_the_closest_far_pairs_stay(
     assert made.left_out.keys() == made.notes.keys()
 
 
-@settings(deadline=None)
 @given(proposals(), st.integers(0, 4), st.sets(st.integers(0, 8)))
 def test_pairs_whose_scores_are_known_stay_and_do_not_count(
     drawn: tuple[dict[str, Memory], PairSignals], most: int, chosen: set[int]

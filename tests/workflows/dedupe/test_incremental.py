@@ -470,9 +470,7 @@ CHOICES = [
 ]
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     told=worlds(max_size=8),
     first=st.sampled_from(CHOICES),

@@ -152,9 +152,7 @@ def test_a_damaged_look_costs_a_note_and_nothing_else(
     assert any("cache of proposals" in note for note in found.tally.notes)
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     history=st.lists(st.tuples(changes(TEXTS), st.sampled_from(SETTINGS)), min_size=1, max_size=2),
     most=st.sampled_from([2, 30]),

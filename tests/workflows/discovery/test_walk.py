@@ -142,7 +142,7 @@ def trees(draw: st.DrawFn) -> list[tuple[str, ...]]:
     return draw(st.lists(st.lists(NAMES, min_size=1, max_size=4).map(tuple), max_size=12))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tree=trees(), most=st.integers(0, 20))
 def test_whatever_the_tree_all_matches_lie_in_it_in_one_order(
     tree: list[tuple[str, ...]], most: int, tmp_path_factory: pytest.TempPathFactory

@@ -21,7 +21,7 @@ from tests.workflows.review.notes import LEXICAL, NOTES, write_notes
 from tests.workflows.review.test_session import kept, planned
 
 ITEMS = 8
-EXAMPLES = settings(max_examples=40, deadline=None)
+EXAMPLES = settings(max_examples=40)
 
 Step: TypeAlias = tuple[str, int, int, bool]
 """What is done, to which item, with which survivor, and whether one memory is left out."""

@@ -1,0 +1,315 @@
+"""Declares every kind of store that can be written to files: its URL and how a small one is made.
+
+Left out: PostgreSQL, whose server makes the file calls (`benchmarks.scale` kills its clients), and
+stores over a live object of LangGraph or mem0, which have no URL (their files are here).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from benchmarks.foreign_stores import fill_memory_files, fill_qdrant
+from echoless.core.model import Link, Memory, Vector
+from echoless.testing.stores import fill
+
+GROUPS: Final = ((1, 2), (4, 5, 6))
+"""Memories that say the same, by number; number 3 stands alone."""
+
+MANY: Final = (*GROUPS, *((n, n + 1, n + 2) for n in range(7, 22, 3)))
+_ENDS: Final = (".", "!", "")
+_FIRST: Final = 3
+"""How many memories lie in the first of two files or entities."""
+
+_OWN_WAY: Final = ("import into",)
+"""Cases left out where a program gives ids itself, so that an import is another test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of store.
+
+    Attributes:
+        name: On the command line and in results.
+        place: Its URL, with `{}` for the folder.
+        named: The id of memory number n, where the one who puts it gives it.
+        dressed: A memory as this kind holds it.
+        fill: Makes the store of a URL as its own program would.
+        large: Whether runs on a larger world are worth it.
+        slow: Whether a point takes about a second, so that it gets a tenth of the points.
+        exact: Whether undo gives back each byte of its text files and each row of its tables.
+        without: Cases this kind has no place for.
+        libraries: Modules it needs, loaded before any fork.
+    """
+
+    name: str
+    place: str
+    named: Callable[[int], str] = "m-{}".format
+    dressed: Callable[[Memory], Memory] = lambda memory: memory
+    fill: Callable[[str, Sequence[Memory]], None] = fill
+    large: bool = False
+    slow: bool = False
+    exact: bool = False
+    without: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+    def url(self, folder: Path) -> str:
+        """Returns the URL of the store of a folder."""
+        return self.place.format(folder)
+
+
+def said(number: int) -> str:
+    """Returns the text of memory number n; those of a group differ in their last sign alone."""
+    group = next((each for each in MANY if number in each), (number,))
+    return (
+        f"Service number {group[0]} of the store listens on port {8000 + group[0]}"
+        + _ENDS[group.index(number)]
+    )
+
+
+def memories(kind: Kind, count: int) -> list[Memory]:
+    """Returns memories 1 to `count`, as a kind holds them."""
+    made = []
+    for number in range(1, count + 1):
+        memory = Memory(
+            id=kind.named(number),
+            content=said(number),
+            tags=(f"t{number}",),
+            access_count=number % 4,
+            created_at=f"2026-01-{1 + number % 28:02d}T00:00:00Z",
+            metadata={f"k{number}": number},
+            links=(Link(kind.named(2)),) if number == _FIRST else (),
+        )
+        made.append(kind.dressed(memory))
+    return made
+
+
+# ------------------------------------------------------------------ fields of a kind
+
+
+def _vector(model: str, dimensions: int, memory: Memory) -> Memory:
+    numbers = [float(1 + (len(memory.content) + k) % 7) for k in range(dimensions)]
+    return replace(memory, vectors=(Vector(model, struct.pack(f"<{dimensions}f", *numbers)),))
+
+
+def _recall(memory: Memory) -> Memory:
+    number = int(memory.id.rpartition("#")[2])
+    return Memory(
+        id=memory.id,
+        content=memory.content,
+        namespace="work",
+        importance=1 + number % 10,
+        created_at=memory.created_at,
+        extra={"table": "breadcrumbs"},
+    )
+
+
+def _llm_memory(memory: Memory) -> Memory:
+    return _vector("llm-memory", 384, replace(memory, namespace="work"))
+
+
+def _shodh(memory: Memory) -> Memory:
+    return Memory(id=memory.id, content=memory.content, type="Learning", tags=memory.tags)
+
+
+# ------------------------------------------------------------------ stores of other programs
+
+
+def _markdown(
+    names: tuple[str, str], form: str, head: str, url: str, held: Sequence[Memory]
+) -> None:
+    """Writes two files of bullets, the first memories in the one and the others in the other."""
+    folder = Path(url.removeprefix("markdown:///").partition("?")[0])
+    for name, part in zip(names, (held[:_FIRST], held[_FIRST:]), strict=True):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = "".join(form.format(memory.content, memory.tags[0]) for memory in part)
+        path.write_text(f"{head.format(path.stem)}# Services\n\n{lines}", "utf-8")
+
+
+def _graph(url: str, held: Sequence[Memory]) -> None:
+    """Writes a file of the MCP memory server: two entities with observations, and a relation."""
+    parts = {"Gateway": held[:_FIRST], "Store": held[_FIRST:]}
+    rows: list[Mapping[str, object]] = [
+        {"type": "entity", "name": name, "entityType": "system",
+         "observations": [memory.content for memory in part]}
+        for name, part in parts.items()
+    ]  # fmt: skip
+    rows.append({"type": "relation", "from": "Gateway", "to": "Store", "relationType": "uses"})
+    _write_graph(url, rows)
+
+
+def _entities(url: str, held: Sequence[Memory]) -> None:
+    """Writes a file of the MCP memory server in which the entities of a group are one thing."""
+    rows: list[Mapping[str, object]] = []
+    for memory in held:
+        words = memory.content.split()
+        name = ("Service {}", "service {}", "Service-{}")[_ENDS.index(memory.content[-1:])
+            if memory.content[-1:] in _ENDS else 2].format(words[2])  # fmt: skip
+        rows.append(
+            {"type": "entity", "name": name, "entityType": "service",
+             "observations": [memory.content, f"Was seen by {memory.tags[0]}."]}
+        )  # fmt: skip
+    names = [str(row["name"]) for row in rows]
+    rows += [
+        {"type": "relation", "from": names[a], "to": names[b], "relationType": "calls"}
+        for a, b in ((0, 2), (1, 3), (2, 4))
+    ]
+    _write_graph(url, rows)
+
+
+def _write_graph(url: str, rows: Sequence[Mapping[str, object]]) -> None:
+    path = Path(url.removeprefix("mcp-memory:///").partition("#")[0])
+    lines = (json.dumps(row, separators=(",", ":")) for row in rows)
+    path.write_text("\n".join(lines), "utf-8")
+
+
+def _table(url: str, held: Sequence[Memory]) -> None:
+    path = url.removeprefix("sql:///").partition("#")[0].partition("?")[0]
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "CREATE TABLE notes (id TEXT PRIMARY KEY, content TEXT NOT NULL, tags TEXT, "
+            "created_at TEXT, updated_at TEXT, archived INTEGER NOT NULL DEFAULT 0, image BLOB)"
+        )
+        db.execute("CREATE TABLE others (id INTEGER PRIMARY KEY, word TEXT)")
+        db.execute("INSERT INTO others (word) VALUES ('untouched')")
+        db.executemany(
+            "INSERT INTO notes (id, content, tags, created_at, image) VALUES (?, ?, ?, ?, ?)",
+            (
+                (m.id, m.content, json.dumps(m.tags), m.created_at, bytes([n, 0, 255]))
+                for n, m in enumerate(held)
+            ),
+        )
+
+
+def _langgraph(url: str, held: Sequence[Memory]) -> None:
+    from langgraph.store.sqlite import SqliteStore  # noqa: PLC0415 - only this kind needs it
+
+    path = url.removeprefix("sql:///").partition("#")[0].partition("?")[0]
+    with SqliteStore.from_conn_string(path) as store:
+        store.setup()
+        for memory in held:
+            store.put(("users", "ann"), memory.id, {"text": memory.content, "n": len(memory.id)})
+
+
+# ------------------------------------------------------------------ all of them
+
+
+def _bullets(name: str, names: tuple[str, str], *, options: str = "", form: str = "- {}\n",
+             head: str = "", without: tuple[str, ...] = _OWN_WAY) -> Kind:  # fmt: skip
+    place = f"markdown:///{{}}/notes?preset={name}{options}"
+    label = f"markdown {name}" + (" comment" if "comment" in options else "")
+    return Kind(
+        label, place, fill=partial(_markdown, names, form, head), exact=True, without=without
+    )
+
+
+_OBSERVED: Final = "- [fact] {} #{}\n"
+_SQL: Final = {"fill": _table, "exact": True, "without": _OWN_WAY}
+_POINTS: Final = {
+    "fill": fill_qdrant,
+    "dressed": partial(_vector, "mem0", 6),
+    "without": (*_OWN_WAY, "remember", "supersede"),
+    "libraries": ("qdrant_client",),
+}
+_GRAPHS: Final = {
+    "fill": _langgraph,
+    "exact": True,
+    "without": _OWN_WAY,
+    "libraries": ("langgraph.store.sqlite",),
+}
+_CHROMA: Final = {
+    "dressed": partial(_vector, "chroma:notes", 6),
+    "slow": True,
+    "without": ("remember", "supersede"),
+    "libraries": ("chromadb",),
+}
+_LANCE: Final = {"slow": True, "libraries": ("lancedb",)}
+_SHODH: Final = {
+    "dressed": _shodh,
+    "slow": True,
+    "without": _OWN_WAY,  # the library gives each note a new id
+}
+
+KINDS: Final = {
+    kind.name: kind
+    for kind in (
+        Kind("sqlite", "sqlite:///{}/memories.db", large=True),
+        Kind("jsonl", "jsonl:///{}/memories.jsonl", large=True),
+        Kind("jsonl move", "jsonl:///{}/memories.jsonl?hide=move", exact=True, without=_OWN_WAY),
+        Kind(
+            "recall",
+            "recall:///{}/recall.db",
+            "breadcrumbs#{}".format,
+            _recall,
+            large=True,
+            without=("remember", "supersede", "import into"),  # it gives rows their ids and times
+        ),
+        *(
+            Kind(
+                f"llm-memory{' expire' if options else ''}",
+                f"llm-memory:///{{}}/llm_memory.db{options}",
+                dressed=_llm_memory,
+                large=not options,
+                without=("remember", "supersede"),
+                libraries=("apsw", "sqlite_vec"),
+            )
+            for options in ("", "?hide=expire")
+        ),
+        _bullets("openclaw", ("MEMORY.md", "memory/2026-01-05.md")),
+        _bullets("obsidian", ("Archives.md", "Services.md"), form=_OBSERVED),
+        _bullets("codex", ("MEMORY.md", "raw_memories.md")),
+        _bullets(
+            "basic-memory",
+            ("archives.md", "services.md"),
+            form=_OBSERVED,
+            head="---\ntitle: {0}\ntype: note\npermalink: {0}\n---\n\n",
+        ),
+        _bullets("agent-rules", ("AGENTS.md", "CLAUDE.md")),
+        _bullets("agent-rules", ("AGENTS.md", "CLAUDE.md"), options="&hide=comment"),
+        Kind(
+            "markdown claude-memory",
+            "markdown:///{}/notes?preset=claude-memory",
+            fill=fill_memory_files,
+            exact=True,
+            without=_OWN_WAY,
+        ),
+        Kind(
+            "mcp-memory",
+            "mcp-memory:///{}/memory.jsonl",
+            fill=_graph,
+            exact=True,
+            without=_OWN_WAY,
+        ),
+        Kind(
+            "mcp-memory entities",
+            "mcp-memory:///{}/memory.jsonl#entities",
+            fill=_entities,
+            exact=True,
+            without=(  # an entity is hidden, never removed
+                *(*_OWN_WAY, "remember", "supersede"),
+                *("apply delete", "undo delete", "dedup delete", "purge"),
+            ),
+        ),
+        Kind("sql mark", "sql:///{}/notes.db#notes", **_SQL),
+        Kind("sql column", "sql:///{}/notes.db?hide=archived#notes", **_SQL),
+        Kind("sql move", "sql:///{}/notes.db?hide=move#notes", **_SQL),
+        Kind("langgraph mark", "sql:///{}/graph.db#store", **_GRAPHS),
+        Kind("langgraph move", "sql:///{}/graph.db?hide=move#store", **_GRAPHS),
+        Kind("mem0", "mem0:///{}/qdrant#mem0", **_POINTS),
+        Kind("qdrant", "qdrant:///{}/qdrant?map=content:data#mem0", **_POINTS),
+        Kind("chroma", "chroma:///{}/chroma#notes", **_CHROMA),
+        Kind("chroma move", "chroma:///{}/chroma?hide=move#notes", **_CHROMA),
+        Kind("lancedb", "lancedb:///{}/db#memories", **_LANCE),
+        Kind("lancedb move", "lancedb:///{}/db?hide=move#memories", **_LANCE),
+        Kind("shodh", "shodh:///{}/project", **_SHODH),
+        Kind("shodh move", "shodh:///{}/project?hide=move", **_SHODH),
+    )
+}
