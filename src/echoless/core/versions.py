@@ -32,10 +32,10 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(1),
+    "matching": Stage(2),
     "noise": Stage(1, ("matching",)),
     "blocking": Stage(1),
-    "audit": Stage(5, ("matching", "noise", "blocking")),
+    "audit": Stage(6, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""
