@@ -109,7 +109,7 @@ APART: Final = {
 
 LEFT_TO_THE_MODEL: Final = {
     "clauses": ("Because it rained, we stayed home", "We stayed home because it rained"),
-    "slip": ("The connector is wet", "The conector is wet"),
+    "slip": ("The integration tests are slow", "The integraiton tests are slow"),
     "slip-in-a-rule": ("Tests must keep coverage above 95%", "Tests must keep cverage above 95%"),
     "hyphen": ("The webhook handler is slow", "The web-hook handler is slow"),
     "identity": ("Our landlord is Mr Okafor.", "Mr Okafor is our landlord."),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from echoless.core.model import Memory, Pair, Subsumes, Update, flipped, merges, verdict_name
 from echoless.core.run_notes import Tally
+from echoless.core.verdict_sentences import sentence
 from echoless.matching import LEFT_OUT, VALUES_APART
 from echoless.matching import judge as judge_module
 from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, open_learned
@@ -233,6 +234,107 @@ def test_without_the_library_rules_decide_and_the_report_says_so(
     assert isinstance(open_learned(tally), RuleJudge)
     assert tally.notes == (WITHOUT,)
     assert "pip install 'echoless[use]'" in WITHOUT
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (
+            "يَجِبُ تَشْغِيلُ الاِخْتِبَارَاتِ قَبْلَ النَّشْرِ",
+            "يجب تشغيل الاختبارات قبل النشر",
+        ),
+        ("הַשָּׁרָת רָץ עַל פּוֹרְט 8080", "השרת רץ על פורט 8080"),
+        ("تفضّل سارة الشاي", "تفضل سارة الشاي"),
+    ],
+)
+def test_vowel_signs_belong_to_their_word(judge: LearnedJudge, a: str, b: str) -> None:
+    assert merges(judge.judge(pair(a, b)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("كَتَبَ الدرس أمس", "كُتِبَ الدرس أمس"),
+        ("दिन में फोन करें", "दान में फोन करें"),
+        ("يَجِبُ تَشْغِيلُ 8080", "يجب تشغيل 8081"),
+        ("הַסֵּפֶר כאן", "הַסַּפָּר כאן"),
+    ],
+)
+def test_other_vowel_signs_are_another_word(judge: LearnedJudge, a: str, b: str) -> None:
+    assert not merges(judge.judge(pair(a, b)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The warehouse holds 12 000 pallets", "The warehouse holds 12,000 pallets"),
+        ("The warehouse holds 12\u00a0000 pallets", "The warehouse holds 12000 pallets"),
+        ("The plan costs $1\u202f500\u202f000", "The plan costs $1,500,000"),
+        ("Docs: https://x.io/docs/", "Docs: https://x.io/docs"),
+        ("Docs: https://x.io/a?utm_source=n&utm_medium=b", "Docs: https://x.io/a"),
+        ("Docs: https://x.io/a?v=1&utm_source=n", "Docs: https://x.io/a/?v=1"),
+    ],
+)
+def test_a_number_and_an_address_are_one_in_all_their_forms(
+    judge: LearnedJudge, a: str, b: str
+) -> None:
+    assert merges(judge.judge(pair(a, b)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The warehouse holds 12 000 pallets", "The warehouse holds 12 001 pallets"),
+        ("In 2024 500 users came", "In 2024500 users came"),
+        ("Ports 80 443 are open", "Ports 80 444 are open"),
+        ("Docs: https://x.io/a?v=1", "Docs: https://x.io/a?v=2"),
+        ("Docs: https://x.io/a#one", "Docs: https://x.io/a#two"),
+    ],
+)
+def test_other_digits_and_other_pages_are_apart(judge: LearnedJudge, a: str, b: str) -> None:
+    assert not merges(judge.judge(pair(a, b)))
+
+
+NEAR_NAMES = [
+    ("prisma", "prism"),
+    ("podman", "postman"),
+    ("joi", "jotai"),
+    ("panda", "pandas"),
+    ("request", "requests"),
+    ("celery", "celerity"),
+    ("parcel", "parsel"),
+    ("vitest", "vite"),
+    ("readline", "readline2"),
+    ("cranel", "cranelrh"),
+]
+
+
+@pytest.mark.parametrize("names", NEAR_NAMES, ids=" ".join)
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Use {} for the new service",
+        "The team decided on {} in March",
+        "We moved the billing jobs to {}",
+        "{} is pinned because newer releases break the build",
+        "Wir nehmen {} für die Warteschlange",
+        "El servicio de correo usa {}",
+        "Never call `{}` directly; go through the wrapper",
+        "{}",
+    ],
+)
+def test_two_words_that_are_spelled_alike_may_be_two_names(
+    judge: LearnedJudge, names: tuple[str, str], said: str
+) -> None:
+    asked = pair(said.format(names[0]), said.format(names[1]))
+    assert not merges(judge.judge(asked))
+    assert not merges(judge.rules.judge(asked))
+
+
+def test_a_person_is_asked_about_a_word_that_may_be_a_name(judge: LearnedJudge) -> None:
+    verdict = judge.judge(pair("Prefer prisma for all of it", "Prefer prism for all of it"))
+    assert verdict_name(verdict) == "unsure"
+    assert "a word that may be a name: prisma, not prism" in sentence(verdict)
 
 
 @pytest.mark.parametrize(("a", "b"), LEFT_TO_THE_MODEL.values(), ids=LEFT_TO_THE_MODEL.keys())

@@ -35,6 +35,8 @@ EXAMPLES = {
     "modality-differs": ("You may leave early", "You must leave early"),
     "scope-differs": ("Mail is captured in staging", "Mail is captured in production"),
     "name-differs": ("We asked Marlon about nuts", "We asked Martin about nuts"),
+    "near-words": ("Use prisma for the service", "Use prism for the service"),
+    "near-forms": ("We pin panda in the lock file", "We pin pandas in the lock file"),
     "words-differ": ("The cat sleeps", "The cat eats"),
     "captured-at-other-times": (
         "[2026-01-31 10:15] Deployed the gateway",
@@ -43,6 +45,10 @@ EXAMPLES = {
     "order-differs": ("The cat chases the dog", "The dog chases the cat"),
     "tense-differs": ("Deployed the gateway", "Deploy the gateway"),
     "small-words-differ": ("Send it to Bob", "Send it from Bob"),
+    "vowel-signs-differ": (
+        "\u0643\u064e\u062a\u064e\u0628\u064e \u0627\u0644\u062f\u0631\u0633",
+        "\u0643\u064f\u062a\u0650\u0628\u064e \u0627\u0644\u062f\u0631\u0633",
+    ),
     "signs-differ": ("The gateway is ready?", "The gateway is ready."),
     "hidden-characters": ("We no\u200bw deploy daily.", "We now deploy daily."),
     "capitals-differ": ("The key TLS holds a Path", "The key tls holds a Path"),

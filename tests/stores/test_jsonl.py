@@ -33,6 +33,91 @@ class TestJsonl(StoreConformance):
         return f"jsonl:///{folder}/memories.jsonl"
 
 
+class TestJsonDocument(StoreConformance):
+    narrows_first = True
+
+    def url(self, folder: Path) -> str:
+        file = folder / "memory.json"
+        if not file.exists() and folder.name != "missing":
+            file.write_text('{"version": "1.0", "facts": [ ]}\n')
+        return f"jsonl:///{file}"
+
+    def test_a_missing_store_is_not_made_by_reading(self, tmp_path: Path) -> None:
+        (tmp_path / "missing").mkdir()
+        super().test_a_missing_store_is_not_made_by_reading(tmp_path / "missing")
+
+
+INDENTED = """{
+  "version": 1.00,
+  "facts": [
+    {"id": "f-1", "content": "User prefers tea", "confidence": 0.90},
+    {"id": "f-2",
+     "content": "The user prefers tea", "createdAt": "2026-01-01"},
+    {"id": "f-3", "memory": "The lift is broken"}
+  ],
+  "history": [{"summary": "facts, and ]"}]
+}
+"""
+DOCUMENTS = {
+    "indented": INDENTED,
+    "one line": json.dumps(json.loads(INDENTED)),
+    "array": json.dumps(json.loads(INDENTED)["facts"], indent=4) + "\r\n",
+    "results": '\ufeff{"results":' + json.dumps(json.loads(INDENTED)["facts"]) + ',"facts":[]}',
+}
+
+
+@pytest.mark.parametrize("form", DOCUMENTS)
+@pytest.mark.parametrize("action", ["mark", "merge", "delete", "move"])
+def test_a_json_document_is_changed_in_its_form_and_comes_back_to_the_byte(
+    tmp_path: Path, form: str, action: str
+) -> None:
+    file = tmp_path / "memory.json"
+    file.write_bytes(DOCUMENTS[form].encode())
+    before = file.read_bytes()
+    url = f"jsonl:///{file}?hide=move" if action == "move" else str(file)
+    with open_store(url) as store:
+        assert [memory.id for memory in store.scan()] == ["f-1", "f-2", "f-3"]
+        groups = [("f-1", "f-2", "f-3")]
+        run = apply(store, plan_by_hand(store, groups, "mark" if action == "move" else action))
+        assert (file.read_bytes() == before) == (action == "mark")
+        changed = json.loads(file.read_text("utf-8-sig"))
+        rows = changed if form == "array" else changed.get("results") or changed["facts"]
+        assert len(rows) == (3 if action in {"mark", "merge"} else 1)
+        undo(store, run.id)
+    assert file.read_bytes() == before
+
+
+def test_memories_of_a_document_are_named_by_line_and_kept_apart_by_user(tmp_path: Path) -> None:
+    file = tmp_path / "memory.json"
+    file.write_text(INDENTED.replace('"id": "f-3"', '"id": "f-3", "tags": 5'))
+    with open_store(file) as store, pytest.raises(BadRecord, match=r"Line 7 of .*'f-3'.*'tags'"):
+        list(store.scan())
+    file.write_text(
+        '{"results": [{"id": "1", "memory": "x", "user_id": "anna"}, {"memory": "x", "userId": 7}]}'
+    )
+    with open_store(file) as store:
+        assert sorted(store.namespaces()) == ["7", "anna"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{\n "type": "entity",\n "name": "Ann"\n}\n', "is one JSON object.* `jq -c '.' "),
+        ('[\n "one",\n "two"\n]\n', "is one JSON array.* `jq -c '.\\[]' "),
+        ('{"a": [{"text": "x"}],\n "b": [{"text": "y"}]}\n', "is one JSON object"),
+        ('{"id": "1", "text": "x"}\n{"text": "y"} {"text": "z"}', "Line 2 of .* more than one"),
+    ],
+)
+def test_a_file_of_another_form_is_refused_with_what_it_is(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    file = tmp_path / "memory.json"
+    file.write_text(text)
+    with pytest.raises(BadRecord, match=says):
+        open_store(f"jsonl:///{file}")
+    assert file.read_text() == text
+
+
 @pytest.fixture
 def messy(tmp_path: Path) -> Path:
     path = tmp_path / "messy.jsonl"

@@ -55,11 +55,14 @@ _NOUNS_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "captured-at-other-times": "noted at another time",
         "capitals-differ": "other capitals",
+        "near-forms": "a word that may be a name",
+        "near-words": "a word that may be a name",
         "hidden-characters": "characters that nobody sees",
         "signs-differ": "other punctuation",
         "small-words-differ": "other small words",
         "status-changed": "another status",
         "tense-differs": "another tense",
+        "vowel-signs-differ": "other vowel signs",
     }
 )
 

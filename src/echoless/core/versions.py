@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(2),
+    "matching": Stage(3),
     "noise": Stage(2, ("matching",)),
     "blocking": Stage(2),
     "audit": Stage(8, ("matching", "noise", "blocking")),

@@ -24,8 +24,8 @@ _WORDS: Final = lazy_pattern(r"[^\W\d_]+")
 _UMLAUTS: Final = frozenset("äöüßÄÖÜ")
 _DETECT_WORDS: Final = 400
 
-_VOICING: Final = frozenset("\u3099\u309a")
-"""Voicing marks of kana: there they make another syllable."""
+_LAST_NATIVE: Final = 9
+"""Classes of combining marks up to here make another letter: dots, voicing of kana, viramas."""
 
 _KEEP: Final = frozenset(
     (
@@ -40,6 +40,9 @@ _ENDINGS_DE: Final = ("innen", "ern", "en", "er", "em", "es", "e", "n", "s")
 _LEAST: Final = {"en": 4, "de": 4, "ja": 2}
 """Letters a word needs before a negating prefix: `un` + `it` is no opposite of `it`."""
 
+_PIECES: Final = "matching/pair_model/weights/pieces.json"
+"""Pieces of words with how common they are; one that begins a word has `\u2581` in front."""
+
 Groups: TypeAlias = Mapping[str, str]
 Opposites: TypeAlias = Mapping[str, frozenset[str]]
 
@@ -52,7 +55,7 @@ def fold(word: str, language: str) -> str:
     if language == "de":
         word = word.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
     flat = unicodedata.normalize("NFD", word)
-    marks = {c for c in set(flat) if unicodedata.combining(c)} - _VOICING
+    marks = {c for c in set(flat) if unicodedata.combining(c) > _LAST_NATIVE}
     kept = flat.translate(dict.fromkeys(map(ord, marks))) if marks else flat
     return unicodedata.normalize("NFC", kept).replace("ı", "i").replace("ł", "l").replace("ø", "o")
 
@@ -147,6 +150,10 @@ class Lexicon:
     def has(self, name: str, word: str) -> bool:
         """Returns whether the folded word stands in the list of that name."""
         return word in self.sets[name]
+
+    def knows(self, word: str) -> bool:
+        """Returns whether a folded word is ordinary: listed itself or by its stem."""
+        return not _ordinary(self).isdisjoint((word, stem(word, self.language)))
 
     def opposed(self, one: str, other: str) -> bool:
         """Checks whether two folded words are opposites: as written, by stem or by a prefix.
@@ -249,6 +256,15 @@ def lexicon(language: str) -> Lexicon:
         times={fold(word, language): value for word, value in raw["times"].items()},
         phrases=tuple(sorted(phrases, key=lambda phrase: (-len(phrase), phrase))),
     )
+
+
+@cache
+def _ordinary(lex: Lexicon) -> frozenset[str]:
+    """Returns words of a lexicon with their stems, and those the pair model has whole."""
+    words = {*lex.antonyms, *lex.synonyms, *lex.stage}.union(*lex.sets.values())
+    whole = "\n".join(piece[1:] for piece, _ in shipped_json(_PIECES) if piece[0] == "\u2581")
+    stems = (stem(word, lex.language) for word in words)
+    return frozenset(words.union(stems, fold(whole, lex.language).split("\n")))
 
 
 @cache

@@ -6,6 +6,7 @@ too long, nothing to compare ........................... Unsure
 the same tokens in one order, no rule holds ............ Duplicate, or Subsumes (a more exact value)
 one text states all of the other and adds to it ........ Subsumes
 the same tokens, and a rule holds ...................... Unsure
+one word differs, and both are spelled alike ........... Unsure
 another value or state of one thing, in like words ..... Update or Contradiction
 another thing, in like words ........................... Sibling
 anything else .......................................... Related or Distinct
@@ -46,7 +47,7 @@ from echoless.core.versions import edition
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
-from echoless.matching.rules import VALUES, Finding, Force, findings
+from echoless.matching.rules import FIRM, VALUES, Finding, Force, findings
 
 SETTLED: Final = frozenset(
     {
@@ -167,6 +168,8 @@ def _without_comparison(pair: Pair, a: Facts, b: Facts) -> Verdict | None:
 def _apart(pair: Pair, found: Comparison, told: Sequence[Finding]) -> Verdict:
     """Returns what two texts are to each other that do not say the same."""
     differences = [each.difference for each in told]
+    if told[0].rule.name in FIRM:
+        return Unsure(_evidence(pair, told[0].rule.name, *differences))
     one, other = _sentences(pair)
     kind, opposed = told[0].rule.kind, _opposed(found, told[0])
     if (opposed or kind is DifferenceKind.NAME) and fuzz.ratio(one, other) >= 100 * ALIKE:

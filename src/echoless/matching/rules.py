@@ -15,12 +15,17 @@ from sys import intern
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA
+
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Difference, DifferenceKind, Evidence
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts, remembered
 from echoless.matching.facts.surface import capitals, has_case, past, signs, small_words, words
-from echoless.matching.values.tokens import Kind, Number, Token
+from echoless.matching.languages import Lexicon, fold
+from echoless.matching.values.patterns import MARKS
+from echoless.matching.values.tokens import Kind, Number, Token, Value
 
 
 class Force(IntEnum):
@@ -95,6 +100,7 @@ KINDS: Final[Mapping[Kind, DifferenceKind]] = MappingProxyType(
 _NAMED_BY_NUMBER: Final = lazy_pattern(r"\d{3,}(?!00)\d\d|\d{4}\.\d{4,5}")
 _SHORT: Final = 3
 """Letters up to which every change of case may tell another word."""
+_MARK: Final = lazy_pattern(f"[{MARKS}]")
 _VERSION: Final = lazy_pattern(r"\d{1,2}\.\d{1,2}")
 
 
@@ -197,12 +203,66 @@ def _hidden(found: Comparison) -> Difference | None:
     return Difference(DifferenceKind.DETAIL, tuple(map(ascii, a)), tuple(map(ascii, b)))
 
 
+def _vowels(found: Comparison) -> Difference | None:
+    """Finds other vowel signs in words of the same letters, where both texts have some."""
+    words = zip(found.a.tokens, found.b.tokens, strict=False)
+    marked = ((x, y) for x, y in words if x.text != y.text)
+    pair = next(((x, y) for x, y in marked if _MARK.search(x.text) and _MARK.search(y.text)), None)
+    return Difference(DifferenceKind.DETAIL, *map(_texts, zip(pair))) if pair else None
+
+
 def _tense(found: Comparison) -> Difference | None:
     """Finds `Deployed the gateway` reports, `Deploy the gateway` instructs."""
     a, b = past(found.a), past(found.b)
     if a == b:
         return None
     return Difference(DifferenceKind.MODALITY, tuple(sorted(a - b)), tuple(sorted(b - a)))
+
+
+_ALIKE: Final = 200 / 3
+"""Share of letters in common, in percent, from which two words are spelled alike, inclusive."""
+_LEAST_SLIPPED: Final = 5
+"""Letters of a word from which a slip of the pen is told from another word."""
+_SPELLED: Final = frozenset({Kind.WORD, Kind.IDENTIFIER})
+
+
+def _near_words(found: Comparison) -> Difference | None:
+    """Finds `Use prisma here` against `Use prism here`: two names, or a typo of a rare word.
+
+    No list has the names of all tools and packages, so a person decides where one word is all that
+    differs. A slip of the pen in an ordinary word is none.
+    """
+    a, b, lex = found.a.tokens, found.b.tokens, found.a.lexicon
+    left = [*zip(found.only_a, found.only_b, strict=False)]
+    alone = len(found.only_a) == len(found.only_b) == 1
+    pairs = left if left else [(x, y) for x, y in zip(a, b, strict=False) if x.text != y.text]
+    if len(pairs) != 1 or not (alone or pairs[0][0].text.islower()):
+        return None
+    ((x, y),) = pairs
+    one, other = fold(x.text, lex.language), fold(y.text, lex.language)
+    same = one == other or lex.synonyms.get(one, one) == lex.synonyms.get(other, other)
+    if same or fuzz.ratio(one, other) < _ALIKE or _slipped(one, other, lex):
+        return None
+    if not {x.kind, y.kind} <= _SPELLED or one == one.upper() or _beside(a, x) != _beside(b, y):
+        return None
+    return Difference(DifferenceKind.NAME, _texts((x,)), _texts((y,)))
+
+
+def _beside(tokens: Sequence[Token], word: Token) -> list[Value]:
+    """Returns the values around a word, its own left out."""
+    around = tokens[max(0, word.index - 1) : word.index + 2]
+    return ["" if token is word else token.value for token in around]
+
+
+def _slipped(one: str, other: str, lex: Lexicon) -> bool:
+    """Checks for two letters exchanged, one too many or one too few within an ordinary word."""
+    short, long = sorted((one, other), key=len)
+    if len(short) < len(long):
+        spots = range(1, len(long) - 1)
+        slip = any(short == long[:at] + long[at + 1 :] for at in spots)
+    else:
+        slip = sorted(one) == sorted(other) and OSA.distance(one, other) == 1
+    return slip and len(short) >= _LEAST_SLIPPED and lex.knows(one) != lex.knows(other)
 
 
 def _captured(found: Comparison) -> Difference | None:
@@ -246,6 +306,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _small(DifferenceKind.MODALITY),
     _small(DifferenceKind.SCOPE),
     _small(DifferenceKind.NAME),
+    Rule("near-words", DifferenceKind.NAME, Force.VETOES, _near_words),
     Rule(
         "words-differ",
         DifferenceKind.DETAIL,
@@ -258,9 +319,11 @@ RULES: Final[tuple[Rule, ...]] = (
     _between("tense-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _tense, "en"),
     _between("small-words-differ", DifferenceKind.DETAIL, Force.IN_ONE_WORDING, _small_words),
     _between("signs-differ", DifferenceKind.DETAIL, Force.HOLDS, _signs),
-    # No model sees these two, so none overrules them.
+    # No model sees these well, so none overrules them.
+    _between("vowel-signs-differ", DifferenceKind.DETAIL, Force.VETOES, _vowels),
     _between("hidden-characters", DifferenceKind.DETAIL, Force.VETOES, _hidden),
     _between("capitals-differ", DifferenceKind.NAME, Force.VETOES, _capitals),
+    _between("near-forms", DifferenceKind.NAME, Force.VETOES, _near_words),
 )
 """All rules, the most telling first."""
 
@@ -272,8 +335,8 @@ WORDED: Final = frozenset(kind for kind, force in _FIRST.items() if force is For
 """Kinds that forbid a merge in nearly one wording."""
 HOLDING: Final = frozenset(rule.name for rule in RULES if rule.between)
 """Rules of texts that leave no word over: what differs stands between the words."""
-FIRM: Final = frozenset(r.name for r in RULES if r.between and r.force is Force.VETOES)
-"""Those that no model overrules."""
+FIRM: Final = frozenset(r.name for r in RULES if r.force is Force.VETOES and not r.by_token)
+"""Rules that no model overrules, whatever kind of difference they tell."""
 FIRM_IN_ONE_WORDING: Final = frozenset(
     rule.name for rule in RULES if rule.between and rule.force is Force.IN_ONE_WORDING
 )

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
+_KNOWN: Final = frozenset({"facts", "results", "memories"})
+"""Members that hold the memories where no list of a document has one yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,52 @@ def array_of(text: str, key: str) -> str | None:
     member = {member.key: member for member in _members(text)}.get(key)
     array = None if member is None else text[member.value : member.end]
     return array if array is not None and array.startswith("[") else None
+
+
+def records_in(text: str, is_record: Callable[[object], bool]) -> tuple[str, list[str], str] | None:
+    """Returns the records of a JSON document, and the text before and after them.
+
+    A document is an array of records, or an object of which one member is such an array. Joined by
+    commas, the records with what stands around them are the document again.
+
+    Args:
+        text: Any text.
+        is_record: Returns whether a value is a record.
+
+    Returns:
+        None where the text is no such document, or more than one array may be meant.
+    """
+    try:
+        value = json.loads(text)
+    except (RecursionError, ValueError):
+        return None
+    arrays: list[tuple[int, int]] = []
+    if isinstance(value, list) and (not value or any(map(is_record, value))):
+        arrays = [(_skip(text, 0), len(text.rstrip(" \t\r\n")))]
+    elif isinstance(value, dict) and not is_record(value):
+        last = {member.key: member for member in _members(text)}
+        lists = {key: each for key, each in value.items() if isinstance(each, list)}
+        found = [key for key, each in lists.items() if any(map(is_record, each))]
+        arrays = [(last[key].value, last[key].end) for key in found or _KNOWN & lists.keys()]
+    if len(arrays) != 1:
+        return None
+    ((start, end),) = arrays
+    parts = elements(text[start:end])
+    return text[: start + 1], parts, text[end - 1 :] if parts else text[start + 1 :]
+
+
+def as_lines(text: str, path: Path) -> str:
+    """Returns how to bring a JSON document into lines; empty where the text is none."""
+    try:
+        value = json.loads(text)
+    except (RecursionError, ValueError):
+        return ""
+    what, items = ("one JSON array", ".[]") if isinstance(value, list) else ("one JSON object", ".")
+    name, new = shlex.quote(str(path)), shlex.quote(f"{path}.lines.jsonl")
+    return (
+        f"{path} is {what}, not one JSON object a line. `jq -c '{items}' {name} > {new}` writes "
+        "lines into a new file; nothing was read or changed."
+    )
 
 
 def elements(array: str) -> list[str]:

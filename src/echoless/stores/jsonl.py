@@ -1,5 +1,8 @@
 """Store in a file with one JSON object a line: `jsonl:///memories.jsonl`.
 
+A file that is one JSON array of memories, or one object with such an array (`facts`, `results`), is
+read and written in its form: an element stands where a line would.
+
 The file is replaced atomically and only where it changes: untouched lines, unknown fields, number
 formats, line ends and blank lines stay byte for byte. Lineage lives in a sidecar, `NAME.echoless`,
 made by the first write.
@@ -11,6 +14,7 @@ their old order (`jsonl_lines`).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +22,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.core.errors import DuplicateId, ForeignStore, StoreNotFound, StoreReadOnly, UsageError
+from echoless.core.errors import (
+    BadRecord,
+    DuplicateId,
+    ForeignStore,
+    StoreNotFound,
+    StoreReadOnly,
+    UsageError,
+)
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files
@@ -28,10 +39,12 @@ from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.field_map import Hiding, Location, read_path
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
 from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
+from echoless.stores.json_splice import as_lines, records_in
 from echoless.stores.ledger import Mark
 from echoless.stores.sidecar import SUFFIX, Sidecar
 
 _BOM: Final = b"\xef\xbb\xbf"
+_OPENING: Final = re.compile(rb"\{|\[\s*\{")
 _ENDED: Final = "jsonl_line_that_had_no_end"
 """Fact of the ledger: digest of the last line of a file that had no final line feed, kept from the
 first addition on. When the additions are gone again, the file ends as before."""
@@ -80,12 +93,13 @@ class JsonlStore(HidesOnRequest):
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """Returns whether the first line with text begins a JSON object, or the file is empty."""
+        """Returns whether a text begins with a JSON object or an array of them, or is empty."""
         if not path.is_file() or is_sqlite(path):  # which must not be opened past SQLite
             return False
         with path.open("rb") as file:
             head = file.read(4096).removeprefix(_BOM).lstrip()
-        return head.startswith(b"{") or (not head and path.suffix in {".jsonl", ".ndjson"})
+        empty = not head and path.suffix in {".jsonl", ".ndjson"}
+        return empty or _OPENING.match(head) is not None
 
     # ------------------------------------------------------------------ reading
 
@@ -109,12 +123,29 @@ class JsonlStore(HidesOnRequest):
         self._snapshot = Snapshot.of(self._path)
         self._bom = data.startswith(_BOM)
         data = data.removeprefix(_BOM)
-        *ended, last = files.text_of(data, self._path).split("\n")
+        text = files.text_of(data, self._path)
+        *ended, last = text.split("\n")
         self._lines = [line + "\n" for line in ended] + ([last] if last else [])
+        self._head, self._tail, self._between = "", "", ""
+        if not records.holds_record(self._lines):
+            self._read_document(text)
         self._away: set[str] = set()
         self._back: set[str] = set()
         self._index_lines()
         self._add_moved()
+
+    def _read_document(self, text: str) -> None:
+        """Reads a file that is one JSON document; other files stay lines.
+
+        Raises:
+            BadRecord: It is a document, and it is not plain where its memories stand.
+        """
+        found = records_in(text, records.is_record)
+        if found is not None:
+            self._head, self._lines, self._tail = found
+            self._between = ","
+        elif len(self._lines) > 1 and (advice := as_lines(text, self._path)):
+            raise BadRecord(advice)
 
     def _add_moved(self) -> None:
         """Puts moved lines to their places among those of the file; the file counts before them."""
@@ -136,13 +167,17 @@ class JsonlStore(HidesOnRequest):
         self._places: dict[str, int] = {}
         self._heads: dict[str, Head | None] = {}
         self._derived: set[str] = set()
+        self._numbers: dict[str, int] = {}
         copies: Counter[str] = Counter()
+        following = 1 + self._head.count("\n")
         for place, line in enumerate(self._lines):
+            number = following + line[: len(line) - len(line.lstrip())].count("\n")
+            following += line.count("\n")
             if not line.strip():
                 continue
-            data = records.parse(line, self._path, place + 1)
-            id_ = records.given_id(data, self._path, place + 1)
-            text = records.content(data, self._path, place + 1)
+            data = records.parse(line, self._path, number)
+            id_ = records.given_id(data, self._path, number)
+            text = records.content(data, self._path, number)
             if id_ is None:
                 key = records.derived_id(text)
                 copies[key] += 1
@@ -150,15 +185,16 @@ class JsonlStore(HidesOnRequest):
                 self._derived.add(id_)
             if id_ in self._places:
                 raise DuplicateId(
-                    f"{self._path} has the id {id_!r} twice, on lines {self._places[id_] + 1} and "
-                    f"{place + 1}. Give each memory its own id."
+                    f"{self._path} has the id {id_!r} twice, on lines {self._numbers[id_]} and "
+                    f"{number}. Give each memory its own id."
                 )
             self._places[id_] = place
+            self._numbers[id_] = number
             self._heads[id_] = records.head(data, id_)
 
     def _memory(self, id_: str) -> Memory:
         place = self._places[id_]
-        return records.memory(self._lines[place], id_, self._path, place)
+        return records.memory(self._lines[place], id_, self._path, place, self._numbers[id_])
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope, in the order of the lines."""
@@ -220,8 +256,8 @@ class JsonlStore(HidesOnRequest):
 
     def place(self, id_: str) -> tuple[Path, int] | None:
         """Returns the file, as it was named, and the line of a memory."""
-        at = self._places.get(id_)
-        return None if at is None else (self._location.path, at + 1)
+        number = self._numbers.get(id_)
+        return None if number is None else (self._location.path, number)
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns whether the file that was read is still the same, not which records differ."""
@@ -280,7 +316,8 @@ class JsonlStore(HidesOnRequest):
                 table.save(lines.parted(self._lines, places, self._memory))
                 known = f"{lines.digest(before)} {lines.digest(self._lines)}"
                 self.ledger.set_fact(lines.FACT, known)
-        data = lines.file_of(self._lines, places).encode("utf-8")
+        shown = self._between.join(lines.shown(self._lines, places))
+        data = f"{self._head}{shown}{self._tail}".encode()
         if data != read_bytes(self._path).removeprefix(_BOM):
             replace_bytes(self._path, (_BOM if self._bom else b"") + data, self._snapshot)
         again = self._back & self._places.keys()
@@ -361,10 +398,10 @@ class JsonlStore(HidesOnRequest):
     def _insert(self, place: int, line: str) -> None:
         """Inserts a line, and ends the line before it where it has no end."""
         place = min(place, len(self._lines))
-        if place and not self._lines[place - 1].endswith("\n"):
+        if not self._between and place and not self._lines[place - 1].endswith("\n"):
             self.ledger.set_fact(_ENDED, lines.digest([self._lines[place - 1]]))
             self._lines[place - 1] += "\n"
-        if place < len(self._lines) and not line.endswith("\n"):
+        if not self._between and place < len(self._lines) and not line.endswith("\n"):
             line += "\n"
         self._lines.insert(place, line)
 
@@ -388,7 +425,7 @@ class JsonlStore(HidesOnRequest):
         """Refuses to change a line without an id of its own."""
         if id_ in self._derived:
             raise StoreReadOnly(
-                f'Line {self._places[id_] + 1} of {self._path} has no "id", so it can be marked '
+                f'Line {self._numbers[id_]} of {self._path} has no "id", so it can be marked '
                 "but not changed or removed. `echoless import` into a new store gives ids."
             )
 

@@ -51,6 +51,8 @@ def _after_an_edit(present: Sequence[str], moved: Sequence[HiddenRecord]) -> lis
         spot = min(spots, key=lambda n: (abs(n - usual), n), default=min(usual, len(present) - 1))
         behind.setdefault(max(spot, -1), []).append(_line(each))
     whole = list(behind.get(-1, ()))
+    if not all(line.endswith("\n") for line in present[:-1]):  # elements of a JSON array
+        return [*whole, *(e for n, p in enumerate(present) for e in (p, *behind.get(n, ())))]
     for number, line in enumerate(present):
         whole += [line, *behind.get(number, ())]
     return [line if line.endswith("\n") else line + "\n" for line in whole[:-1]] + whole[-1:]
@@ -74,9 +76,9 @@ def parted(
             before = _print(line)
 
 
-def file_of(whole: Sequence[str], hidden: Collection[int]) -> str:
-    """Returns the text of the file: all lines but those at some places."""
-    return "".join(line for place, line in enumerate(whole) if place not in hidden)
+def shown(whole: Sequence[str], hidden: Collection[int]) -> list[str]:
+    """Returns all lines but those at some places."""
+    return [line for place, line in enumerate(whole) if place not in hidden]
 
 
 def _line(record: HiddenRecord) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,13 +17,13 @@ from echoless.stores.scope import Head, owned
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "content": ("content", "text", "memory"),
-    "namespace": ("namespace", "project", "entity"),
+    "namespace": ("namespace", "project", "entity", "user_id", "userId"),
     "type": ("type",),
     "tags": ("tags",),
     "importance": ("importance",),
     "access_count": ("access_count",),
-    "created_at": ("created_at", "timestamp", "ts"),
-    "updated_at": ("updated_at",),
+    "created_at": ("created_at", "createdAt", "timestamp", "ts"),
+    "updated_at": ("updated_at", "updatedAt"),
     "last_accessed": ("last_accessed",),
     "provenance": ("provenance",),
     "links": ("links",),
@@ -45,6 +45,12 @@ def parse(line: str, path: Path, number: int) -> JsonObject:
     try:
         data = json.loads(line.rstrip("\r\n"))
     except json.JSONDecodeError as problem:
+        if problem.msg == "Extra data":
+            raise BadRecord(
+                f"Line {number} of {path} holds more than one JSON value: the second begins at "
+                f"column {problem.colno}. Put each on a line of its own; nothing was read or "
+                "changed."
+            ) from problem
         raise BadRecord(
             f"Line {number} of {path} is not valid JSON ({problem.msg} at column {problem.colno}). "
             "Mend or remove the line; nothing was read or changed."
@@ -59,6 +65,15 @@ def parse(line: str, path: Path, number: int) -> JsonObject:
             '{"id": "m-1", "content": "…"}.'
         )
     return data
+
+
+def holds_record(rows: Sequence[str]) -> bool:
+    """Returns whether the first line with text is a record by itself, or there is none."""
+    first = next((row for row in rows if row.strip()), None)
+    try:
+        return first is None or is_record(json.loads(first))
+    except (RecursionError, ValueError):
+        return False
 
 
 def given_id(data: JsonObject, path: Path, number: int) -> str | None:
@@ -89,6 +104,11 @@ def text_of(data: JsonObject) -> str | None:
     return next((v for k in KEYS["content"] if isinstance(v := data.get(k), str)), None)
 
 
+def is_record(value: object) -> bool:
+    """Returns whether a JSON value is an object with a text."""
+    return isinstance(value, dict) and text_of(value) is not None
+
+
 def content(data: JsonObject, path: Path, number: int) -> str:
     """Returns the text of a record.
 
@@ -104,7 +124,7 @@ def content(data: JsonObject, path: Path, number: int) -> str:
     )
 
 
-def memory(line: str, id_: str, path: Path, place: int) -> Memory:
+def memory(line: str, id_: str, path: Path, place: int, number: int = 0) -> Memory:
     """Reads the memory on a line.
 
     Args:
@@ -112,17 +132,19 @@ def memory(line: str, id_: str, path: Path, place: int) -> Memory:
         id_: Its id, given or derived.
         path: For messages.
         place: Index of the line, from 0.
+        number: Of the line on which it begins, for messages; 0 where each line holds one.
 
     Raises:
         BadRecord: A field has the wrong form; the message names line, id and field.
     """
-    data = parse(line, path, place + 1)
-    text = content(data, path, place + 1)
+    number = number or place + 1
+    data = parse(line, path, number)
+    text = content(data, path, number)
     try:
         return from_object(data, id_, text, native={"line": line, "at": place})
     except BadRecord as problem:
         raise BadRecord(
-            f"Line {place + 1} of {path} (id {id_!r}): {problem}. Mend or remove the line."
+            f"Line {number} of {path} (id {id_!r}): {problem}. Mend or remove the line."
         ) from problem
 
 

@@ -7,6 +7,7 @@ an identifier or a number ends where Japanese begins.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -21,6 +22,10 @@ CJK: Final = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\
 HAN: Final = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 KATA: Final = "\u30a1-\u30fa\u30fc-\u30ff"
 LETTER: Final = rf"[^\W\d_{CJK}]"
+MARKS: Final = "".join(
+    each for each in map(chr, range(0x300, 0xE00)) if unicodedata.category(each)[0] == "M"
+)
+"""Vowel signs, points and accents that follow their letter and belong to its word."""
 _W: Final = (
     r"0-9A-Za-z_\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff"
     r"\u0370-\u037d\u0386-\u1fff\uac00-\ud7a3"
@@ -35,7 +40,8 @@ _LETTER_NARROW: Final = rf"[{_MORE_NARROW}{_W_NARROW.replace('0-9', '').replace(
 _END: Final = rf"(?![{_W}]|[/-][{_W}])"
 KANJI_DIGITS: Final = "〇一二三四五六七八九十"
 _KD: Final = rf"[\d{KANJI_DIGITS}]{{1,3}}"
-_DIGITS: Final = r"\d+(?:[.,'_]\d+)*(?:[eE][-+]?\d{1,2})?"
+_DIGITS: Final = r"(?:[1-9]\d{0,2}(?: \d{3})+(?![.,:]?\d)|\d+(?:[.,'_]\d+)*(?:[eE][-+]?\d{1,2})?)"
+"""A number: groups of three behind spaces, which ISO 80000-1 has, or digits with signs between."""
 _SHORT_UNITS: Final = frozenset("dglmvwt") | {"in"}
 """Letters that stand for a unit only in the right case and place: `5 m`, but not `5m`."""
 
@@ -486,6 +492,8 @@ def _numbers(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
 def _plain(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
     tail = r"(?=-[A-ZÄÖÜ][a-zäöüß]{2,}(?![\w-]*\d))" if lexicon.language == "de" else "(?!)"
     apostrophe = needs is None or "word.apostrophe" in needs.kinds
+    wide = needs is None or "wide" in needs.kinds
+    marked = rf"(?:[{MARKS}]+{LETTER}*)*" if wide else ""
     return {
         "compound": rf"(?<![{_W}-])(?:[A-Z]{{1,4}}\d{{1,3}}(?=-[a-z]{{3,}}(?![\w-]*\d))"
         rf"|[A-Za-z]+\d[A-Za-z0-9]*{tail})",
@@ -506,7 +514,7 @@ def _plain(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
         ),
         "digits": r"\d+(?:[.,:/-]\d+)*",
         "word.up": rf"{LETTER}+-(?:up|in|on|off|out|down|over)(?![{_W}])",
-        "word": rf"{LETTER}+" + (rf"(?:'{LETTER}+)*" if apostrophe else ""),
+        "word": rf"{LETTER}+{marked}" + (rf"(?:'{LETTER}+)*" if apostrophe else ""),
         "han": f"[{HAN}]+",
         "kata": f"[{KATA}]+",
         "hira": r"[\u3041-\u309f]+",

@@ -210,7 +210,7 @@ def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
         coded = digits.startswith("0") and len(digits) > 2  # a PIN, a postcode: no amount
         return ((Kind.NUMBER, Number(f"{sign}{digits if coded else int(digits)}")),)
     value = quantities.number(digits, lexicon)
-    grouped = "," in digits or "'" in digits or (lexicon.language == "de" and "." in digits)
+    grouped = not {",", "'", " "}.isdisjoint(digits) or (lexicon.language == "de" and "." in digits)
     if value is not None and ("e" in digits.casefold() or grouped):
         plain = str(value) if value.denominator == 1 else digits.replace(",", ".")
         return ((Kind.NUMBER, Number(f"{sign}{plain}")),)
@@ -284,8 +284,16 @@ def _literal(kind: Kind) -> Callable[[_Found, Lexicon], tuple[TypedValue, ...]]:
     return lambda found, _: ((kind, found.group().rstrip(".:")),)
 
 
+def _address(url: str) -> str:
+    """Returns an address without a last slash, and without what only counts visits."""
+    page, sharp, place = url.partition("#")
+    path, _, query = page.partition("?")
+    kept = "&".join(each for each in query.split("&") if each and not each.startswith("utm_"))
+    return path.rstrip("/") + ("?" + kept if kept else "") + sharp + place
+
+
 _READERS: Final[dict[str, Callable[[_Found, Lexicon], tuple[TypedValue, ...]]]] = {
-    "url": _literal(Kind.PATH),
+    "url": lambda found, _: ((Kind.PATH, _address(found.group().rstrip(".:"))),),
     "mail": _literal(Kind.IDENTIFIER),
     "uuid": _literal(Kind.IDENTIFIER),
     "iso": _iso,

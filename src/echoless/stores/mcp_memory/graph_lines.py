@@ -114,6 +114,7 @@ def read_line(raw: str, path: Path, number: int) -> Line:
         return _read(raw, data)
     except (RecursionError, ValueError) as problem:
         why = getattr(problem, "msg", str(problem))
+        why = "a second JSON value follows the first" if why == "Extra data" else why
         raise BadRecord(
             f"Line {number} of {path} is not valid JSON ({why}). The memory server cannot read the "
             "file either: every call of it fails. Mend or remove the line; nothing was read or "

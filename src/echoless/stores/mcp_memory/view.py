@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from echoless.core.errors import ForeignStore
+from echoless.core.errors import BadRecord, ForeignStore
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files, sidecar
 from echoless.stores.base import ALL, Head, Scope
 from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
 from echoless.stores.joined_ledger import JoinedLedger
+from echoless.stores.json_splice import as_lines
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.mcp_memory.graph_lines import (
@@ -131,7 +132,13 @@ class GraphView(BesideSidecar):
         self._data = data
         self._bom = text.startswith(BOM)
         raws = text.removeprefix(BOM).split("\n")
-        self._lines = [read_line(raw, self._path, at) for at, raw in enumerate(raws, 1)]
+        try:
+            self._lines = [read_line(raw, self._path, at) for at, raw in enumerate(raws, 1)]
+        except BadRecord:
+            advice = as_lines(text.removeprefix(BOM), self._path) if len(raws) > 1 else ""
+            if not advice:
+                raise
+            raise BadRecord(f"{advice} The memory server cannot read it either.") from None
         try:
             self._state, self._settled = self._hidden_file.read(data, self._arrived)
             self._interpret(self._state)
