@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import time
@@ -291,3 +292,75 @@ def test_points_of_two_tenants_are_never_merged(tmp_path: Path) -> None:
     )
     client.close()
     assert groups(f"qdrant:///{tmp_path / 'points'}?map=content:text#notes") == [{"1", "3"}]
+
+
+# ------------------------------------------------------------------ fields that carry the news
+
+
+def observations(path: Path, columns: str, *rows: tuple[object, ...]) -> str:
+    """Observations of claude-mem, of whatever version has these columns."""
+    names = [column.split()[0] for column in columns.split(", ")]
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "CREATE TABLE observations (id INTEGER PRIMARY KEY, project TEXT, type TEXT,"
+            f" created_at TEXT, created_at_epoch INTEGER, {columns})"
+        )
+        for row in rows:
+            db.execute(
+                "INSERT INTO observations (project, type, created_at, created_at_epoch,"
+                f" {', '.join(names)}) VALUES ('shop', 'note', '', 1782295200000,"
+                f" {', '.join('?' * len(names))})",
+                row,
+            )
+    return str(path)
+
+
+def test_observations_of_one_narrative_differ_by_their_facts_and_titles(tmp_path: Path) -> None:
+    said = "The service did not start because its port was taken."
+    url = observations(
+        tmp_path / "claude-mem.db",
+        "text TEXT, title TEXT, subtitle TEXT, facts TEXT, narrative TEXT",
+        (None, "Port conflict", None, '["Port 4040 was taken by the mailer"]', said),
+        (None, "Port conflict", None, '["Port 5050 was taken by the tracker"]', said),
+        (None, "Login fails in Firefox", None, "[]", "A test was added."),
+        (None, "Export drops the last row", None, "[]", "A test was added."),
+        (None, "", None, '["Cache lives for ten minutes"]', None),
+        (None, "", None, '["Cache lives for ten minutes."]', None),
+        (None, "", None, "[]", None),
+    )
+    assert groups(url) == [{"5", "6"}]
+    assert "hold no text: 1" in notes(url)
+
+
+def test_the_first_tables_of_claude_mem_open(tmp_path: Path) -> None:
+    url = observations(tmp_path / "claude-mem.db", "text TEXT NOT NULL", (TEXT,), (SAME,))
+    assert groups(url) == [{"1", "2"}]
+
+
+def test_a_deleted_row_gives_way_to_its_text_and_undo_puts_it_back(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    digest = hashlib.sha256(TEXT.lower().encode()).hexdigest()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "CREATE TABLE memories (id INTEGER PRIMARY KEY AUTOINCREMENT, content_hash TEXT UNIQUE"
+            " NOT NULL, content TEXT NOT NULL, tags TEXT, memory_type TEXT, metadata TEXT,"
+            " created_at REAL, updated_at REAL, created_at_iso TEXT, updated_at_iso TEXT,"
+            " deleted_at REAL, superseded_by TEXT)"
+        )
+        db.execute(
+            "INSERT INTO memories (content_hash, content, tags, metadata, deleted_at)"
+            " VALUES (?, ?, 'door', '{}', 1764000100.0)",
+            (digest, TEXT),
+        )
+
+    def rows() -> list[tuple[object, ...]]:
+        with closing(sqlite3.connect(path)) as db:
+            return db.execute("SELECT * FROM memories").fetchall()
+
+    before = rows()
+    with open_store(str(path)) as store:
+        answer = remember(store, TEXT, settings=words())
+        assert isinstance(answer, Admitted)
+        assert [row[10] for row in rows()] == [None]
+        undo(store, answer.run)
+    assert rows() == before

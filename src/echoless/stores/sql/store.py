@@ -539,7 +539,7 @@ class TableStore(BesideSidecar):
             names = [name for name, each in self._table.columns.items() if not each.generated]
             purged = [{name: to_json(row.cells[name]) for name in names} for row in rows]
             self.ledger.set_fact(_purged_fact(id_), json.dumps(purged))
-            keys = [tuple(row.cells[name] for name in self._table.key) for row in rows]
+            keys = [tuple(str(row.cells[name]) for name in self._table.key) for row in rows]
             ids = [str(id_of(key)) for key in keys]
             self._effects.write(connection, "delete", ids, self._table.delete(keys))
 
@@ -547,7 +547,7 @@ class TableStore(BesideSidecar):
         """Puts deleted rows back that gave way to a row, in its stead; returns whether any did."""
         known = json.loads(self.ledger.fact(_purged_fact(id_)) or "[]")
         rows = [{name: from_json(cell) for name, cell in cells.items()} for cells in known]
-        keys = [tuple(cells[name] for name in self._table.key) for cells in rows]
+        keys = [tuple(str(cells[name]) for name in self._table.key) for cells in rows]
         if not rows or connection.execute(self._table.select(keys)).first():
             return False
         own = key_of(id_, len(self._table.key)) or ()
