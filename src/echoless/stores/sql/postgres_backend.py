@@ -160,7 +160,7 @@ class PostgresBackend:
         return [
             SideEffect(f"{kind} {str(name)!r}", event)
             for kind, name, *events in rows
-            for event, on in zip(_EVENTS, events, strict=True)
+            for event, on in zip(_EVENTS, events, strict=False)
             if on
         ]
 
@@ -191,7 +191,8 @@ class PostgresBackend:
     def silenced(self, table: Table) -> Iterator[None]:
         """Switches triggers off inside the block, in the transaction that is open."""
         assert self._open is not None
-        triggers = self._rows(_TRIGGERS, {"oid": self.relation(table).number})
+        rows = self._rows(_EFFECTS, {"oid": self.relation(table).number})
+        triggers = [row[6:] for row in rows if row[5]]
         for owned, relation, name, _ in triggers:
             if not owned:
                 raise StoreReadOnly(
@@ -499,24 +500,16 @@ WITH RECURSIVE tree(oid, cascade) AS (
 _EFFECTS: Final = f"""
 {_TREE}
 SELECT 'trigger', t.tgname, t.tgtype & 4 > 0, t.tgtype & 16 > 0 AND NOT tree.cascade,
-  t.tgtype & 8 > 0
-FROM pg_trigger t JOIN tree ON tree.oid = t.tgrelid
+  t.tgtype & 8 > 0, NOT tree.cascade, pg_has_role(c.relowner, 'USAGE'),
+  CAST(CAST(c.oid AS regclass) AS text), quote_ident(t.tgname), t.tgenabled::text
+FROM pg_trigger t JOIN tree ON tree.oid = t.tgrelid JOIN pg_class c ON c.oid = t.tgrelid
 WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
 UNION
-SELECT 'rule', r.rulename, r.ev_type = '3', r.ev_type = '2' AND NOT tree.cascade, r.ev_type = '4'
+SELECT 'rule', r.rulename, r.ev_type = '3', r.ev_type = '2' AND NOT tree.cascade, r.ev_type = '4',
+  false, true, '', '', ''
 FROM pg_rewrite r JOIN tree ON tree.oid = r.ev_class
 WHERE r.ev_type <> '1' AND r.ev_enabled IN ('O', 'A')
 ORDER BY 1, 2
-"""
-
-_TRIGGERS: Final = f"""
-{_TREE}
-SELECT pg_has_role(c.relowner, 'USAGE'), CAST(CAST(c.oid AS regclass) AS text),
-  quote_ident(t.tgname), t.tgenabled::text
-FROM pg_trigger t JOIN tree ON tree.oid = t.tgrelid AND NOT tree.cascade
-JOIN pg_class c ON c.oid = t.tgrelid
-WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
-ORDER BY 2, 3
 """
 
 _CHANGED_ROWS: Final = f"""
