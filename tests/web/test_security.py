@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 
 import httpx
 import pytest
@@ -352,13 +353,37 @@ def test_what_is_no_request_is_refused_with_the_headers_of_every_answer(site: Pa
             assert b"<h1>This is no request</h1>" in answer
 
 
-def test_only_so_many_connections_are_served() -> None:
-    with pages(connections=2) as small, small.client() as client:
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"])
+def test_who_holds_all_connections_keeps_nobody_out(sent: bytes) -> None:
+    with pages(connections=4) as small, ExitStack() as held:
         place = (small.bound.host, small.bound.port)
-        with socket.create_connection(place), socket.create_connection(place):
-            refused = client.get("/")
-            assert is_refusal(refused, 503)
-            assert "x-frame-options" in refused.headers
+        for _ in range(3):
+            for _ in range(8):
+                stranger = held.enter_context(socket.create_connection(place))
+                with suppress(ConnectionError):
+                    stranger.sendall(sent.replace(b"{host}", small.bound.shown.encode()))
+            with small.client() as owner:
+                assert owner.get("/").status_code == 401  # what it answers without a cookie
+
+
+@pytest.mark.parametrize("pieces", [1, 7])
+@pytest.mark.parametrize("kind", ["one header", "many headers", "the path", "the query"])
+def test_a_head_that_is_too_long_is_no_request_however_it_comes(
+    site: Pages, kind: str, pieces: int
+) -> None:
+    head = {
+        "one header": "GET / HTTP/1.1\r\nX: " + "y" * 70_000,
+        "many headers": "GET / HTTP/1.1" + "".join(f"\r\nX{n}: {n}" for n in range(4_000)),
+        "the path": f"GET /{'y' * 70_000} HTTP/1.1",
+        "the query": f"GET /?{'y' * 70_000} HTTP/1.1",
+    }[kind]
+    sent = f"{head}\r\nHost: {site.bound.shown}\r\n\r\n".encode()
+    with socket.create_connection((site.bound.host, site.bound.port), timeout=20) as connection:
+        with suppress(OSError):  # the end may come before all was sent
+            for at in range(pieces):
+                connection.sendall(sent[at * len(sent) // pieces : (at + 1) * len(sent) // pieces])
+        with suppress(ConnectionError):
+            assert connection.recv(65_536)[:12] in {b"HTTP/1.1 400", b""}
 
 
 def test_a_websocket_is_not_opened(site: Pages, person: httpx.Client) -> None:

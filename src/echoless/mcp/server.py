@@ -189,8 +189,8 @@ def http_server(
         app = OnlyLocal(app, bound)
     config = uvicorn.Config(
         app,
-        http=timed_protocol(bounds.seconds),
-        limit_concurrency=bounds.connections,
+        http=timed_protocol(bounds.seconds, bounds.connections),
+        limit_concurrency=bounds.connections + 1,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,

@@ -31,6 +31,7 @@ from urllib.parse import parse_qs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from echoless.core.address import Address
+from echoless.core.http_connection import head_size
 from echoless.web import notices
 from echoless.web.access import AccessTokens, comes_from_itself, host_check
 from echoless.web.notices import Notice
@@ -61,7 +62,7 @@ class Limits:
             letter of English as three, so a text of 1 MB still fits.
         seconds: Time the application may take for an answer.
         incoming: Seconds in which a request has to come in whole.
-        connections: Open at a time; one more is answered 503.
+        connections: Open at a time; one more takes the place of one that waits, or is answered 503.
         head: Bytes of the first line and the headers of a request.
     """
 
@@ -130,7 +131,8 @@ class AccessControl:
             await send({"type": "websocket.close"})
             return
         answer = _Answer(send, self._headers)
-        notice = self._refusal(_Request(scope))
+        whole = head_size(scope) <= self._limits.head  # h11 bounds a head that comes in pieces
+        notice = self._refusal(_Request(scope)) if whole else notices.MALFORMED
         if notice is None:
             notice = await self._passed(scope, receive, answer)
         if notice is not None:

@@ -174,13 +174,12 @@ def make_server(
 class ReviewProtocol(TimedProtocol):
     """Connection that is refused by a page of ours where there are too many, or no request."""
 
-    most: ClassVar[int] = Limits().connections
     headers_of_all: ClassVar[tuple[tuple[bytes, bytes], ...]] = ()
 
     def connection_made(self, transport: object) -> None:
         """Takes a connection."""
         super().connection_made(transport)  # type: ignore[arg-type]
-        if len(self.connections) > self.most:
+        if self.crowded:
             self.app = self._crowded
 
     async def _crowded(self, _scope: Scope, _receive: Receive, send: Send) -> None:
