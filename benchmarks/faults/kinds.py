@@ -212,31 +212,35 @@ def _bullets(name: str, names: tuple[str, str], *, options: str = "", form: str 
 
 
 _OBSERVED: Final = "- [fact] {} #{}\n"
-_SQL: Final = {"fill": _table, "exact": True, "without": _OWN_WAY}
-_POINTS: Final = {
-    "fill": fill_qdrant,
-    "dressed": partial(_vector, "mem0", 6),
-    "without": (*_OWN_WAY, "remember", "supersede"),
-    "libraries": ("qdrant_client",),
-}
-_GRAPHS: Final = {
-    "fill": _langgraph,
-    "exact": True,
-    "without": _OWN_WAY,
-    "libraries": ("langgraph.store.sqlite",),
-}
-_CHROMA: Final = {
-    "dressed": partial(_vector, "chroma:notes", 6),
-    "slow": True,
-    "without": ("remember", "supersede"),
-    "libraries": ("chromadb",),
-}
-_LANCE: Final = {"slow": True, "libraries": ("lancedb",)}
-_SHODH: Final = {
-    "dressed": _shodh,
-    "slow": True,
-    "without": _OWN_WAY,  # the library gives each note a new id
-}
+_SQL: Final = partial(Kind, fill=_table, exact=True, without=_OWN_WAY)
+_POINTS: Final = partial(
+    Kind,
+    fill=fill_qdrant,
+    dressed=partial(_vector, "mem0", 6),
+    without=(*_OWN_WAY, "remember", "supersede"),
+    libraries=("qdrant_client",),
+)
+_GRAPHS: Final = partial(
+    Kind,
+    fill=_langgraph,
+    exact=True,
+    without=_OWN_WAY,
+    libraries=("langgraph.store.sqlite",),
+)
+_CHROMA: Final = partial(
+    Kind,
+    dressed=partial(_vector, "chroma:notes", 6),
+    slow=True,
+    without=("remember", "supersede"),
+    libraries=("chromadb",),
+)
+_LANCE: Final = partial(Kind, slow=True, libraries=("lancedb",))
+_SHODH: Final = partial(
+    Kind,
+    dressed=_shodh,
+    slow=True,
+    without=_OWN_WAY,  # the library gives each note a new id
+)
 
 KINDS: Final = {
     kind.name: kind
@@ -298,18 +302,18 @@ KINDS: Final = {
                 *("apply delete", "undo delete", "dedup delete", "purge"),
             ),
         ),
-        Kind("sql mark", "sql:///{}/notes.db#notes", **_SQL),
-        Kind("sql column", "sql:///{}/notes.db?hide=archived#notes", **_SQL),
-        Kind("sql move", "sql:///{}/notes.db?hide=move#notes", **_SQL),
-        Kind("langgraph mark", "sql:///{}/graph.db#store", **_GRAPHS),
-        Kind("langgraph move", "sql:///{}/graph.db?hide=move#store", **_GRAPHS),
-        Kind("mem0", "mem0:///{}/qdrant#mem0", **_POINTS),
-        Kind("qdrant", "qdrant:///{}/qdrant?map=content:data#mem0", **_POINTS),
-        Kind("chroma", "chroma:///{}/chroma#notes", **_CHROMA),
-        Kind("chroma move", "chroma:///{}/chroma?hide=move#notes", **_CHROMA),
-        Kind("lancedb", "lancedb:///{}/db#memories", **_LANCE),
-        Kind("lancedb move", "lancedb:///{}/db?hide=move#memories", **_LANCE),
-        Kind("shodh", "shodh:///{}/project", **_SHODH),
-        Kind("shodh move", "shodh:///{}/project?hide=move", **_SHODH),
+        _SQL("sql mark", "sql:///{}/notes.db#notes"),
+        _SQL("sql column", "sql:///{}/notes.db?hide=archived#notes"),
+        _SQL("sql move", "sql:///{}/notes.db?hide=move#notes"),
+        _GRAPHS("langgraph mark", "sql:///{}/graph.db#store"),
+        _GRAPHS("langgraph move", "sql:///{}/graph.db?hide=move#store"),
+        _POINTS("mem0", "mem0:///{}/qdrant#mem0"),
+        _POINTS("qdrant", "qdrant:///{}/qdrant?map=content:data#mem0"),
+        _CHROMA("chroma", "chroma:///{}/chroma#notes"),
+        _CHROMA("chroma move", "chroma:///{}/chroma?hide=move#notes"),
+        _LANCE("lancedb", "lancedb:///{}/db#memories"),
+        _LANCE("lancedb move", "lancedb:///{}/db?hide=move#memories"),
+        _SHODH("shodh", "shodh:///{}/project"),
+        _SHODH("shodh move", "shodh:///{}/project?hide=move"),
     )
 }

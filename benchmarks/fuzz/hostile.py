@@ -99,7 +99,7 @@ def _renamed(rng: Random, value: Json, known: Sequence[str]) -> Json:
     holder, key, is_key = some(rng, places)
     new = some(rng, PATHS)
     if not is_key:
-        holder[key] = new  # type: ignore[index, call-overload]
+        holder[key] = new  # type: ignore[index]
     elif isinstance(holder, dict):
         inner = holder[str(key)] if rng.random() < 0.5 else holder.pop(str(key))
         holder[new] = inner
@@ -317,8 +317,8 @@ def _mutate_front(rng: Random, files: dict[str, bytes]) -> None:
                 files[name] = _with_lines(files[name], line.encode("utf-8", "surrogatepass"))
             case _:
                 key = some(rng, ("name", "type", "description", "tags", "title", "metadata"))
-                line = f"{key}: {hostile_text(rng)}\n".encode("utf-8", "surrogatepass")
-                files[name] = _with_lines(files[name], line)
+                named = f"{key}: {hostile_text(rng)}\n".encode("utf-8", "surrogatepass")
+                files[name] = _with_lines(files[name], named)
 
 
 def _with_lines(data: bytes, lines: bytes) -> bytes:
