@@ -33,10 +33,8 @@ from echoless.blocking.vector_join.planner import Choice, choose, similar_pairs
 from echoless.blocking.vector_join.prefilters import (
     STEPS,
     Laid,
-    PrefixSieve,
     Steps,
     laid_out,
-    side_by_side,
 )
 from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.runtime import workers
@@ -118,10 +116,21 @@ def _flop() -> float:
 
 
 def _words() -> float:
-    words, random = 6, np.random.default_rng(1)
-    bits = random.integers(0, 1 << 63, (ROWS, words)).astype(np.uint64)
-    laid = side_by_side(bits, bits, np.zeros(1), np.zeros(1))
-    return words * _looked_at(laid)
+    """Words a second compared and counted by numpy, of blocks that stay in the first cache."""
+    words, repeats, random = 1_024, 20_000, np.random.default_rng(1)
+    one, other = (random.integers(0, 1 << 63, words).astype(np.uint64) for _ in range(2))
+
+    def part(_: int) -> None:
+        apart, counted = np.empty(words, np.uint64), np.empty(words, np.uint8)
+        for _ in range(repeats):
+            np.bitwise_xor(one, other, out=apart)
+            np.bitwise_count(apart, out=counted)
+
+    def work() -> None:
+        with ThreadPoolExecutor(workers()) as pool:
+            list(pool.map(part, range(workers())))
+
+    return workers() * repeats * words / _best(work)
 
 
 def _terms() -> float:
@@ -220,16 +229,13 @@ def _of_way(
     sieve, planes = chosen.sieve, len(chosen.sieve.frame.planes)
     laid = sieve.laid(join)
     flop = 2 * size * dimensions * planes
-    if isinstance(sieve, PrefixSieve):
-        what, least = "coordinates", size * size / 2 * planes / machine["terms"]
-    else:
-        what, least = "bits", size * size / 2 * planes / 64 / machine["words"]
+    least = size * size / 2 * planes / machine["terms"]
     return {
         "rows laid out": (
             _best(lambda: sieve.laid(join)),
             flop / machine["flop"] + join.rows.nbytes / machine["bytes"],
         ),
-        f"pairs by {what}": (_best(lambda: list(scan_pairs(join, laid, None, Work()))), least),
+        "pairs by coordinates": (_best(lambda: list(scan_pairs(join, laid, None, Work()))), least),
     }
 
 

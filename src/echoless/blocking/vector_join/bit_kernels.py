@@ -17,7 +17,6 @@ from numba.extending import intrinsic, overload
 from echoless.blocking.vector_join.register_kernels import (
     LANES,
     QUERIES,
-    counts,
     dots,
     products,
 )
@@ -132,15 +131,9 @@ def _any_whole(tile: Any, queries: Any, row: int, told: Any) -> Any:
     return dots(tile, queries, row, told)
 
 
-def _any_bits(tile: Any, queries: Any, row: int, told: Any) -> Any:
-    return counts(tile, queries, row, told)
-
-
 @overload(any_passes, jit_options={"nogil": True})
 def _choose_any(tile: Any, queries: Any, row: int, told: Any) -> Any:  # noqa: ARG001
-    if isinstance(tile.dtype, types.Float):
-        return _any_short
-    return _any_whole if tile.dtype.signed else _any_bits
+    return _any_short if isinstance(tile.dtype, types.Float) else _any_whole
 
 
 # ------------------------------------------------------------------ rows against all before them

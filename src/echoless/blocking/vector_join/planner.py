@@ -1,17 +1,16 @@
 """A planner of the similarity self-join: it chooses the cheapest method and states its recall.
 
-Four methods find the pairs of rows at a threshold. Which one costs least depends on the number of
+Three methods find the pairs of rows at a threshold. Which one costs least depends on the number of
 rows, the threshold and the distribution of the rows, of which a sample is measured:
 
 * `product`: every pair in full, by blocked matrix products. Exact.
 * `prefix`: every pair by some coordinates that rule out only what cannot reach the threshold, the
   rest in full. Exact; few of them are enough for vectors of real texts, which differ in few
   directions.
-* `odds`: every pair by sign bits that rule out what reaches it with a probability below `MISS`.
 * `bands`: only pairs that share a bucket of one of several tables of sign bits. Near-linear.
 
-Every pair found has its exact cosine. `prefix`, `odds` and the fast form of `bands` need the
-compiled kernels; without them the first two are `product`, and the pairs are the same.
+Every pair found has its exact cosine. `prefix` and the fast form of `bands` need the compiled
+kernels; without them the first is `product`, and the pairs are the same.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from echoless.blocking.vector_join.lsh_join import (
     signature_bits,
     tables_of,
 )
-from echoless.blocking.vector_join.prefilters import BitSieve, PrefixSieve, Sieve
+from echoless.blocking.vector_join.prefilters import PrefixSieve
 from echoless.blocking.vector_join.projections import (
     SAMPLE,
     Directions,
@@ -53,7 +52,7 @@ from echoless.blocking.vector_join.tiled_scan import scan_pairs
 from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.runtime import compiled
 
-Method = Literal["product", "prefix", "odds", "bands"]
+Method = Literal["product", "prefix", "bands"]
 
 RECALL: Final = 0.9999
 """Expected share of the pairs at the very threshold that are found; closer ones more often."""
@@ -84,7 +83,7 @@ class Choice:
         method: See the module.
         expected_recall: Of pairs at the very threshold, 0 to 1; 1 for an exact way.
         cost: Nanoseconds expected, for comparing methods with each other.
-        sieve: Of `prefix` and `odds`.
+        sieve: Of `prefix`.
         layout: Of `bands`.
         frame: Of `bands`.
         most_bits: Of `bands`: signatures that differ in more are passed over.
@@ -95,7 +94,7 @@ class Choice:
     method: Method
     expected_recall: float
     cost: float
-    sieve: Sieve | None = None
+    sieve: PrefixSieve | None = None
     layout: Layout | None = None
     frame: Frame | None = None
     most_bits: int = 0
@@ -113,8 +112,6 @@ class Choice:
                 return "every pair compared in full"
             case "prefix":
                 return "every pair compared by coordinates, and in full where they allow it: exact"
-            case "odds":
-                return f"every pair compared by sign bits; one in {1 / MISS:,.0f} may be missed"
             case "bands":
                 assert self.layout is not None
                 return (
@@ -183,7 +180,7 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     options += _prefix_options(join, units[held], directions)
     if not exact and not few:
         for centre, radius in ((origin, 1.0), *_centred(join, mean)):
-            options += _sign_options(join, units[held], centre, radius, recall)
+            options += _band_options(join, units[held], centre, radius, recall)
     return min(options, key=lambda option: option.cost).complete()
 
 
@@ -237,10 +234,10 @@ def _pairs(count: int) -> float:
     return count * (count - 1) / 2
 
 
-def _sign_options(
+def _band_options(
     join: Join, held: Floats, centre: Floats, radius: float, recall: float
 ) -> Iterator[_Option]:
-    """Yields `odds`, and `bands` for each number of bits, around one centre.
+    """Yields `bands` for each number of bits, around one centre.
 
     Args:
         join: Rows and threshold.
@@ -254,13 +251,8 @@ def _sign_options(
     frame = Frame(centre, random_planes(64 * min(6, dimensions // 64), dimensions))
     signs = np.where(frame.coordinates(held) >= 0, np.float32(1), np.float32(-1))
     agree = (signs @ signs.T)[np.triu_indices(len(signs), k=1)]
-    bits = len(frame.planes)
-    apart = (1.0 - agree.astype(np.float64) / bits) / 2.0  # share of planes between two rows
-    most = cut(bits, angle, MISS)
-    through = float((apart * bits <= most).mean())
-    cost = _START + count * bits * (0.01 * dimensions + 2.0)
-    cost += _pairs(count) * (0.034 * bits / 64 + 150.0 * through)
-    yield _Option(cost, partial(Choice, "odds", 1.0 - MISS, cost, sieve=BitSieve(frame, most)))
+    share = agree.astype(np.float64) / len(frame.planes)
+    apart = (1.0 - share) / 2.0  # share of planes between two rows
     for bits in range(8, _MOST_BITS + 1):
         layout = layout_for(1.0 - angle / pi, bits, recall, _MOST_TABLES)
         if layout is None:

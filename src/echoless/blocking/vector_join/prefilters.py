@@ -1,13 +1,12 @@
-"""Filters that compare short forms of two rows before the rows are compared in full.
+"""A filter that compares short forms of two rows before the rows are compared in full.
 
-* `PrefixSieve`: a few coordinates in whole numbers. Rules out only pairs that cannot reach the
-  threshold: two unit rows of cosine t lie `h = sqrt(2 - 2t)` apart, and in some of the coordinates
-  of an orthonormal frame at most so far. Counted in steps, where each coordinate is rounded to a
-  whole step, they lie at most `(h + 2e) / step` apart, where `e` is the longest distance by which
-  rounding moved a row. Products of whole numbers are exact, so there is no other error.
-* `BitSieve`: sign bits. Rules out pairs that reach the threshold with a stated probability.
+`PrefixSieve` takes a few coordinates in whole numbers. It rules out only pairs that cannot reach
+the threshold: two unit rows of cosine t lie `h = sqrt(2 - 2t)` apart, and in some of the
+coordinates of an orthonormal frame at most so far. Counted in steps, where each coordinate is
+rounded to a whole step, they lie at most `(h + 2e) / step` apart, where `e` is the longest distance
+by which rounding moved a row. Products of whole numbers are exact, so there is no other error.
 
-Both compute one sum over the terms of two rows and compare it with a limit of one of the rows:
+It computes one sum over the terms of two rows and compares it with a limit of one of the rows:
 squared distances because `|a-b|² = |a|² + |b|² - 2a·b`.
 """
 
@@ -28,13 +27,12 @@ from echoless.core.optional import lazy_module
 from echoless.core.threads import in_order
 
 if TYPE_CHECKING:
-    from echoless.blocking.vector_join import bit_kernels, register_kernels
+    from echoless.blocking.vector_join import register_kernels
 else:
-    bit_kernels = lazy_module("echoless.blocking.vector_join.bit_kernels")
     register_kernels = lazy_module("echoless.blocking.vector_join.register_kernels")
 
 Cells: TypeAlias = NDArray[Any]
-"""uint64 words of bits, int32 of four bytes each, or float32."""
+"""int32 of four bytes each, or float32."""
 
 Whole: TypeAlias = NDArray[np.int8]
 
@@ -55,31 +53,6 @@ class Laid:
 
     tiles: Cells
     queries: Cells
-
-
-@dataclass(frozen=True, slots=True)
-class BitSieve:
-    """A filter by signs of coordinates.
-
-    Attributes:
-        frame: Gives the coordinates; a multiple of 64 planes.
-        most: A pair is ruled out if more bits than these differ.
-    """
-
-    frame: Frame
-    most: int
-
-    def laid(self, join: Join) -> Laid:
-        """Returns all rows as bits, computed in blocks on several threads."""
-        words = np.empty((len(join.rows), len(self.frame.planes) // 64), dtype=np.uint64)
-
-        def fill(some: slice) -> None:
-            bit_kernels.sign(
-                self.frame.coordinates(join.unit(some.start, some.stop - some.start)), words[some]
-            )
-
-        _in_blocks(fill, len(words))
-        return side_by_side(words, words, np.zeros(1), np.full(1, self.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +132,6 @@ def laid_out(steps: Steps) -> Laid:
     begin -= 128 * whole.sum(axis=1, dtype=np.int32)  # bytes of queries have no sign: 128 is added
     above = whole.view(np.uint8) ^ np.uint8(128)  # adds 128, without a wider copy of all rows
     return side_by_side(whole.view(np.int32), above.view(np.int32), begin, limit)
-
-
-Sieve: TypeAlias = BitSieve | PrefixSieve
 
 
 def _in_blocks(work: Callable[[slice], float | None], count: int) -> float:

@@ -213,19 +213,3 @@ dots: Any = _compiled(_Test(ir.IntType(32), _LANES_OF_FOUR, _multiply_add_bytes,
 """The same as `products`, of whole numbers in int32, each term four bytes: of the tile -128 to 127,
 of the queries 0 to 255. Only where `DOTS`.
 """
-
-# ------------------------------------------------------------------ bits of words
-
-
-def _count(builder: Any, own: Any, read: Any, total: Any) -> Any:
-    apart = builder.xor(own, read)
-    name = f"llvm.ctpop.v{_BYTES // 8}i64"
-    return builder.add(total, _called(builder, name, total.type, [apart]))
-
-
-def _at_most(builder: Any, sums: Any, limit: Any) -> Any:
-    return builder.icmp_unsigned("<=", sums, limit)
-
-
-counts: Any = _compiled(_Test(_INDEX, _BYTES // 8, _count, _at_most))
-"""The same as `products`, of words of bits in uint64: rows that differ in at most the limit."""
