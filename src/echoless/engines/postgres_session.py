@@ -170,7 +170,8 @@ class Session:
             return self._connection
         if self._connection is not None and not self._reconnects:
             raise self._lost("the connection is closed")
-        options = urlencode(self._location.options, quote_via=quote)
+        given = dict(self._location.options) | guarded(self._location)
+        options = urlencode(given, quote_via=quote)
         query = f"?{options}" if options else ""
         try:
             connection = psycopg.connect(
@@ -183,7 +184,6 @@ class Session:
                 keepalives_idle=30,
                 keepalives_interval=10,
                 keepalives_count=3,
-                **guarded(self._location),
             )
             connection.execute(_SETTINGS)
         except psycopg.Error as problem:
