@@ -170,8 +170,9 @@ class Session:
             return self._connection
         if self._connection is not None and not self._reconnects:
             raise self._lost("the connection is closed")
-        options = {**dict(self._location.options), **guarded(self._location)}
-        query = f"?{urlencode(options, quote_via=quote)}" if options else ""
+        given = dict(self._location.options) | guarded(self._location)
+        options = urlencode(given, quote_via=quote)
+        query = f"?{options}" if options else ""
         try:
             connection = psycopg.connect(
                 f"{POSTGRES}://{self._location.server}{query}",
