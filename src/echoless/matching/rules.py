@@ -246,7 +246,8 @@ def _near_words(found: Comparison) -> Difference | None:
     least = _ALIKE_ORDINARY if lex.knows(one) and lex.knows(other) else _ALIKE
     if same or fuzz.ratio(one, other) < least or _slipped(one, other, lex):
         return None
-    if not {x.kind, y.kind} <= _SPELLED or one == one.upper() or _beside(a, x) != _beside(b, y):
+    words = Kind.WORD in {x.kind, y.kind} <= _SPELLED  # two identifiers have a rule of their own
+    if not words or one == one.upper() or _beside(a, x) != _beside(b, y):
         return None
     return Difference(DifferenceKind.NAME, _texts((x,)), _texts((y,)))
 
