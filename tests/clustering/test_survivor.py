@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, Provenance
@@ -386,7 +386,7 @@ def test_the_reason_names_what_all_the_others_carry() -> None:
     judged = [Judged("a", "c", SAME_TEXT), Judged("b", "c", SAME_TEXT)]
     (found,) = gather("star", Bonds(judged, {}), rank(group, "safe", set()), set())
     reason = why(found, known.__getitem__, "safe", set())
-    assert reason == "cleaner text: the others carry a capture time, a counter"
+    assert reason == "cleaner text: the others carry a frame"
 
 
 @pytest.mark.parametrize("order", ["composite", "provenance", "newest", "oldest", "most_accessed"])
@@ -398,13 +398,12 @@ def test_the_other_orders_do_not_look_at_junk(order: str) -> None:
 
 
 def test_a_profile_may_count_less_as_junk() -> None:
-    sessions = replace(JUNK, counted=("note",))
     pair = [say("a", f"Session 14: {EN}", importance=0.9), say("b", EN, importance=0.1)]
     assert chosen(pair, SAME_TEXT)[0] == "b"
-    quiet = replace(JUNK, kinds=(Junk.HASHTAGS,))
+    quiet = replace(JUNK, kinds=(Junk.SIGNATURE,))
     assert chosen(pair, SAME_TEXT, junk=quiet)[0] == "a"
-    assert adds_only(pair[0].content, EN, JUNK) == (Junk.COUNTER,)
-    assert adds_only(pair[0].content, EN, sessions) == ()
+    assert adds_only(f"{EN} (auto-saved)", EN, JUNK) == (Junk.FRAME,)
+    assert adds_only(f"{EN} (auto-saved)", EN, quiet) == ()
 
 
 def test_a_profile_may_name_its_own_boilerplate() -> None:
@@ -432,15 +431,10 @@ _ADD: list[Callable[[str], str]] = [
     lambda t: f"{t}\nPlease continue from here.",
     lambda t: f'{t} {{"id": 17, "confidence": 0.9}}',
     lambda t: f"{t}\n{t}",
-    lambda t: f"```\n{t}\n```",
-    lambda t: f"<p>{t}</p>",
     lambda t: f"{t}…",
     lambda t: f"{t}\ufffd",
 ]
-_FENCE = next(add for add in _ADD if add("").startswith("```"))
-_STEPS = st.lists(st.sampled_from(_ADD), min_size=1, max_size=4).filter(
-    lambda steps: steps.count(_FENCE) <= 2  # more cannot be told from blocks one after the other
-)
+_STEPS = st.lists(st.sampled_from(_ADD), min_size=1, max_size=4)
 
 
 def _dressed(text: str, steps: Sequence[Callable[[str], str]]) -> str:
@@ -460,9 +454,6 @@ def test_appended_junk_of_any_kind_never_wins(
     assert chosen([noisy, clean], SAME_TEXT)[0] == clean.id
 
 
-@example(text=EN, before=[_ADD[3], _ADD[8]], after=_FENCE, ids=["a", "b"])  # a fence round a dump
-@example(text=EN, before=[_ADD[3], _FENCE], after=_ADD[8], ids=["a", "b"])  # a dump behind one
-@example(text=EN, before=[_ADD[11], _ADD[8]], after=_ADD[9], ids=["a", "b"])  # two elements
 @given(
     text=_TEXTS,
     before=st.lists(st.sampled_from(_ADD), min_size=1, max_size=2),
@@ -554,10 +545,8 @@ def test_a_frame_only_the_judge_knows_is_junk_too() -> None:
     ],
 )
 def test_what_may_be_a_fact_is_not_called_junk(text: str) -> None:
-    found = cleanliness(text, JUNK).found
-    allowed = {Junk.REPETITION} if text.startswith("Run") else set()
-    assert set(found) <= allowed
-    assert adds_only(f"{text} (auto-saved)", text, JUNK) == (Junk.SAVED_MARK,)
+    assert cleanliness(text, JUNK).found == ()
+    assert adds_only(f"{text} (auto-saved)", text, JUNK) == (Junk.FRAME,)
 
 
 def test_an_order_of_work_may_repeat_a_step() -> None:
@@ -572,7 +561,7 @@ def test_a_time_that_may_be_a_date_is_a_fact() -> None:
 
 def test_every_kind_is_shown() -> None:
     shown = {kind for kind, _, _ in (*ADDED, *WORN)}
-    assert shown == set(Junk) - {Junk.BOILERPLATE, Junk.FRAME}
+    assert shown == set(Junk) - {Junk.BOILERPLATE}
 
 
 @pytest.mark.parametrize(
@@ -580,14 +569,13 @@ def test_every_kind_is_shown() -> None:
 )
 def test_junk_around_nothing_is_left_as_it_is(text: str) -> None:
     read = cleanliness(text, JUNK)
-    assert 0 <= read.share <= 1
+    assert (read.grade == Grade.CLEAN) == (not read.found)
     assert cleanliness(text, JunkPolicy(kinds=())).found == ()
 
 
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
     read = cleanliness(text, JUNK)
-    assert 0 <= read.share <= 1
     assert (read.grade == Grade.CLEAN) == (not read.found)
 
 

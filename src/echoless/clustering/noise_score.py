@@ -1,20 +1,21 @@
-"""Grades how much junk a text carries, and finds additions that are nothing but junk.
+"""Finds the junk that a text carries, grades the text, and finds additions that are only junk.
 
 Deterministic and explainable: each class comes with the kinds of junk that made it. It ranks copies
-that say the same; it never makes copies of what differs.
+that say the same; it never makes copies of what differs. What a note-taking program writes around
+a text is taken off by the table of the judge (`matching/facts/note_wrappers.py`); the table here
+has only what the judge counts as content.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from echoless.clustering.noise_patterns import count, folded, peeled, sentences
 from echoless.core.model import Duplicate, Json, Judged, Memory, Subsumes, merges
 from echoless.core.noise_policy import Junk, JunkPolicy
 from echoless.core.optional import lazy_module
@@ -35,8 +36,13 @@ else:
 MAX_LENGTH: Final = 20_000
 """Characters looked at, as many as the judge reads."""
 
-_MAX_SENTENCES: Final = 64
-"""A memory of more is a document, in which a sentence may come again."""
+_MAX_PEELS: Final = 24
+_MAX_BRACES: Final = 20
+_WINDOW: Final = 2_000
+"""Characters from the end in which a dump may begin: keeps the work linear."""
+
+_TAIL: Final = 400
+"""Characters from the end in which other junk may begin."""
 
 
 class Grade(IntEnum):
@@ -61,75 +67,27 @@ class Carried(NamedTuple):
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cleanliness:
-    """A text divided into what it says and the junk it carries.
-
-    Attributes:
-        grade: The class.
-        found: Kinds of junk it carries, in the order of `Junk`.
-        said: Words that say something; a sentence said twice counts once.
-        words: Words of the whole text.
-        length: Characters of a text that carries junk, 0 of one that carries none: for ties only.
-        body: What is left of it.
-    """
-
-    grade: Grade
-    found: tuple[Junk, ...]
-    said: int
-    words: int
-    length: int
-    body: str
-
-    @property
-    def share(self) -> float:
-        """Returns the share of its words that say something, 0 to 1."""
-        return self.said / self.words if self.words else 1.0
-
-    @property
-    def carried(self) -> Carried:
-        """Returns the junk alone, without the body."""
-        return Carried(self.grade, self.found, self.length)
-
-
 @lru_cache(maxsize=16_384)
-def cleanliness(text: str, policy: JunkPolicy) -> Cleanliness:
+def cleanliness(text: str, policy: JunkPolicy) -> Carried:
     """Finds the junk of a text and grades the text.
 
     Args:
         text: Any text; more than `MAX_LENGTH` characters are not looked at.
         policy: What counts as junk.
     """
-    wanted = frozenset(policy.kinds)
     whole = text[:MAX_LENGTH]
-    body, found = _body(whole, policy, wanted)
-    words = count(whole)
-    left = words if body == whole else count(body)
-    said = left
-    if Junk.REPETITION in wanted:
-        once = _distinct(body, policy)
-        said = min(left if once == body else count(once), words)
-    if said < left:
-        found.add(Junk.REPETITION)
-    if Junk.HTML in wanted and _TAGGED.search(body):
-        found.add(Junk.HTML)
-    if Junk.CUT_OFF in wanted and _is_cut(body):
+    body, found = peeled(whole, policy)
+    if _is_cut(body):
         found.add(Junk.CUT_OFF)
     printable = whole.isascii() and whole.isprintable()  # as most texts are
-    if Junk.MOJIBAKE in wanted and not printable and _BROKEN.search(whole):
+    if not printable and _BROKEN.search(whole):
         found.add(Junk.MOJIBAKE)
-    kinds = tuple(kind for kind in Junk if kind in found)
-    grade = Grade.DRESSED if kinds else Grade.CLEAN
-    if kinds and (said < policy.floor * words or found & set(policy.damage)):
-        grade = Grade.NOISY
-    return Cleanliness(
-        grade=grade,
-        found=kinds,
-        said=said,
-        words=words,
-        length=len(text) if kinds else 0,
-        body=body,
-    )
+    kinds = tuple(kind for kind in policy.kinds if kind in found)
+    if not kinds:
+        return Carried(Grade.CLEAN, (), 0)
+    says_little = count(body) < policy.floor * count(whole)
+    grade = Grade.NOISY if says_little or found & set(policy.damage) else Grade.DRESSED
+    return Carried(grade, kinds, len(text))
 
 
 def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dict[str, Carried]:
@@ -142,13 +100,12 @@ def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dic
     """
 
     def read(text: str) -> Json:
-        junk = cleanliness(text, policy).carried
+        junk = cleanliness(text, policy)
         return [int(junk.grade), list(junk.found), junk.length]
 
     read_texts = readings.of(f"carried {edition('noise')} {policy!r}", texts, read)
     return {
-        text: _from_json(entry) or cleanliness(text, policy).carried
-        for text, entry in read_texts.items()
+        text: _from_json(entry) or cleanliness(text, policy) for text, entry in read_texts.items()
     }
 
 
@@ -162,35 +119,6 @@ def _from_json(entry: Json) -> Carried | None:
                 return None
         case _:
             return None
-
-
-def _body(text: str, policy: JunkPolicy, wanted: AbstractSet[Junk]) -> tuple[str, set[Junk]]:
-    """Returns what is left of a text without the junk at its ends, and the kinds of that junk.
-
-    First comes off what has a name here, then what the judge takes for a frame. Otherwise a frame
-    that only the judge knows would count as content and could win.
-    """
-    body, found = peeled(text, policy, wanted)
-    if Junk.FRAME not in wanted:
-        return body, found
-    flat = normalise(undress(body).replace("\n", f" {tokens.LINE} "))
-    words = languages.lexicon(languages.language_of(body))
-    inner = note_wrappers.unframe(flat, words)[0]
-    if inner == flat or count(inner) >= count(flat):
-        return body, found
-    return inner.replace(tokens.LINE, "\n").strip(), found | {Junk.FRAME}
-
-
-def _distinct(body: str, policy: JunkPolicy) -> str:
-    """Returns each sentence once, whatever label it comes with."""
-    parts = sentences(body)
-    if len(parts) == 1 or len(parts) > _MAX_SENTENCES:
-        return body
-    seen: dict[str, str] = {}
-    for at, part in enumerate(parts):
-        bare, _ = peeled(part, policy, set(policy.kinds))
-        seen.setdefault(folded(bare) if count(bare) >= 4 else f"{at}:", part)
-    return "".join(seen.values())
 
 
 # ------------------------------------------------------------------ additions that say nothing
@@ -238,8 +166,7 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
     """
     if len(more) > MAX_LENGTH or len(less) > MAX_LENGTH:
         return ()
-    wanted = frozenset(policy.kinds)
-    (long, kinds), (short, _) = peeled(more, policy, wanted), peeled(less, policy, wanted)
+    (long, kinds), (short, _) = peeled(more, policy), peeled(less, policy)
     one, other = facts.facts_of(long), facts.facts_of(short)
     same = [t.value for t in one.tokens] == [t.value for t in other.tokens]
     if not same or not one.tokens or one.stamps != other.stamps:
@@ -247,7 +174,96 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
     return tuple(kind for kind in Junk if kind in kinds)
 
 
-# ------------------------------------------------------------------ junk in the middle of a text
+# ------------------------------------------------------------------ junk at the ends
+
+_OPEN, _CLOSE = r"[\[(（【]\s*", r"\s*[\])）】]"
+_DAY: Final = r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?\.\d\d?\.\d{4}|\d{4}年\d\d?月\d\d?日)"
+_CLOCK: Final = (
+    r"(?:\d\d?:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:\s?(?:Z|UTC|Uhr|[+-]\d\d:?\d\d))?|\d\d?時\d\d?分)"
+)
+_STAMP: Final = rf"{_DAY}(?:(?:T|,?\s*){_CLOCK})?"
+_KEPT: Final = (
+    r"(?:captured|saved|noted|stored|logged|erfasst|gespeichert|notiert"
+    r"|記録日時|保存日時|記録|保存)"
+)
+"""Without brackets few words are safe: `Updated on 2026-01-05.` may speak of the thing."""
+
+_CAPTURED: Final = (
+    rf"(?:{_KEPT}|(?:last )?(?:recorded|updated|created|observed)|aufgezeichnet|aktualisiert|stand)"
+)
+
+_ON: Final = r"(?:\s+(?:at|on|am|um))?\W{0,3}"
+_SAVED: Final = (
+    r"(?:auto(?:matically)?[- ]?(?:saved?|stored|captured|generated)|saved automatically"
+    r"|automatisch (?:gespeichert|erfasst|erstellt)|自動保存(?:済み)?|自動記録)"
+)
+_BOXED: Final = rf"{_OPEN}(?:(?:{_CAPTURED}{_ON})?{_STAMP}|{_SAVED}[^\])）】\n]{{0,40}}){_CLOSE}"
+_LEVEL: Final = r"(?-i:TRACE|DEBUG|INFO|NOTICE|LOG)"
+_LABEL: Final = (
+    r"(?:(?:important )?notes?(?: to self)?|memory|remember|reminder|fyi|summary|notiz|merke"
+    r"|hinweis|(?:zur )?erinnerung|zusammenfassung|メモ|覚え書き|備考|要約|記録|引き継ぎ)"
+)
+"""In whatever language the text is; the judge knows those of its own language."""
+
+_COUNTED: Final = (
+    r"(?:(?:(?:session|turn|note|memory|mem|sitzung|notiz|eintrag"
+    r"|セッション|メモ|記録|会話|ターン)\s*#?\d+(?:/\d+)?[,;/·、]?\s*)+)"
+)
+_WRITER: Final = (
+    r"(?:(?:the )?(?:agent|assistant|bot|claude|gpt|chatgpt|gemini|copilot|memory ?bot|assistent)"
+    r"|エージェント|アシスタント|ボット)"
+)
+_BY: Final = (
+    r"(?:(?:(?:sent|written|saved|recorded|generated|posted|noted|logged) )?(?:by|from|via)"
+    r"|(?:(?:gesendet|geschrieben|erstellt|notiert|gespeichert) )?(?:von|durch|vom))"
+)
+_HANDED: Final = (
+    r"(?:(?:please )?continue (?:from )?here(?: in the next session)?"
+    r"|end of (?:the )?(?:handover|note|memory|summary|context|session)"
+    r"|(?:this is )?(?:context|handover) for the next (?:agent|session)"
+    r"|(?:bitte )?(?:hier )?in der nächsten sitzung (?:hier )?weitermachen"
+    r"|ende der (?:übergabe|notiz|zusammenfassung|sitzung)"
+    r"|次(?:回)?のセッション(?:で|に)(?:続き|続ける|引き継ぐ|引き継ぎ)|引き継ぎ(?:ここまで|終わり|以上))"
+)
+_CUT_MARK: Final = r"(?:…|\.{3}|truncated|cut(?: off)?|gekürzt|abgeschnitten|以下略|省略)"
+_SOURCE: Final = r"(?:\s*[\[(]?[a-z][\w.-]{0,40}[\])]?)?"
+_ZONE: Final = r"(?:Z|UTC|[+-]\d\d:?\d\d)?"
+_BEFORE: Final = r"(?:(?<=[.!?。])\s*|\s*\n+"
+_PATTERNS: Final[Mapping[Junk, tuple[str, ...]]] = {
+    # Damage at the end comes off, too: it must not hide the junk before it.
+    Junk.CUT_OFF: (rf"\s*(?:…|\.{{3,40}}|{_OPEN}{_CUT_MARK}{_CLOSE})$",),
+    Junk.MOJIBAKE: ("\ufffd{1,40}$",),
+    Junk.FRAME: (
+        rf"^{_BOXED}\s*[:|–—-]?\s*",
+        rf"^(?:\[?{_STAMP}\]?\s*[|:-]?\s*)?\[?{_LEVEL}\]?{_SOURCE}(?:\s*[:|–—-]\s+|(?<=\])\s+)",
+        rf"^\d{{4}}-\d\d-\d\d(?:T\d|(?=\s\d\d:\d\d(?:\s\||:\d)))[\s\d:.,]*{_ZONE}\s*[:：|–—-]?\s*",
+        rf"^{_OPEN}(?:{_LABEL}|{_COUNTED}|#?\d{{1,4}}\s*/\s*\d{{1,4}}){_CLOSE}\s*[:：]?\s*",
+        rf"^(?:{_LABEL}|{_COUNTED})\s*[:：]\s*",
+        rf"\s*{_BOXED}$",
+        rf"{_BEFORE})(?:\w{{1,20}}\s*[:：]\s*)?{_KEPT}{_ON}(?:{_STAMP}|{_CLOCK})\s*[.。]?$",
+        rf"{_BEFORE}|\s+[—–-]+\s+){_HANDED}\s*[.!。]?$",
+    ),
+    Junk.SIGNATURE: (
+        rf"\s+(?:--+|[—–])\s*(?:{_BY}\s+)?{_WRITER}(?:[ #_-]*[\w.]{{0,12}}\d[\w.]{{0,12}})?$",
+        rf"\s*\n(?:--[ \t]*\n(?:{_BY}\s+)?[^\n]{{1,40}}|{_WRITER}\s*#?\d{{0,6}}より)$",
+    ),
+}
+
+_BLANKS: Final = re.compile(r"\s{4,}")
+"""Long runs of white space make patterns that may begin with some quadratic: 4.5 s for 18,000."""
+
+_ALONE: Final = frozenset(
+    ("ts", "timestamp", "session_id", "memory_id", "confidence", "created_at", "updated_at")
+)
+"""Fields that are metadata even alone; `(source: the audit)` may be a fact."""
+
+_SENTENCE: Final = re.compile(r"[^\n]+?(?:[.!?]{1,8}(?=\s|$)|[。！？]{1,8}|$|(?=\n))\s*")
+_BREAK: Final = re.compile(r"[.!?]\s|[。！？\n]")
+"""Without one before its end a text is one sentence: most are, and need no look at each letter."""
+
+_WORD: Final = re.compile(r"\w+")
+_DENSE: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_TRAIT: Final = re.compile(r"""["']?([\w-]{1,40})["']?\s*[:=]\s*[^,;:=\n]{1,120}""")
 
 _BROKEN: Final = re.compile(
     "\ufffd|[ÃÂ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€|ï»¿"
@@ -262,9 +278,6 @@ _CUT: Final = re.compile(
 _CUT_LENGTH: Final = 16
 """Characters from the end in which it begins: twice what its longest alternative takes."""
 
-_TAGGED: Final = re.compile(
-    r"<(p|div|span|b|i|u|em|strong|font|li|ul)>[^<>]*</\1>|<br\s{0,9}/?>|&nbsp;|&amp;"
-)
 _OPENED: Final = re.compile(r"(?<![:;])(?<![:;]-)\(")
 
 
@@ -273,3 +286,157 @@ def _is_cut(body: str) -> bool:
     if _CUT.search(body, max(0, len(body) - _CUT_LENGTH)):
         return True
     return "(" in body and len(_OPENED.findall(body)) > body.count(")")
+
+
+def peeled(text: str, policy: JunkPolicy) -> tuple[str, set[Junk]]:
+    """Returns what is left of a text without junk at its ends, and the kinds of that junk.
+
+    Args:
+        text: Any text.
+        policy: What counts as junk.
+    """
+    found: set[Junk] = set()
+    text = _BLANKS.sub(lambda run: "\n\n" if "\n" in run.group() else "  ", text.strip())
+    steps = _steps(policy)
+    for _ in range(_MAX_PEELS):
+        for kind, take in steps:
+            rest = take(text)
+            if rest != text and count(rest) >= 2:  # otherwise the junk is all the memory there is
+                found.add(kind)
+                text = rest
+                break
+        else:
+            break
+    return text, found
+
+
+@lru_cache(maxsize=64)
+def _steps(policy: JunkPolicy) -> tuple[tuple[Junk, Callable[[str], str]], ...]:
+    """Returns what takes junk off one end of a text, in the order in which it is tried."""
+    fields = frozenset(field.casefold() for field in policy.fields)
+    own: list[str] = []
+    for phrase in policy.phrases:
+        words = re.escape(phrase.strip()).replace(r"\#", r"\d+").replace(r"\ ", r"\s+")
+        own += rf"^{words}\s*[.:,;–—-]?\s+", rf"(?:(?<=[.!?。,;–—-])|\s)\s*{words}\s*[.]?$"
+    patterns = {Junk.BOILERPLATE: own, **_PATTERNS}
+    steps = (
+        (Junk.METADATA, lambda text: _undumped(text, fields)),
+        (Junk.REPETITION, _unrepeated),
+        *((kind, _taking(each)) for kind, some in patterns.items() for each in some),
+        (Junk.FRAME, _unframed),
+    )
+    return tuple(step for step in steps if step[0] in policy.kinds)
+
+
+def _taking(expression: str) -> Callable[[str], str]:
+    """Returns a function that takes off what an expression finds at an end of a text."""
+    pattern = re.compile(expression, re.IGNORECASE)
+    at_end = expression.endswith("$")
+
+    def take(text: str) -> str:
+        hit = pattern.search(text, max(0, len(text) - _TAIL)) if at_end else pattern.match(text)
+        if hit is None:
+            return text
+        return (text[: hit.start()] if at_end else text[hit.end() :]).strip()
+
+    return take
+
+
+def _unframed(text: str) -> str:
+    """Returns the text without what the judge takes for a frame, unless a time stands in it.
+
+    Such a time may be a date: `12.09.2025 14:00 – demo`.
+    """
+    flat = normalise(undress(text).replace("\n", f" {tokens.LINE} "))
+    words = languages.lexicon(languages.language_of(text))
+    inner, stamps, _ = note_wrappers.unframe(flat, words)
+    if stamps or inner == flat or count(inner) >= count(flat):
+        return text
+    return inner.replace(tokens.LINE, "\n").strip()
+
+
+def count(text: str) -> int:
+    """Returns the number of words; two characters of Chinese or Japanese count as one."""
+    if text.isascii():
+        return len(_WORD.findall(text))
+    dense = len(_DENSE.findall(text))
+    return (dense + 1) // 2 + len(_WORD.findall(_DENSE.sub(" ", text)))
+
+
+# ------------------------------------------------------------------ dumps and repetitions
+
+
+def _undumped(text: str, fields: frozenset[str]) -> str:
+    """Returns the text without a dump of metadata at an end, if all of its keys are known."""
+    for rest, keys in _dumps(text):
+        if keys and keys <= fields and (len(keys) > 1 or keys <= _ALONE):
+            return rest
+    return text
+
+
+def _dumps(text: str) -> Iterator[tuple[str, set[str]]]:
+    """Yields what is left without a possible dump of metadata, and the keys of that dump."""
+    front = re.match(r"---\s*\n((?:[\w-]+:[^\n]*\n)+)---\s*\n", text)
+    if front:
+        yield text[front.end() :].strip(), _keys(front[1].split("\n"))
+    start = max(0, len(text) - _WINDOW)
+    tail = text[start:]
+    if tail.endswith("}"):
+        for at, keys in _json_dumps(tail):
+            yield text[: start + at].strip(), keys
+    closed = tail.endswith(("]", ")", "）"))
+    boxed = re.search(r"\s*[\[(（]([^\[\]()（）\n]{3,300})[\])）]$", tail) if closed else None
+    if boxed:
+        yield text[: start + boxed.start()].strip(), _keys(re.split(r"[,;|]", boxed[1]))
+    pairs = re.search(r"(?:\s+[\w-]{1,40}=[^\s=]{1,80})+$", tail) if "=" in tail else None
+    if pairs:
+        yield text[: start + pairs.start()].strip(), _keys(pairs.group().split())
+
+
+def _json_dumps(tail: str) -> Iterator[tuple[int, set[str]]]:
+    """Yields where JSON objects that end the text begin, the shortest first, and their keys."""
+    start = len(tail)
+    for _ in range(_MAX_BRACES):
+        start = tail.rfind("{", 0, start)
+        if start < 0:
+            return
+        try:
+            value = json.loads(tail[start:])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and value:
+            yield start, {str(key).casefold() for key in value}
+
+
+def _keys(parts: Iterable[str]) -> set[str]:
+    """Returns the keys of `key: value` parts; an unreadable part gives a key nobody lists."""
+    hits = [_TRAIT.fullmatch(part.strip()) for part in parts if part.strip()]
+    return {hit[1].casefold() if hit else "" for hit in hits}
+
+
+def sentences(text: str) -> list[str]:
+    """Returns sentences and lines, white space behind them included."""
+    if not _BREAK.search(text, 0, max(1, len(text) - 1)):
+        return [text] if text else []
+    return [hit.group() for hit in _SENTENCE.finditer(text)]
+
+
+def _unrepeated(text: str) -> str:
+    """Returns the text without sentences or whole texts that are repeated.
+
+    A sentence counts as repeated only directly behind itself: `Run the tests. Commit. Run the
+    tests.` is an order of work and stays.
+    """
+    parts = sentences(text)
+    if len(parts) == 1:
+        return text
+    keys = [" ".join(_WORD.findall(part.casefold())) for part in parts]
+    for size in range(1, len(parts) // 2 + 1 if len(parts) <= 64 else 1):
+        if len(parts) % size == 0 and keys == keys[:size] * (len(parts) // size):
+            return "".join(parts[:size]).strip()
+    once = [
+        part
+        for at, part in enumerate(parts)
+        if not (at and keys[at] == keys[at - 1] and count(part) >= 3)
+    ]
+    return "".join(once).strip() if len(once) < len(parts) else text

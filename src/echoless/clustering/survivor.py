@@ -239,7 +239,7 @@ class _Texts:
     def read(self, memory: Memory) -> Carried:
         """Returns what the text of a memory carries."""
         known = self._carried.get(memory.content)
-        return known or cleanliness(memory.content, self._junk).carried
+        return known or cleanliness(memory.content, self._junk)
 
 
 class Standing:

@@ -24,7 +24,7 @@ from echoless.blocking.detectors.exact import ExactDetector
 from echoless.blocking.detectors.lexical import LexicalDetector
 from echoless.blocking.detectors.normalised import NormalisedDetector
 from echoless.blocking.detectors.semantic import SemanticDetector
-from echoless.clustering import noise_score as cleanliness
+from echoless.clustering import noise_score
 from echoless.core import text_facts_cache as readings
 from echoless.core.model import Pair, Vector, Verdict
 from echoless.core.own_folders import CACHE as FOLDER
@@ -394,14 +394,13 @@ def test_no_text_and_no_id_is_written_beside_what_is_proposed(
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Texts that were looked through for junk since this was emptied."""
-    told, body = list[str](), cleanliness._body
+    told, plain = list[str](), noise_score.cleanliness
 
     def counting(text: str, *rest: Any) -> object:
         told.append(text)
-        return body(text, *rest)
+        return plain(text, *rest)
 
-    monkeypatch.setattr(cleanliness, "_body", counting)
-    cleanliness.cleanliness.cache_clear()
+    monkeypatch.setattr(noise_score, "cleanliness", counting)
     return told
 
 
@@ -425,7 +424,6 @@ def copies(store: Store) -> Store:
 def test_texts_are_not_read_again(copies: Store, read: list[str]) -> None:
     first = find(copies, safe())
     assert set(read) >= {*COPIES[1:]}
-    cleanliness.cleanliness.cache_clear()
     read.clear()
     second = find(copies, safe())
     assert read == []
@@ -435,7 +433,6 @@ def test_texts_are_not_read_again(copies: Store, read: list[str]) -> None:
 
 def test_a_new_text_is_read_alone(copies: Store, read: list[str]) -> None:
     find(copies, safe())
-    cleanliness.cleanliness.cache_clear()
     read.clear()
     with copies.writing():
         copies.put([Memory(id="new", content="FYI: The port is 5432.")])

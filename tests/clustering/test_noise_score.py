@@ -1,4 +1,4 @@
-"""What is taken off a text is found whatever a quick look at its end says."""
+"""What stands behind a text is taken off, and what breaks off is found."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echoless.clustering.noise_patterns import TAILS, peeled, sentences
-from echoless.clustering.noise_score import cleanliness
+from echoless.clustering.noise_score import cleanliness, peeled, sentences
 from echoless.core.noise_policy import Junk, JunkPolicy
 from echoless.matching.languages import language_of
 
@@ -18,28 +17,16 @@ JUNK = [
     *(" 【自動保存済み】", " (2026-01-05)", " [saved at 2026-01-05 10:00]"),
     *(" Saved 2026-01-05, 10:00 Uhr.", "\nNotiz: gespeichert am 05.01.2026"),
     *(" -- sent by agent 7", " — Claude", " – written by GPT #4", "\n--\nfrom Ben"),
-    *("\nエージェントより", " End of the handover.", "\n引き継ぎここまで。", " == end =="),
-    *("\n---", " ***", "\n* * *", "<br/>", " <HR>", "&NBSP;"),
+    *("\nエージェントより", " End of the handover.", "\n引き継ぎここまで。", " === end ==="),
     *(" (source: x, session_id: 5)", " session_id=5 ts=3", ' {"session_id": 3}'),
 ]  # fmt: skip
 BODY = "The gateway of the north site answers on port 8443."
-OTHERS = [BODY, " and more", "\n", "...", "）", "】", "?", "7", "Z", " =", ";"]
-
-texts = st.lists(st.sampled_from([*JUNK, *OTHERS]), min_size=1, max_size=5).map(
-    lambda parts: (BODY + "".join(parts)).strip()
-)
-
-
-@given(texts)
-def test_a_quick_look_at_the_end_hides_nothing_a_pattern_finds(text: str) -> None:
-    for peel in TAILS:
-        assert peel.may_be(text) or not peel.pattern.search(text)
 
 
 @pytest.mark.parametrize("end", JUNK)
 def test_what_stands_behind_a_text_comes_off(end: str) -> None:
     policy = JunkPolicy()
-    rest, found = peeled(f"{BODY}{end}", policy, frozenset(Junk))
+    rest, found = peeled(f"{BODY}{end}", policy)
     assert rest == BODY
     assert found
 
