@@ -83,55 +83,35 @@ class Table:
             yield column, cells
 
 
-_SHARES: Final = (
-    Column("total", "integer"),
-    Column("redundant", "integer"),
-    Column("ratio", "number"),
-)
+_KINDS: Final[Mapping[str, Kind]] = {
+    "text": "text", "integer": "integer", "number": "number", "boolean": "boolean", "time": "time",
+}  # fmt: skip
+
+
+def _columns(declared: str) -> tuple[Column, ...]:
+    """Returns the columns declared as `name:kind`; one with a question mark is optional."""
+    parts = ([*each.rstrip("?").split(":"), each[-1]] for each in declared.split())
+    return tuple(Column(name, _KINDS[kind], optional=last == "?") for name, kind, last in parts)
+
+
+_SHARES: Final = "total:integer redundant:integer ratio:number"
 
 COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
-    "members": (
-        Column("group", "integer"),
-        Column("survivor", "text"),
-        Column("member", "text"),
-        Column("verdict", "text", optional=True),
-        Column("similarity", "number", optional=True),
-        Column("chance", "number", optional=True),
-        Column("namespace", "text"),
-        Column("action", "text"),
-        Column("evidence", "text", optional=True),
-        Column("why", "text"),
-        Column("survivor_text", "text", optional=True),
-        Column("member_text", "text", optional=True),
+    "members": _columns(
+        "group:integer survivor:text member:text verdict:text? similarity:number? chance:number? "
+        "namespace:text action:text evidence:text? why:text survivor_text:text? member_text:text?"
     ),
-    "held": (
-        Column("a", "text"),
-        Column("b", "text"),
-        Column("verdict", "text"),
-        Column("difference", "text", optional=True),
-        Column("similarity", "number"),
-        Column("chance", "number", optional=True),
-        Column("namespace", "text"),
-        Column("evidence", "text"),
-        Column("a_text", "text", optional=True),
-        Column("b_text", "text", optional=True),
+    "held": _columns(
+        "a:text b:text verdict:text difference:text? similarity:number chance:number? "
+        "namespace:text evidence:text a_text:text? b_text:text?"
     ),
-    "memories": (
-        Column("id", "text"),
-        Column("namespace", "text"),
-        Column("role", "text"),
-        Column("group", "integer", optional=True),
-        Column("survivor", "text", optional=True),
-        Column("tokens", "integer"),
-        Column("created_at", "time", optional=True),
-        Column("type", "text"),
-        Column("importance", "number", optional=True),
-        Column("access_count", "integer"),
-        Column("pinned", "boolean"),
-        Column("text", "text"),
+    "memories": _columns(
+        "id:text namespace:text role:text group:integer? survivor:text? tokens:integer "
+        "created_at:time? type:text importance:number? access_count:integer pinned:boolean "
+        "text:text"
     ),
-    "namespaces": (Column("namespace", "text"), *_SHARES),
-    "months": (Column("month", "text"), *_SHARES),
+    "namespaces": _columns(f"namespace:text {_SHARES}"),
+    "months": _columns(f"month:text {_SHARES}"),
 }
 """Columns by table. `docs/notebooks.md` says what each of them means."""
 
