@@ -302,6 +302,29 @@ def test_export_and_import_carry_memories_and_lineage(echoless: Call, database: 
     assert hidden("copy.db") == hidden(database) == ALL
 
 
+@pytest.mark.parametrize("more", [(), ("--show-secrets",), ("--json",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "s.jsonl", "out.md"),
+        ("export", "s.jsonl", "out", "--format", "markdown"),
+        ("export", "s.jsonl", "out.jsonl"),
+        ("backup", "s.jsonl", "out.db"),
+    ],
+)
+def test_a_copy_says_whether_secrets_are_masked_in_it(
+    echoless: Call, tmp_path: Path, words: tuple[str, ...], more: tuple[str, ...]
+) -> None:
+    password = "hunter2hunter2"
+    Path("s.jsonl").write_text(json.dumps({"id": "1", "content": f"password={password}"}))
+    said = echoless(*words, *more).stdout
+    whole = password.encode() in Path(words[2]).read_bytes()
+    assert ("The file holds the texts as they are, secrets too." in said) == (
+        whole and more != ("--json",)
+    )
+    assert ("Secrets are masked in the file." in said) == (not whole and more != ("--json",))
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -1,6 +1,7 @@
 """`echoless remember`: its four answers, its exit codes, its errors."""
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_text_may_come_from_standard_input_and_boot_files_are_known(
         (("agent.db", "  ", "--create"), 2, "empty"),
         (("agent.db", STAGING, "--create", "--origin", "heard"), 2, "heard"),
         (("agent.db", STAGING, "--create", "--boot", "gone.md"), 3, "gone.md"),
-        (("agent.db", STAGING, "--create", "--recalled", "gone.md"), 2, "gone.md"),
+        (("agent.db", STAGING, "--create", "--recalled", "gone.md"), 3, "gone.md"),
         (("agent.db", STAGING, "--create", "--encoder", "magic"), 2, "magic"),
     ],
 )
@@ -106,6 +107,29 @@ def test_errors_say_what_is_wrong_and_store_nothing(
     assert says in done.stderr
     if (place / "agent.db").exists():
         assert "0 memories" in echoless("check", "agent.db").stdout
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a large file", "a folder", "UTF-16"])
+@pytest.mark.parametrize("option", ["--boot", "--recalled"])
+@pytest.mark.parametrize("words", [("remember", "agent.db", STAGING), ("hook", "agent.db")])
+def test_a_file_that_cannot_be_read_as_text_is_named_and_never_waited_for(
+    echoless: Echoless, place: Path, words: tuple[str, ...], option: str, kind: str
+) -> None:
+    odd = place / "odd.md"
+    match kind:
+        case "a pipe":
+            os.mkfifo(odd)
+        case "a large file":
+            odd.touch()
+            os.truncate(odd, 50 * 10**9)  # takes no room
+        case "a folder":
+            odd.mkdir()
+        case _:
+            odd.write_text(STAGING, "utf-16")
+    done = echoless(*words, "--create", option, "odd.md", stdin=f"{STAGING}\n")
+    assert done.exit_code in {2, 3}
+    assert "odd.md" in done.stderr or "not UTF-8" in done.stderr
+    assert not (place / "agent.db").exists() or "0 memories" in echoless("check", "agent.db").stdout
 
 
 def test_history_folds_additions_that_follow_each_other(

@@ -298,7 +298,7 @@ def test_skipped_ones_can_be_asked_again(review: Typed, notes: str) -> None:
 def test_the_rest_of_a_class_is_accepted_after_five_and_taken_back_at_once(
     review: Typed, write_store: Callable[..., str]
 ) -> None:
-    animals = ["cat", "dog", "fox", "hen", "owl", "rat", "bee", "cow"]
+    animals = ["cat", "dog", "fox", "hen", "owl", "pig", "bee", "yak"]  # not spelled alike
     memories = [
         (f"{animal}-{n}", f"The {animal} sleeps in the barn{'.' * n}", "n", 0.5)
         for animal in animals

@@ -728,6 +728,11 @@ def test_the_namespace_is_that_of_the_remote(tmp_path: Path, url: str, name: str
     (folder / ".git" / "config").write_text(config)
     assert detect(folder) == name
     assert resolve(None, folder=folder, environment={}).name == name
+    (folder / ".git" / "config").unlink()
+    os.mkfifo(folder / ".git" / "config")  # to read it would never end
+    assert detect(folder) == "the-folder"
+    (folder / ".git" / "config").unlink()
+    (folder / ".git" / "config").write_text(config)
     off = {"LLM_MEMORY_NAMESPACE_AUTO_DETECT": "false"}
     assert resolve(None, folder=folder, environment=off).name == "default"
     named = {"LLM_MEMORY_DEFAULT_NAMESPACE": "Env"}

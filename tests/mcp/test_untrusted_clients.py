@@ -160,18 +160,71 @@ def test_a_client_without_a_session_cannot_take_the_plan_of_one_that_has_one(not
     anyio.run(story)
 
 
+def test_a_client_of_the_same_name_and_address_cannot_take_the_plan_of_another(
+    notes: Path,
+) -> None:
+    """Without sessions too: official clients keep the cookie that tells them apart."""
+
+    async def story() -> None:
+        with serving(notes, "--encoder", "none") as url:
+            async with (
+                on_http(url, mode="2026-07-28") as one,
+                on_http(url, mode="2026-07-28") as two,
+                on_http(url, mode="legacy") as three,
+            ):
+                mine, theirs, others = Agent(one), Agent(two), Agent(three)
+                for tool, words in (
+                    ("memory_merge", {"keep": "m-5", "remove": "m-6"}),
+                    ("memory_deduplicate", {}),
+                ):
+                    plan = (await mine.call(tool, **words))["plan_id"]
+                    assert "no plan" in await theirs.refused(tool, plan_id=plan)
+                    assert "no plan" in await others.refused(tool, plan_id=plan)
+                assert (await mine.call("memory_deduplicate", plan_id=plan))["merged"] == 3
+
+    anyio.run(story)
+
+
 # ------------------------------------------------------------------ bounds
 
 
-def test_there_are_only_so_many_sessions(notes: Path) -> None:
-    """F14: sessions seemed unbounded."""
+def opened(url: str, **headers: str) -> dict[str, str]:
+    """The headers of a new session."""
+    answer = httpx2.post(url, json=HELLO, headers={**ACCEPT, **headers})
+    assert answer.status_code == 200
+    return {**ACCEPT, **headers, "Mcp-Session-Id": answer.headers["mcp-session-id"]}
+
+
+def is_open(url: str, session: dict[str, str]) -> bool:
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    return httpx2.post(url, json=ping, headers=session).status_code == 200
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_whoever_opens_all_sessions_keeps_nobody_out(notes: Path, token: str | None) -> None:
+    """F14, F15: sessions are bounded, and one that is not used gives its place to a new one."""
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    with bounded(notes, Bounds(sessions=3), token) as url:
+        mine = opened(url, **headers)
+        assert all(is_open(url, mine) for _ in range(5))
+        first = opened(url, **headers)
+        others = [opened(url, **headers) for _ in range(5)]
+        assert is_open(url, mine)
+        assert [is_open(url, each) for each in (first, *others)] == [False] * 4 + [True] * 2
+        for each in others[-2:]:
+            assert all(is_open(url, each) for _ in range(5))
+        assert is_open(url, opened(url, **headers))
+        assert httpx2.post(
+            url, json=HELLO, headers={**ACCEPT, "Authorization": "Bearer x"}
+        ).status_code == (200 if token is None else 401)
+
+
+def test_a_session_that_ends_leaves_its_place(notes: Path) -> None:
     with bounded(notes, Bounds(sessions=2)) as url:
-        first = httpx2.post(url, json=HELLO, headers=ACCEPT)
-        assert httpx2.post(url, json=HELLO, headers=ACCEPT).status_code == 200
-        assert httpx2.post(url, json=HELLO, headers=ACCEPT).status_code == 503
-        session = {"Mcp-Session-Id": first.headers["mcp-session-id"]}
-        assert httpx2.delete(url, headers={**ACCEPT, **session}).status_code == 200
-        assert httpx2.post(url, json=HELLO, headers=ACCEPT).status_code == 200
+        first, second = opened(url), opened(url)
+        assert httpx2.delete(url, headers=first).status_code == 200
+        third = opened(url)
+        assert [is_open(url, each) for each in (first, second, third)] == [False, True, True]
 
 
 def test_a_session_nobody_uses_ends(notes: Path) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sqlite3
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from langgraph.store.sqlite import SqliteStore
 from qdrant_client import QdrantClient, models
 
 from echoless import apply, check, find, open_store, plan, remember, undo
+from echoless.core.model import Memory
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.ingest.outcomes import Admitted, AlreadyKnown
 from tests.stores.sql import worlds
@@ -193,6 +195,53 @@ def test_a_row_that_ends_or_is_put_away_hides_no_other_and_makes_nothing_known(
         with store.writing():
             store.remove(["2"])
         assert isinstance(remember(store, TEXT, settings=words()), Admitted)
+
+
+MARKED = [f"[x] {TEXT}", f"- [X] {TEXT}", f"~~{TEXT}~~", f"<del>{TEXT}</del>.", f"* [-] {TEXT}"]
+
+
+def _lines_of(path: Path, texts: Sequence[str]) -> str:
+    lines = [json.dumps({"id": str(i), "text": text}) for i, text in enumerate(texts, 1)]
+    path.write_text("\n".join(lines))
+    return f"jsonl:///{path}"
+
+
+def _own_file_of(path: Path, texts: Sequence[str]) -> str:
+    with open_store(f"sqlite:///{path}", create=True) as store, store.writing():
+        store.put([Memory(id=str(i), content=text) for i, text in enumerate(texts, 1)])
+    return f"sqlite:///{path}"
+
+
+def _table_of(path: Path, texts: Sequence[str]) -> str:
+    return table(path, "tag TEXT", *((i, text, None) for i, text in enumerate(texts, 1)))
+
+
+def _graph_of(path: Path, texts: Sequence[str]) -> str:
+    entity = {"type": "entity", "name": "A", "entityType": "t", "observations": [*texts]}
+    path.write_text(json.dumps(entity) + "\n")
+    return f"mcp-memory:///{path}"
+
+
+@pytest.mark.parametrize("made", [_lines_of, _own_file_of, _table_of, _graph_of])
+@pytest.mark.parametrize("marked", MARKED)
+def test_a_text_that_is_struck_out_or_done_hides_no_open_one_in_any_store(
+    tmp_path: Path, made: Callable[[Path, Sequence[str]], str], marked: str
+) -> None:
+    for number, texts in enumerate(([marked, TEXT, SAME], [TEXT, SAME, marked])):
+        url = made(tmp_path / f"{number}.db", texts)
+        with open_store(url) as store:
+            retired = {m.id for m in store.scan() if m.promise.retired}
+            assert [store.get([id_])[id_].content for id_ in retired] == [marked]
+            apply(store, plan(find(store, words())))
+            marks = store.ledger.marks().values()
+            assert retired.isdisjoint(mark.survivor for mark in marks)
+            assert len({mark.duplicate for mark in marks} - retired) == 1
+            assert check(store).problems == ()
+        url = made(tmp_path / f"{number}-only.db", [marked])
+        with open_store(url) as store:
+            (namespace,) = store.namespaces()
+            new = remember(store, TEXT, namespace=namespace, settings=words(), dry_run=True)
+            assert not isinstance(new, AlreadyKnown)
 
 
 def test_a_month_is_told_of_a_time_that_is_a_number(tmp_path: Path) -> None:

@@ -31,14 +31,14 @@ ELEMENTS: Final = frozenset(
         r"\w+",
         "html head meta title style body a header main footer nav section article h1 h2 h3 p ul ol "
         "li dl div dt dd span strong code bdi wbr time del ins details summary figure figcaption "
-        "table caption thead tbody tr th td svg desc g rect line text",
+        "table caption thead tbody tr th td meter",
     )
 )
 ATTRIBUTES: Final = frozenset(
     re.findall(
         r"\S+",
         "lang charset http-equiv name content class href id tabindex aria-label aria-labelledby "
-        "role scope datetime dir height width x y x1 x2 y1 y2 text-anchor",
+        "role scope datetime dir min max value",
     )
 )
 _VOID: Final = frozenset({"meta", "wbr"})

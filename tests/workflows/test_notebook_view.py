@@ -136,7 +136,7 @@ def test_nothing_said_twice_is_said_in_one_sentence() -> None:
     with found("Anna drinks green tea.") as findings:
         text = text_of(findings._repr_html_())
         assert text.startswith("0 redundant copies in 0 groups among 1 memory")
-        assert "No memory changes." in plan(findings)._repr_html_()
+        assert "nothing would change" in plan(findings)._repr_html_()
 
 
 def test_what_was_left_out_is_said() -> None:
@@ -152,7 +152,7 @@ def test_a_plan_says_what_would_happen_and_a_run_how_to_go_back(tmp_path: Path) 
         text = text_of(preview._repr_html_())
         run: Run = apply(store, preview)
     assert text.startswith("Plan for 1 group. Nothing is written yet.")
-    assert "hidden behind a survivor1" in text
+    assert "1 memory would be hidden." in text
     told = text_of(run._repr_html_())
-    assert told.startswith(f"Run {run.id}, 1 group.")
+    assert told.startswith(f"Run {run.id}: 1 memory hidden in 1 group.")
     assert f"undo(store, '{run.id}')" in told

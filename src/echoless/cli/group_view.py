@@ -26,7 +26,7 @@ from echoless.core.commands import command_line
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
-from echoless.execution.actions import Rewrite
+from echoless.execution.actions import Rewrite, promise
 from echoless.execution.plan import BY_CHAIN, Plan
 from echoless.workflows.dedupe.findings import Findings
 
@@ -39,8 +39,6 @@ LEGEND: Final = say(
 )
 _SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<"}
 """What stands before the verdict on a member: it says the same, or less than the survivor."""
-
-DONE: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
 
 
 class ShownMember(Protocol):
@@ -265,24 +263,3 @@ def _other_groups(total: int, shown: int, store: str) -> Iterator[Block]:
     line = again(*option) or command_line("dedup", store, *option)
     yield command(line, before=f"{left}: ", level=0)
     yield Gap()
-
-
-def promise(counts: Mapping[str, int]) -> str:
-    """Returns what a plan would do, in one sentence."""
-    parts = [
-        f"{count(counts[kind], 'memory', 'memories')} would be {done}"
-        for kind, done in DONE.items()
-        if counts[kind]
-    ]
-    total = count(counts["groups"], "group")
-    return f"{total}: {', '.join(parts)}." if parts else f"{total}: nothing would change."
-
-
-def achieved(counts: Mapping[str, int]) -> str:
-    """Returns what a run did, in one sentence."""
-    parts = [
-        f"{count(counts[kind], 'memory', 'memories')} {done}"
-        for kind, done in DONE.items()
-        if counts[kind]
-    ]
-    return f"{', '.join(parts) or 'nothing changed'} in {count(counts['groups'], 'group')}."

@@ -24,13 +24,14 @@ from echoless.cli.options import (
     store_argument,
     writing,
 )
-from echoless.core.errors import InputError
+from echoless.core.errors import ForeignStore, InputError, StoreError
 from echoless.core.settings import Choices
 from echoless.ingest import Guard
 from echoless.ingest.guard import AT_ONCE
 from echoless.ingest.request import ORIGINS, Details, Origin
 from echoless.ingest.stream import FORMATS, Format, read_entries, read_texts, summary, take_in
 from echoless.stores import open_store
+from echoless.stores.files import open_file
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -75,10 +76,10 @@ class _Context:
         if not self.recalled:
             return []
         try:
-            with self.recalled.open("rb") as stream:
+            with open_file(self.recalled) as stream:
                 return read_texts(stream)
-        except OSError as problem:
-            raise InputError(f"{self.recalled} cannot be read ({problem.strerror}).") from problem
+        except (ForeignStore, StoreError) as problem:
+            raise InputError(f"A file cannot be read. {problem}") from problem
         except InputError as problem:
             raise InputError(f"{self.recalled}: {problem}") from problem
 

@@ -28,7 +28,7 @@ from echoless.cli.options import (
 from echoless.cli.progress import Bar
 from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
-from echoless.core.errors import NEEDS_REVIEW, InputError, UsageError
+from echoless.core.errors import NEEDS_REVIEW, InputError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Memory
 from echoless.core.settings import Choices
@@ -41,6 +41,7 @@ from echoless.ingest import (
     Remembered,
     Updates,
 )
+from echoless.ingest.recalled_text import read_text_file
 from echoless.ingest.request import DOUBTS, ORIGINS, Details
 from echoless.stores import open_store
 
@@ -148,7 +149,7 @@ def remember_command(
             opened,
             settings_for(opened, choices),
             boot=boot,
-            recalled=[_read_text(path) for path in recalled],
+            recalled=[read_text_file(path) for path in recalled],
             progress=lambda done, whole: bar("reading the store", done, whole),
         )
         with guard, writing(store):
@@ -188,21 +189,6 @@ def _elsewhere_blocks(
         yield command(command_line("undo", store, answer.run))
     words = ("remember", store, text, "--namespace", missed[0].namespace)
     yield command(quoted(command_line(*words)))
-
-
-def _read_text(path: Path) -> str:
-    """Reads a file of UTF-8 text.
-
-    Raises:
-        UsageError: The file cannot be read.
-        InputError: It is not UTF-8.
-    """
-    try:
-        return path.read_text("utf-8")
-    except OSError as problem:
-        raise UsageError(f"{path} cannot be read ({problem.strerror}).") from problem
-    except UnicodeDecodeError as problem:
-        raise InputError(f"{path} is not UTF-8 ({problem}).") from problem
 
 
 def answer_blocks(answer: Remembered, store: str) -> Iterator[Block]:

@@ -24,7 +24,6 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.group_view import achieved
 from echoless.cli.options import check_delete, examples, json_option, settings_for, writing
 from echoless.cli.progress import Bar
 from echoless.core import trust
@@ -57,6 +56,7 @@ from echoless.engines.job_run import (
 from echoless.engines.registry import open_engine
 from echoless.engines.results import POSTGRES, open_results
 from echoless.engines.workers import Workers
+from echoless.execution.actions import achieved
 from echoless.stores import open_store
 from echoless.stores.base import Store
 

@@ -7,10 +7,10 @@ from typing import Final
 
 from echoless.cli import render
 from echoless.cli.document import Block, command, count, say, strong
-from echoless.cli.group_view import achieved
 from echoless.core.commands import command_line
 from echoless.core.errors import PlanRefused
 from echoless.core.model import Json
+from echoless.execution.actions import achieved
 from echoless.execution.executor import Run
 from echoless.stores.base import Reports, Store
 from echoless.stores.visibility import seen_elsewhere

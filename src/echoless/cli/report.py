@@ -120,13 +120,8 @@ def comparison_blocks(second: ThresholdComparison | None) -> Iterator[Block]:
 
 def answer_block(report: Report) -> Block:
     """Returns how much is repetition, in one sentence."""
-    counts = report.counts
-    return say(
-        strong(count(counts["redundant"], "redundant copy", "redundant copies")),
-        f" in {count(counts['groups'], 'group')} among ",
-        f"{count(counts['total'], 'memory', 'memories')}: ",
-        f"{percent(report.ratio)} of what is visible.",
-    )
+    copies, inside, whole = report.answer.partition(" in ")
+    return say(strong(copies), inside + whole)
 
 
 def _summary(report: Report) -> Iterator[Block]:

@@ -13,7 +13,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.document import Block, Gap, Heading, command, count, number, say, strong
-from echoless.cli.group_view import group_blocks, more, promise, skipped_blocks
+from echoless.cli.group_view import group_blocks, more, skipped_blocks
 from echoless.cli.keys import read_key
 from echoless.cli.options import State as CommandState
 from echoless.cli.options import writing
@@ -30,6 +30,7 @@ from echoless.core.commands import command_line
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Settings
+from echoless.execution.actions import promise
 from echoless.execution.plan import Plan, write_plan
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -11,6 +12,8 @@ from echoless.cli.document import count, number, say, strong
 from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.execution.transfer import FORMATS, Transferred, backup, export, import_into
 from echoless.stores import open_store
+
+_IMPORTED: Final = "Imported"
 
 
 @click.command(
@@ -36,7 +39,7 @@ def import_command(*, source: str, target: str, skip_invalid: bool, as_json: boo
     """
     with open_store(source) as origin, writing(target):
         done = import_into(origin, target, skip_invalid=skip_invalid)
-    _show("Imported", done, as_json=as_json)
+    _show(_IMPORTED, done, as_json=as_json)
 
 
 @click.command("export", epilog=examples("echoless export agent.db memories.md"))
@@ -85,6 +88,9 @@ def _show(verb: str, done: Transferred, *, as_json: bool) -> None:
     memories = count(done.memories, "memory", "memories")
     lineage = count(done.lineage, "row") + " of lineage"
     render.show([say(strong(f"{verb}: {memories} and {lineage} to {done.target}."))])
+    if verb != _IMPORTED:
+        whole = "The file holds the texts as they are, secrets too."
+        render.show([say("Secrets are masked in the file." if done.masked else whole)])
     if done.skipped:
         render.show([say(f"Left out: {number(len(done.skipped))}")])
         render.show(say(f"{id_} {why}", level=1) for id_, why in done.skipped.items())

@@ -1,4 +1,4 @@
-"""HTML that a notebook shows of foreign texts.
+"""HTML that a notebook shows of foreign texts: one sentence, groups, and remarks.
 
 Every text is escaped, its secrets are masked and its hidden characters made visible. No colour is
 set, so that a dark and a light notebook can both be read; words that differ are struck through or
@@ -8,117 +8,112 @@ underlined.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from echoless.core.masking import MARK, OUTPUT, VARIABLE, excerpt
 from echoless.core.text_difference import Change, word_difference
-from echoless.core.visible import on_one_line, visible
-from echoless.core.wording import number
+from echoless.core.visible import on_one_line
+from echoless.core.wording import count, number
 
-_Member = TypeVar("_Member")
+GROUPS: Final = 10
+"""Groups that are shown, the largest first."""
 
 MEMBERS: Final = 5
 """Members of a group that are shown."""
 
-LONGEST: Final = 400
+_LONGEST: Final = 400
 """Characters of a text that are shown."""
 
 _COMPARED: Final = 2_000
 """Characters of a text in which differences are looked for: the comparison is quadratic."""
 
-_ELEMENTS: Final[dict[Change, str]] = {
+_STYLES: Final[dict[Change, str]] = {
     "": "{}",
     # said again in the style, because pages often reset it
     "old": '<del style="text-decoration: line-through">{}</del>',
     "new": '<ins style="text-decoration: underline">{}</ins>',
 }
 
-LEGEND: Final = (
-    f"Differences: {_ELEMENTS['old'].format('only in the survivor')} (struck through), "
-    f"{_ELEMENTS['new'].format('only in this memory')} (underlined)."
+_LEGEND: Final = (
+    f"Differences: {_STYLES['old'].format('only in the memory that stays')} (struck through), "
+    f"{_STYLES['new'].format('only in the other one')} (underlined)."
 )
 
 
-def word(text: str) -> str:
-    """Returns an id or a name."""
-    return f"<code>{_bounded(on_one_line(OUTPUT.text(text)))}</code>"
-
-
-def reason(text: str) -> str:
-    """Returns a reason that quotes words of memories."""
-    return _bounded(on_one_line(OUTPUT.reason(text)))
-
-
-def passage(text: str) -> str:
-    """Returns the beginning of a memory's text on one line."""
-    return _bounded(visible(excerpt(text, LONGEST)))
+def escaped(text: str) -> str:
+    """Returns a text masked, readable, on one line, and without markup of its own."""
+    return f"<bdi>{html.escape(on_one_line(OUTPUT.text(text)))}</bdi>"
 
 
 def difference(old: str, new: str) -> str:
     """Returns the word-by-word difference of two texts of memories, cut where it is long."""
     if old == new:
         return "the same text"
-    texts = (visible(excerpt(text, _COMPARED)) for text in (old, new))
-    shown, left = [], 2 * LONGEST
+    shown, left = "", 2 * _LONGEST
+    texts = (on_one_line(excerpt(text, _COMPARED)) for text in (old, new))
     for part in word_difference(*texts):
-        text = part.text if len(part.text) <= left else part.text[:left] + "…"
-        shown.append(_ELEMENTS[part.change].format(_escaped(text)))
-        left -= len(part.text)
-        if left <= 0:
-            break
-    return f"<bdi>{''.join(shown)}</bdi>"
+        if left > 0:
+            text = part.text if len(part.text) <= left else part.text[:left] + "…"
+            shown += _STYLES[part.change].format(html.escape(text))
+            left -= len(part.text)
+    return f"<bdi>{shown}</bdi>"
 
 
-def paragraph(markup: str) -> str:
-    """Returns a paragraph of markup."""
-    return f"<p>{markup}</p>"
-
-
-def listing(items: Iterable[str], *, numbered: bool = False) -> str:
-    """Returns a list of markup; nothing where there are no items."""
-    inner = "".join(f"<li>{item}</li>" for item in items)
-    element = "ol" if numbered else "ul"
-    return f"<{element}>{inner}</{element}>" if inner else ""
-
-
-def beginning(members: Sequence[_Member], item: Callable[[_Member], str]) -> list[str]:
-    """Returns the first `MEMBERS` of a group as items of a list, and how many follow them.
+def group(
+    survivor: str,
+    why: str,
+    text: str,
+    members: Sequence[tuple[str, str, float | None, str]],
+    *more: str,
+) -> str:
+    """Returns a group: the memory that stays, then the others with the words that differ.
 
     Args:
-        members: All of them.
-        item: Returns the markup of one.
+        survivor: Id of the one that stays.
+        why: Reason for it; may be empty.
+        text: Its text; without one no text is shown.
+        members: The id, the verdict, the similarity and the text of each of the others.
+        more: Lines below them.
     """
-    items = [item(member) for member in members[:MEMBERS]]
-    left = len(members) - MEMBERS
-    return [*items, f"{number(left)} more"] if left > 0 else items
+    items = []
+    for id_, verdict, similarity, other in members[:MEMBERS]:
+        measured = "" if similarity is None else f", similarity {similarity:.3f}"
+        words = text and f"<br>{difference(text, other)}"
+        items.append(escaped(f"{id_}: {OUTPUT.reason(verdict)}{measured}") + words)
+    left = [f"{number(len(members) - MEMBERS)} more"] if len(members) > MEMBERS else []
+    items += map(escaped, map(OUTPUT.reason, [*left, *more]))
+    reason = why and f" ({escaped(OUTPUT.reason(why))})"
+    begins = text and f"<br>{escaped(excerpt(text, _LONGEST))}"
+    return f"<strong>keep {escaped(survivor)}</strong>{reason}{begins}{_listing('ul', items)}"
 
 
-def grid(headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Returns a table of markup; nothing where there are no rows."""
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    head = "".join(f'<th scope="col">{header}</th>' for header in headers)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
-
-
-def document(*parts: str) -> str:
+def document(
+    headline: str, groups: Iterable[str] = (), total: int = 0, remarks: Iterable[str] = ()
+) -> str:
     """Returns the whole of what a notebook shows, with a line about masked secrets.
 
     The classes keep MathJax away from dollar signs in texts.
+
+    Args:
+        headline: What it is, in one sentence.
+        groups: Markup of the first groups.
+        total: How many groups there are.
+        remarks: Sentences below them.
     """
-    markup = "".join(parts)
+    shown = _listing("ol", groups)
+    left = [f"{count(total - GROUPS, 'more group')}."] if total > GROUPS else []
+    lines = (escaped(OUTPUT.reason(line)) for line in (*left, *remarks))
+    markup = f"<p><strong>{escaped(headline)}</strong></p>{shown}{_listing('ul', lines)}"
+    if "</del>" in markup or "</ins>" in markup:
+        markup += f"<p>{_LEGEND}</p>"
     if MARK in markup:
-        markup += paragraph(
-            f"Secrets are masked here; {VARIABLE}=1, set before Python starts, shows them."
-        )
+        shows = f"{VARIABLE}=1, set before Python starts, shows them."
+        markup += f"<p>Secrets are masked here; {shows}</p>"
     return f'<div class="echoless tex2jax_ignore mathjax_ignore">{markup}</div>'
 
 
-def _bounded(text: str) -> str:
-    """Returns an escaped text whose direction of writing does not reach beyond it."""
-    return f"<bdi>{_escaped(text)}</bdi>"
-
-
-def _escaped(text: str) -> str:
-    """Returns a text in which no character means something to HTML."""
-    return html.escape(text, quote=True)
+def _listing(element: str, items: Iterable[str]) -> str:
+    """Returns a list of markup; nothing where there are no items."""
+    inner = "".join(f"<li>{item}</li>" for item in items)
+    return f"<{element}>{inner}</{element}>" if inner else ""

@@ -195,6 +195,8 @@ def retired(text: str) -> str:
 
     It is `struck out` as a whole, or the box it begins with says `done` or `cancelled`.
     """
+    if "[" not in text and "~" not in text and "</" not in text:
+        return ""
     plain, gone = struck(text)
     if gone == plain and gone:
         return "struck out"

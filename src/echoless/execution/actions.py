@@ -11,6 +11,7 @@ from echoless.core.errors import BadRecord
 from echoless.core.model import Json, JsonObject, Vector
 from echoless.core.profiles import ActionKind
 from echoless.core.text import unreadable
+from echoless.core.wording import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,30 @@ def counted(actions: Iterable[Action]) -> dict[str, int]:
     for action in actions:
         counts[action.kind] += len(action.members)
     return counts
+
+
+_DONE: Final = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
+
+
+def promise(counts: Mapping[str, int]) -> str:
+    """Returns what a plan would do, in one sentence."""
+    parts = [
+        f"{count(counts[kind], 'memory', 'memories')} would be {done}"
+        for kind, done in _DONE.items()
+        if counts[kind]
+    ]
+    total = count(counts["groups"], "group")
+    return f"{total}: {', '.join(parts)}." if parts else f"{total}: nothing would change."
+
+
+def achieved(counts: Mapping[str, int]) -> str:
+    """Returns what a run did, in one sentence."""
+    parts = [
+        f"{count(counts[kind], 'memory', 'memories')} {done}"
+        for kind, done in _DONE.items()
+        if counts[kind]
+    ]
+    return f"{', '.join(parts) or 'nothing changed'} in {count(counts['groups'], 'group')}."
 
 
 def action_to_json(action: Action) -> dict[str, Json]:

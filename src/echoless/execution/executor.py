@@ -17,7 +17,7 @@ from echoless.core.commands import command_line
 from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.core.model import JsonObject
 from echoless.core.optional import lazy_module
-from echoless.execution.actions import Action
+from echoless.execution.actions import Action, achieved
 from echoless.execution.journal import (
     ROLLED_BACK,
     announce,
@@ -41,10 +41,11 @@ from echoless.stores.base import (
 from echoless.stores.link_index import Backlinks
 
 if TYPE_CHECKING:
-    from echoless.execution import plan_html, preflight
+    from echoless.core import html_fragment
+    from echoless.execution import preflight
     from echoless.execution.plan import Plan
 else:
-    plan_html = lazy_module("echoless.execution.plan_html")  # only notebooks need it
+    html_fragment = lazy_module("echoless.core.html_fragment")  # only notebooks need it
     preflight = lazy_module("echoless.execution.preflight")  # additions need none
 
 __all__ = ["Progress", "Refusal", "Run", "apply"]
@@ -77,7 +78,15 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Returns the run as a notebook shows it; secrets are masked."""
-        return plan_html.run_html(self)
+        left = [("Refused", each) for each in self.refused] + [("Failed", e) for e in self.failed]
+        return html_fragment.document(
+            f"Run {self.id}: {achieved(self.counts)}",
+            remarks=[
+                *(f"{what}: {', '.join(each.ids)}: {each.reason}" for what, each in left),
+                *(f"Brought to an end first: {each}" for each in self.recovered),
+                f"To go back: undo(store, {self.id!r})",
+            ],
+        )
 
 
 def apply(

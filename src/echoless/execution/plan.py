@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, InputError, PlanUnreadable, StoreError, UsageError
 from echoless.core.groups import Group, Membership
+from echoless.core.masking import excerpt
 from echoless.core.model import (
     Json,
     JsonObject,
@@ -26,6 +27,7 @@ from echoless.core.profiles import ActionKind
 from echoless.core.secrets import shortened
 from echoless.core.timestamps import now
 from echoless.core.verdict_sentences import sentence
+from echoless.core.wording import count
 from echoless.execution.actions import (
     KINDS,
     Action,
@@ -35,6 +37,7 @@ from echoless.execution.actions import (
     action_from_json,
     action_to_json,
     counted,
+    promise,
 )
 from echoless.execution.field_merge import merged
 from echoless.stores import ledger
@@ -42,9 +45,9 @@ from echoless.stores.base import Unites
 from echoless.stores.files import check_new, read_bytes, write_new
 
 if TYPE_CHECKING:
-    from echoless.execution import plan_html
+    from echoless.core import html_fragment
 else:
-    plan_html = lazy_module("echoless.execution.plan_html")  # only notebooks need it
+    html_fragment = lazy_module("echoless.core.html_fragment")  # only notebooks need it
 
 FORMAT: Final = 1
 _PREVIEW: Final = 160
@@ -112,7 +115,26 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """Returns the plan as a notebook shows it; secrets are masked."""
-        return plan_html.plan_html(self)
+        actions = self.actions[: html_fragment.GROUPS]
+        return html_fragment.document(
+            f"Plan for {count(self.counts['groups'], 'group')}. Nothing is written yet.",
+            map(_action_html, actions),
+            len(self.actions),
+            [promise(self.counts)],
+        )
+
+
+def _action_html(action: Action) -> str:
+    """Returns an action as a notebook shows it."""
+    more = [f"takes over: {', '.join(action.gains)}"] if action.gains else []
+    if action.rewrite is not None:
+        by = f" by {action.rewrite.by}" if action.rewrite.by else ""
+        more.append(f"new text{by}: {excerpt(action.rewrite.content, _PREVIEW)}")
+    members = [
+        (each.id, each.verdict or BY_CHAIN, each.similarity, each.preview)
+        for each in action.members
+    ]
+    return html_fragment.group(action.survivor, action.why, action.preview, members, *more)
 
 
 Measure: TypeAlias = Callable[[str, str], float | None]

@@ -53,12 +53,14 @@ class Transferred:
         lineage: Number of ledger rows written.
         skipped: Reason by id, for memories left out on request.
         target: URL or path of the result.
+        masked: Whether secrets are masked in it, as in a page for people.
     """
 
     memories: int
     lineage: int
     skipped: Mapping[str, str]
     target: str
+    masked: bool = False
 
 
 def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Transferred:
@@ -235,7 +237,7 @@ def _export_page(store: Store, path: Path) -> Transferred:
         _compare(store, memories, lineage)
     # a lone surrogate has no UTF-8 form; JSON writes it in the same way
     write_new(path, text.encode("utf-8", "backslashreplace"), like=_file_of(store))
-    return Transferred(len(memories), len(lineage), {}, str(path))
+    return Transferred(len(memories), len(lineage), {}, str(path), masked=not OUTPUT.shown)
 
 
 def _export_store(store: Store, path: Path, scheme: str) -> Transferred:

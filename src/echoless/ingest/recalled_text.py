@@ -10,15 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from echoless.core.errors import InputError
+from echoless.core.errors import InputError, StoreError
 from echoless.core.model import Memory
 from echoless.core.text import is_blank, normalise, unreadable
+from echoless.stores.files import read_bytes, text_of
 
 KEPT: Final = 1_000
 """Texts handed to the agent that are remembered; older ones are forgotten first."""
 
 LARGEST: Final = 1_000_000
-"""Bytes of a boot file that are read. What agents read at their start has some thousand."""
+"""Bytes of a file that are read. What agents read at their start has some thousand."""
 
 _SHORTEST: Final = 12
 """Characters below which a line of a boot file is a heading or a mark, not a statement."""
@@ -62,22 +63,27 @@ def read_boot_files(paths: Sequence[str | Path]) -> list[Memory]:
     return [line for path in paths for line in _lines(Path(path))]
 
 
-def _lines(path: Path) -> Iterator[Memory]:
-    """Yields the statements of one file."""
+def read_text_file(path: Path) -> str:
+    """Returns the text of a file that an agent was given, and never waits for a pipe.
+
+    Raises:
+        InputError: It is not there, is no text, or is too large.
+    """
     try:
-        data = path.read_bytes()
-    except OSError as problem:
-        raise InputError(f"The boot file {path} cannot be read ({problem.strerror}).") from problem
+        data = read_bytes(path, limit=LARGEST + 1)
+    except StoreError as problem:
+        raise InputError(f"A file cannot be read. {problem}") from problem
     if len(data) > LARGEST:
         raise InputError(
-            f"The boot file {path} has {len(data):,} bytes; at most {LARGEST:,} are read. Name the "
-            "file the agent really reads at its start."
+            f"{path} has more than {LARGEST:,} bytes, which is the most that is read. Name the "
+            "file the agent really reads."
         )
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        raise InputError(f"The boot file {path} is not UTF-8 ({problem}).") from problem
-    for number, line in enumerate(text.splitlines(), 1):
+    return text_of(data, path)
+
+
+def _lines(path: Path) -> Iterator[Memory]:
+    """Yields the statements of one file."""
+    for number, line in enumerate(read_text_file(path).splitlines(), 1):
         stripped = line.strip()
         if len(stripped) < _SHORTEST or stripped.startswith(("#", "---", "===", "```", "|--")):
             continue

@@ -221,6 +221,8 @@ def _tense(found: Comparison) -> Difference | None:
 
 _ALIKE: Final = 200 / 3
 """Share of letters in common, in percent, from which two words are spelled alike, inclusive."""
+_ALIKE_ORDINARY: Final = 80
+"""The same for two ordinary words: `cat` and `rat` are no names that somebody mistook."""
 _LEAST_SLIPPED: Final = 5
 """Letters of a word from which a slip of the pen is told from another word."""
 _SPELLED: Final = frozenset({Kind.WORD, Kind.IDENTIFIER})
@@ -241,9 +243,11 @@ def _near_words(found: Comparison) -> Difference | None:
     ((x, y),) = pairs
     one, other = fold(x.text, lex.language), fold(y.text, lex.language)
     same = one == other or lex.synonyms.get(one, one) == lex.synonyms.get(other, other)
-    if same or fuzz.ratio(one, other) < _ALIKE or _slipped(one, other, lex):
+    least = _ALIKE_ORDINARY if lex.knows(one) and lex.knows(other) else _ALIKE
+    if same or fuzz.ratio(one, other) < least or _slipped(one, other, lex):
         return None
-    if not {x.kind, y.kind} <= _SPELLED or one == one.upper() or _beside(a, x) != _beside(b, y):
+    words = Kind.WORD in {x.kind, y.kind} <= _SPELLED  # two identifiers have a rule of their own
+    if not words or one == one.upper() or _beside(a, x) != _beside(b, y):
         return None
     return Difference(DifferenceKind.NAME, _texts((x,)), _texts((y,)))
 

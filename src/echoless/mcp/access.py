@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hmac
 import re
+import secrets
 from typing import Any, Final
 
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from echoless.core.address import LOCAL_NAMES, Address
 
@@ -19,6 +22,9 @@ _LOCAL_HOST: Final = re.compile(
     rf"(?:{'|'.join(map(re.escape, LOCAL_NAMES))})(?::[0-9]{{1,5}})?", re.ASCII | re.IGNORECASE
 )
 _SESSION: Final = "mcp-session-id"
+_COOKIE: Final = "echoless-client"
+_HANDSHAKE: Final = 3
+"""Requests of a client until it has made its connection: the greeting, and two that follow it."""
 
 
 class SingleTokenVerifier(TokenVerifier):
@@ -91,19 +97,82 @@ class OnlyLocal:
         )
 
 
+class Clients:
+    """Gives each client a cookie, and a new session the place of one that is not used.
+
+    Whoever may reach the server may open sessions, and would keep all others out otherwise.
+    """
+
+    def __init__(self, app: ASGIApp, sessions: int) -> None:
+        """Wraps an application.
+
+        Args:
+            app: It has room for one session more.
+            sessions: Open at a time, at least 1.
+        """
+        self._app, self._most = app, sessions
+        self._sessions: dict[str, tuple[int, Scope]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hands a request on, and ends a session where it opened one too many."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        session = request.headers.get(_SESSION)
+
+        async def answering(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                opened = headers.get(_SESSION)
+                if session is None and opened:
+                    self._sessions[opened] = 0, scope
+                if _COOKIE not in request.cookies:
+                    value = f"{_COOKIE}={secrets.token_urlsafe(24)}"
+                    headers.append("set-cookie", f"{value}; Path=/; HttpOnly; SameSite=Strict")
+            await send(message)
+
+        if session in self._sessions:
+            requests, opener = self._sessions.pop(session)
+            if request.method != "DELETE":
+                self._sessions[session] = requests + 1, opener
+        await self._app(scope, receive, answering)
+        while len(self._sessions) > self._most:
+            *older, _newest = self._sessions
+            unused = [each for each in older if self._sessions[each][0] < _HANDSHAKE]
+            await self._end((unused or older)[0])
+
+    async def _end(self, session: str) -> None:
+        """Ends a session in the name of the client that opened it."""
+        _, opener = self._sessions.pop(session)
+        headers = [*opener["headers"], (_SESSION.encode(), session.encode())]
+
+        async def nothing() -> Message:
+            return {"type": "http.request"}
+
+        async def unheard(_message: Message) -> None:
+            """Takes the answer, which nobody waits for."""
+
+        await self._app({**opener, "method": "DELETE", "headers": headers}, nothing, unheard)
+
+
 def client_of(ctx: Context[Any, Any]) -> str:
     """Returns a name of the client, to which the plans of its previews belong.
 
     Until protocol 2025-11-25 a client over HTTP has a session, whose id only it knows. Later ones
-    have none: there it is the address a request came from, with the name the client gives itself,
-    which keeps honest clients apart and no liar. On standard input there is one client.
+    have none: there it is the cookie that `Clients` gave it. For a client that keeps no cookies it
+    is the address a request came from, with the name the client gives itself, which keeps honest
+    clients apart and no liar. On standard input there is one client.
     """
     headers = ctx.headers
     if headers is None:
         return ""
     if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         return f"session {headers.get(_SESSION)}"
-    sender = getattr(ctx.request_context.request, "client", None)
+    request = ctx.request_context.request
+    if isinstance(request, Request) and (cookie := request.cookies.get(_COOKIE)):
+        return f"cookie {cookie}"
+    sender = getattr(request, "client", None)
     params = ctx.session.client_params
     name = "" if params is None else params.client_info.name
     return f"address {getattr(sender, 'host', '')}, client {name}"

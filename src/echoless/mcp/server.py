@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from echoless.core.address import Address, bind
 from echoless.core.errors import UsageError
 from echoless.core.http_connection import timed_protocol
-from echoless.mcp.access import OnlyLocal, SingleTokenVerifier, security
+from echoless.mcp.access import Clients, OnlyLocal, SingleTokenVerifier, security
 from echoless.mcp.ingest_tools import IngestTools
 from echoless.mcp.instructions import instructions, prompts, resources
 from echoless.mcp.read_tools import ReadTools
@@ -44,7 +44,7 @@ class Bounds:
     """Limits for clients over HTTP, of a server that serves one person's agents.
 
     Attributes:
-        sessions: Open at a time; one more is answered 503.
+        sessions: Open at a time; one more takes the place of one that is not used.
         idle: Seconds after which a session without a request ends; the client opens another.
         body: Bytes of a request; more is answered 413.
         connections: Open at a time, those of sessions included; one more is answered 503.
@@ -181,10 +181,11 @@ def http_server(
         streamable_http_path=PATH,
         transport_security=security(bound, token=token is not None),
         host=bound.host,
-        max_sessions=bounds.sessions,
+        max_sessions=bounds.sessions + 1,
         session_idle_timeout=bounds.idle,
         max_request_body_size=bounds.body,
     )
+    app = Clients(app, bounds.sessions)
     if token is None or bound.loopback:  # elsewhere a token is asked for, which no page can know
         app = OnlyLocal(app, bound)
     config = uvicorn.Config(

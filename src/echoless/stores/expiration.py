@@ -22,6 +22,7 @@ from typing import Final
 from echoless.core.expressions import lazy_pattern
 from echoless.core.json_codec import json_text
 from echoless.core.model import EMPTY, Json, Memory, Promise
+from echoless.core.text import retired
 from echoless.core.timestamps import instant, iso
 
 HIDDEN: Final = "echoless_hidden"
@@ -77,7 +78,7 @@ def ends(key: str, value: Json) -> bool:
 
 
 def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
-    """Returns a memory with the promise that its metadata and other fields make.
+    """Returns a memory with the promise that the marks of its text and its fields make.
 
     Args:
         memory: As its adapter read it.
@@ -89,15 +90,16 @@ def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
         for key, value in fields.items()
         if _kind(key)[0] and value is not None
     ]
-    if not found:
+    own = retired(memory.content)
+    if not found and not own:
         return memory
     times = [str(value).strip() for kind, _, value in found if kind == "end"]
     times = [end for end in times if end.lower() not in _NEVER] or list(_lives(memory, found))
     until = min(times, key=lambda end: (Promise(end).rank[1] * -1, end), default=None)
-    retired = min(filter(None, (_away(*each) for each in found)), default="")
-    if until is None and not retired:
+    why = min(filter(None, (own, *(_away(*each) for each in found))), default="")
+    if until is None and not why:
         return memory
-    return replace(memory, promise=Promise(until, retired, memory.promise.readers))
+    return replace(memory, promise=Promise(until, why, memory.promise.readers))
 
 
 def _lives(memory: Memory, found: Iterable[tuple[str, str, Json]]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from echoless.core.errors import BadRecord
 from echoless.core.json_codec import read_links, read_tags
 from echoless.core.model import EMPTY, Json, Memory, Provenance, Vector
+from echoless.core.text import retired
 from echoless.stores.expiration import promised
 from echoless.stores.scope import owned
 
@@ -145,7 +146,7 @@ class Rows:
                 native=Place(seq),
             )
             bare = memory.metadata is EMPTY and memory.extra is EMPTY
-            return memory if bare else owned(promised(memory), whole=True)
+            return memory if bare and not retired(content) else owned(promised(memory), whole=True)
         except (ValueError, TypeError, RecursionError, BadRecord) as problem:
             raise self._damaged(id_, str(problem)) from problem
 

@@ -11,7 +11,6 @@ from typing import Final
 
 from echoless.core.connected_pairs import connected
 from echoless.core.model import Memory
-from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.timestamps import instant
 from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedMember, ReportedPair
 from echoless.workflows.audit.report import Report
@@ -105,46 +104,6 @@ class GroupView:
 
 
 @dataclass(frozen=True, slots=True)
-class PairView:
-    """Two memories that stay apart.
-
-    Attributes:
-        a: Id of one; of a newer value the older one.
-        b: Id of the other.
-        first: The memory a, or None where it is gone.
-        second: The memory b, or None.
-        similarity: 0 to 1.
-        reason: Why they stay apart, in one line.
-    """
-
-    a: str
-    b: str
-    first: Memory | None
-    second: Memory | None
-    similarity: float
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class KindView:
-    """Pairs of one kind that stay apart.
-
-    Attributes:
-        kind: Name of the verdict.
-        title: What they are.
-        meaning: A sentence about them.
-        total: How many there are.
-        pairs: Those that are shown, the closest first.
-    """
-
-    kind: str
-    title: str
-    meaning: str
-    total: int
-    pairs: tuple[PairView, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ChainView:
     """Values of one thing, the oldest first.
 
@@ -156,47 +115,7 @@ class ChainView:
 
     steps: tuple[tuple[str, Memory | None], ...]
     earlier: int
-    pair: PairView | None
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesView:
-    """One sentence written again and again with other figures.
-
-    Attributes:
-        size: Memories.
-        id: Of the newest, or of one of them where times do not tell.
-        memory: That memory, or None where it is gone.
-        newest: Whether it is known to be the newest.
-    """
-
-    size: int
-    id: str
-    memory: Memory | None
-    newest: bool
-
-
-@dataclass(frozen=True, slots=True)
-class OverlapView:
-    """Two notes of which one says most of the other.
-
-    Attributes:
-        a: Id of one.
-        b: Id of the other.
-        share_a: Share of the words of a that b says too, 0 to 1.
-        share_b: The same of b.
-        passages: Texts of passages that both have, those of a first.
-        differing: Texts of passages that state another value.
-        left_out: Passages that are not shown.
-    """
-
-    a: str
-    b: str
-    share_a: float
-    share_b: float
-    passages: tuple[tuple[str, str], ...]
-    differing: tuple[tuple[str, str], ...]
-    left_out: int
+    pair: ReportedPair | None
 
 
 def class_of(member: ReportedMember) -> str:
@@ -226,7 +145,7 @@ class ReportView:
         """
         self._report = report
         self._extent = extent
-        self._memories: Mapping[str, Memory] = {}
+        self.memories: Mapping[str, Memory] = {}
         self._held = _by_kind(report)
         self._chains = chains(self._held.pop("update", ()))
 
@@ -251,7 +170,7 @@ class ReportView:
         Args:
             memories: By id, as the store holds them now.
         """
-        self._memories = memories
+        self.memories = memories
 
     @property
     def _steps(self) -> int:
@@ -263,14 +182,13 @@ class ReportView:
         """Returns the largest groups."""
         return [self._group(group) for group in self._report.groups[: self._extent.top]]
 
-    @cached_property
-    def kinds(self) -> Sequence[KindView]:
-        """Returns the pairs that stay apart by kind, without newer values."""
-        return [
-            KindView(kind, *words, len(pairs), tuple(map(self._pair, pairs[: self._extent.pairs])))
-            for kind, words in KINDS.items()
-            if (pairs := self._held.get(kind, ()))
-        ]
+    @property
+    def kinds(self) -> Sequence[tuple[str, str, str, Sequence[ReportedPair]]]:
+        """Returns the pairs that stay apart, with name, title and meaning of their kind.
+
+        Newer values have a part of their own.
+        """
+        return [(kind, *KINDS[kind], self._held[kind]) for kind in KINDS if self._held.get(kind)]
 
     @property
     def chain_count(self) -> int:
@@ -282,29 +200,15 @@ class ReportView:
         """Returns chains of values, the longest first."""
         return [self._chain(chain) for chain in self._chains[: self._extent.pairs]]
 
-    @cached_property
-    def series(self) -> Sequence[SeriesView]:
-        """Returns sentences written again and again, the largest series first."""
-        return [
-            SeriesView(len(each.members), shown, self._memories.get(shown), bool(each.newest))
-            for each in self._report.series[: self._extent.pairs]
-            if (shown := _shown_of(each))
-        ]
-
-    @cached_property
-    def overlaps(self) -> Sequence[OverlapView]:
-        """Returns notes with much in common, most shared first."""
-        return [self._overlap(each) for each in self._report.overlaps[: self._extent.pairs]]
-
     # -------------------------------------------------------------- one of each
 
     def _group(self, group: ReportedGroup) -> GroupView:
-        survivor = self._memories.get(group.survivor)
+        survivor = self.memories.get(group.survivor)
         shown = group.members[: self._extent.members]
         views = [
             MemberView(
                 member.id,
-                self._memories.get(member.id),
+                self.memories.get(member.id),
                 CLASSES[class_of(member)],
                 member.similarity,
                 member.sentence or member.evidence or "",
@@ -325,39 +229,11 @@ class ReportView:
             len(group.members) - len(shown),
         )
 
-    def _pair(self, pair: ReportedPair) -> PairView:
-        first, second = self._memories.get(pair.a), self._memories.get(pair.b)
-        return PairView(
-            pair.a, pair.b, first, second, pair.similarity, pair.sentence or pair.evidence
-        )
-
     def _chain(self, chain: Chain) -> ChainView:
-        shown = in_order(chain, self._memories)[-self._steps :]
-        steps = tuple((id_, self._memories.get(id_)) for id_ in shown)
-        pair = self._pair(chain.pairs[0]) if len(chain.ids) == 2 else None
+        shown = in_order(chain, self.memories)[-self._steps :]
+        steps = tuple((id_, self.memories.get(id_)) for id_ in shown)
+        pair = chain.pairs[0] if len(chain.ids) == 2 else None
         return ChainView(steps, len(chain.ids) - len(shown), pair)
-
-    def _overlap(self, overlap: Overlap) -> OverlapView:
-        some = self._extent.pairs
-        passages, differing = overlap.passages[:some], overlap.differing[:some]
-        left = len(overlap.passages) + len(overlap.differing) - len(passages) - len(differing)
-        return OverlapView(
-            overlap.a,
-            overlap.b,
-            overlap.share_a,
-            overlap.share_b,
-            tuple(self._passage(overlap, each) for each in passages),
-            tuple(self._passage(overlap, each) for each in differing),
-            left,
-        )
-
-    def _passage(self, overlap: Overlap, passage: SharedPassage) -> tuple[str, str]:
-        notes = (self._memories.get(overlap.a), self._memories.get(overlap.b))
-        one, other = (
-            "" if note is None else note.content[start:end].strip()
-            for note, (start, end) in zip(notes, (passage.a, passage.b), strict=True)
-        )
-        return one, other
 
 
 def _shown_of(series: Series) -> str:

@@ -10,7 +10,7 @@ Three rules keep what memories say out of the markup:
 - **Every plain text that a template prints is made safe first** (`_printed`): secrets are masked,
   hidden characters become escapes, and it stays on one line. So `{{ memory.id }}` may also stand
   in a quoted attribute. A link of a form takes `{{ id|urlencode }}`.
-- Only `web/markup.py`, `web/charts.py` and the filters below return `Markup`, which is printed as
+- Only `web/markup.py` and the filters below return `Markup`, which is printed as
   it is. No template uses the filter `safe`.
 
 `base.html` refers to `/static/style.css`, which a server sends (`stylesheet()`). With

@@ -23,6 +23,7 @@ from echoless.core.errors import (
     StoreError,
     UsageError,
 )
+from echoless.core.model import Memory
 from echoless.execution.plan import Plan, read_plan
 from echoless.execution.rollback import STANDING, history
 from echoless.stores.field_map import read_file
@@ -631,3 +632,68 @@ def test_a_disk_that_fails_once_loses_nothing_and_leaves_no_file_of_hidden_texts
         assert file.read_bytes() == before
         assert not [*tmp_path.glob("*.hidden")]
     assert failures > 2
+
+
+# ------------------------------------------------------------------ what is no UTF-8
+
+FACT = "The staging server listens on port 5433."
+FOLDERS: dict[str, tuple[str, dict[str, str]]] = {
+    "rules": ("AGENTS.md", {"CLAUDE.md": f"See @AGENTS.md\n\n- {FACT}\n- Tea.\n- {FACT}\n"}),
+    "notes": ("b.md", {"a.md": f"- {FACT}\n- Tea is green.\n- {FACT}\n"}),
+    "topics": (
+        "b.md",
+        {
+            "MEMORY.md": "- [A](a.md)\n- [B](b.md)\n- [C](c.md)\n",
+            "a.md": DAY.format("a"),
+            "c.md": DAY.format("c"),
+        },
+    ),
+    "index": ("MEMORY.md", {"a.md": DAY.format("a"), "c.md": DAY.format("c")}),
+}
+"""The file that is no UTF-8, and the others of the folder."""
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_file_that_is_no_utf8_is_passed_over_and_the_others_are_deduplicated(
+    tmp_path: Path, name: str, encoding: str
+) -> None:
+    odd, others = FOLDERS[name]
+    root = tmp_path / "memory"
+    root.mkdir()
+    for path, text in others.items():
+        (root / path).write_text(text)
+    data = f"- {FACT}\n- {FACT}\n- Größe [A](a.md)\n".encode(encoding)
+    (root / odd).write_bytes(data)
+    url = f"markdown:///{root}?preset=claude-memory" if name == "index" else str(root)
+    before = contents(root)
+    with open_store(url) as store:
+        ids = [m.id for m in store.scan() if "5433" in m.content]
+        remark = (
+            f"Files that are not read: 1. They are not UTF-8 (perhaps UTF-16), so convert {odd}."
+        )
+        assert remark in store.remarks()
+        run = apply(store, plan_by_hand(store, [(ids[0], ids[1])], "mark"))
+        assert len(store.ledger.marks()) == 1
+        assert check(store).problems == ()
+        assert (root / odd).read_bytes() == data
+        undo(store, run.id)
+    assert contents(root) == before
+    (root / odd).write_text(data.decode(encoding))
+    with open_store(url) as store:
+        assert not any("UTF-8" in each for each in store.remarks())
+    (root / odd).write_bytes(data)
+    with open_store(str(root / odd)) as store, pytest.raises(ForeignStore, match="not UTF-8"):
+        list(store.scan())
+
+
+def test_a_memory_is_not_written_into_a_file_that_is_no_utf8(tmp_path: Path) -> None:
+    root = tmp_path / "rules"
+    root.mkdir()
+    (root / "AGENTS.md").write_text(f"- {FACT}\n", "utf-16")
+    (root / "CLAUDE.md").write_text("- Tea is green.\n")
+    before = contents(root)
+    with open_store(str(root)) as store, pytest.raises(ForeignStore, match="not UTF-8"):
+        with store.writing():
+            store.put([Memory(id="n", content="New.", namespace="AGENTS.md")])
+    assert contents(root) == before

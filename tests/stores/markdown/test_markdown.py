@@ -494,9 +494,77 @@ def test_uncommitted_changes_are_reported_when_a_file_is_written(
         undo(store, made.id)
         (note,) = store.notes()
         assert f"{folder / 'AGENTS.md'} had changes that are not committed" in note
+    (note,) = _notes_of_a_write(_linked_work_tree(folder))
+    assert "had changes that are not committed" in note
     monkeypatch.setattr(git.shutil, "which", lambda _: None)
     with open_store(folder) as store:
         assert isinstance(store, MarkdownStore)
         apply(store, plan_by_hand(store, [(one, two)], "mark"))
         (note,) = store.notes()
         assert "git is not installed" in note
+
+
+def _git(folder: Path, *words: str) -> None:
+    """Runs git in a folder, as somebody."""
+    options = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "core.autocrlf=false"]
+    subprocess.run(["git", "-C", str(folder), *options, *words], check=True)
+
+
+def _linked_work_tree(folder: Path) -> Path:
+    """Makes a linked work tree of a repository, with a change that is not committed."""
+    linked = folder.with_name("linked")
+    _git(folder, "worktree", "add", "-q", str(linked))
+    (linked / "AGENTS.md").write_text(f"- {FACT}\n- Another.\n- {FACT}\n")
+    return linked
+
+
+def _notes_of_a_write(folder: Path) -> tuple[str, ...]:
+    """Hides the second of two copies in a store and returns what the write met."""
+    with open_store(folder) as store:
+        assert isinstance(store, MarkdownStore)
+        one, two = (memory.id for memory in store.scan() if memory.content == FACT)
+        apply(store, plan_by_hand(store, [(one, two)], "mark"))
+        return tuple(store.notes())
+
+
+RUNS: dict[str, str] = {
+    "watcher": "[core]\n\tfsmonitor = {0}\n",
+    "filter": '[filter "x"]\n\tclean = {0}\n\trequired = true\n',
+    "process": '[filter "x"]\n\tprocess = {0}\n',
+    "hooks": "[core]\n\thooksPath = {1}\n\tsplitIndex = true\n",
+    "included": "[include]\n\tpath = more\n",
+    "pager": "[core]\n\tpager = {0}\n[pager]\n\tstatus = {0}\n[alias]\n\tstatus = !{0}\n",
+}
+"""Settings of a repository that name a program, with its place and folder."""
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_program_that_a_foreign_repository_names_is_run(tmp_path: Path, name: str) -> None:
+    folder = write(tmp_path / "tree", AGENTS_md=f"- {FACT}\n- Other.\n- {FACT}\n")
+    (folder / ".gitattributes").write_text("* filter=x diff=x\n")
+    _git(folder, "init", "-q")
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-qm", "x")
+    program = tmp_path / "hooks" / "post-index-change"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\ncat\n")
+    program.chmod(0o755)
+    with (folder / ".git" / "config").open("a") as settings:
+        settings.write(RUNS[name].format(program, program.parent))
+    (folder / ".git" / "more").write_text(RUNS["watcher"].format(program))
+    (folder / "AGENTS.md").write_text(f"- {FACT}\n- Older.\n- {FACT}\n")
+    (note,) = _notes_of_a_write(folder)
+    assert "had changes that are not committed" in note
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["", "HEAD", "index", "packed-refs", "refs/heads/main"])
+def test_a_pipe_in_a_repository_is_never_waited_for(tmp_path: Path, name: str) -> None:
+    folder = write(tmp_path / "tree", AGENTS_md=f"- {FACT}\n- Other.\n- {FACT}\n")
+    if name:
+        _git(folder, "init", "-q", "-b", "main")
+    (folder / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(folder / ".git" / name)
+    (note,) = _notes_of_a_write(folder)
+    assert "git could not say" in note
+    assert "is a named pipe" in note

@@ -16,7 +16,12 @@ from echoless.stores import Store
 from echoless.stores.jsonl import JsonlStore
 from echoless.testing.stores import fill
 from echoless.testing.strategies import worlds
-from echoless.workflows.audit.between import Between, between_namespaces, between_stores
+from echoless.workflows.audit.between import (
+    Between,
+    Whereabouts,
+    between_namespaces,
+    between_stores,
+)
 from echoless.workflows.dedupe import far_pairs
 from tests.laws.worlds import everything, folder, quick, safe
 
@@ -85,6 +90,28 @@ def test_what_only_looks_alike_is_named_with_its_difference() -> None:
         "contradiction",
         "number",
     )
+
+
+@pytest.mark.parametrize("label", ["**Why:** ", "**How to apply:** ", "**Why**: "])
+def test_a_rule_is_compared_without_the_reasons_below_it(label: str) -> None:
+    reasons = f"\n\n{label}a second server took the port in March.\nAsk Bob first."
+    report = between([memory("a", PORT + reasons)], [memory("b", PORT)])
+    assert ids(report) == [["a", "b"]] or ids(report) == [["b", "a"]]
+    assert {each.content for each in _places(report)} == {PORT, PORT + reasons}
+    assert any("only the rule above them" in note for note in report.tally.notes)
+    other = between([memory("a", PORT.replace("5432", "5433") + reasons)], [memory("b", PORT)])
+    assert [pair.difference for pair in other.pairs] == ["number"]
+    only = between([memory("a", reasons.strip())], [memory("b", PORT)])
+    assert only.groups == ()
+
+
+def _places(report: Between) -> list[Whereabouts]:
+    """Returns the memories of the groups."""
+    return [
+        each
+        for group in report.groups
+        for each in (group.first, *(member.memory for member in group.members))
+    ]
 
 
 def test_two_users_of_two_stores_never_meet_unless_asked() -> None:

@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from echoless.core.errors import EcholessError
 from echoless.integrations.llm_memory.validation import invalid
+from echoless.stores.files import read_bytes
 from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
 from echoless.stores.llm_memory.records import NAMESPACE
 
 NAME: Final = "LLM_MEMORY_DEFAULT_NAMESPACE"
 DETECT: Final = "LLM_MEMORY_NAMESPACE_AUTO_DETECT"
 
+_LARGEST: Final = 1 << 20
+"""Bytes of settings of Git that are read."""
 _OUTSIDE: Final = re.compile(r"[^a-z0-9_/-]")
 _OFF: Final = frozenset({"0", "false", "no", "off"})
 _REMOTE: Final = re.compile(
@@ -90,11 +94,11 @@ def detect(folder: Path) -> str | None:
 def _origin(folder: Path) -> str | None:
     """Returns the path of the remote "origin" on GitHub, GitLab or Bitbucket, without slashes."""
     try:
-        text = (folder / ".git" / "config").read_text("utf-8", errors="replace")
-    except OSError:
+        data = read_bytes(folder / ".git" / "config", limit=_LARGEST)
+    except EcholessError:  # none, or no file: a pipe would never end
         return None
     section = ""
-    for line in text.splitlines():
+    for line in data.decode("utf-8", "replace").splitlines():
         stripped = line.strip()
         if stripped.startswith("["):
             section = stripped

@@ -63,7 +63,9 @@ class Session:
     def paths(self) -> list[str]:
         """Returns the files with units or slots, sorted."""
         slots = {path for path, each in self.state.files.items() if each.slots}
-        return sorted({*self.tree.paths, *slots, *self._touched} - {*self.tree.too_large})
+        return sorted(
+            {*self.tree.paths, *slots, *self._touched} - {*self.tree.too_large, *self.tree.no_text}
+        )
 
     def touch(self, path: str) -> VirtualFile:
         """Returns a file that is about to be changed."""

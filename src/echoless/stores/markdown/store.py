@@ -250,6 +250,11 @@ class MarkdownStore(BesideSidecar):
             f"{each} is larger than {LARGEST // 1024 // 1024} MB; it is not read. Divide it."
             for each in tree.too_large
         ]
+        if tree.no_text:
+            said.append(
+                f"Files that are not read: {len(tree.no_text):,}. They are not UTF-8 (perhaps "
+                f"UTF-16), so convert {', '.join(tree.no_text)}."
+            )
         return said
 
     @property

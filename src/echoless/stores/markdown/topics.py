@@ -27,7 +27,12 @@ class FileMemories:
     def __init__(self, session: Session) -> None:
         """Takes the files."""
         self._session = session
-        self._index = session.reading.preset.index
+        index = session.reading.preset.index
+        # one whose lines are in the archive cannot be left out: they belong back into it
+        needed = (
+            index in session.state.files or not index or not session.tree.is_foreign_text(index)
+        )
+        self._index = index if needed else ""
         self._lines: dict[str, list[IndexLine]] | None = None
         self._links: tuple[Mapping[str, None], Mapping[str, int]] = ({}, {})
         self.problems: dict[str, str] = {}

@@ -121,6 +121,8 @@ class Tree:
         self._paths: dict[str, None] | None = None
         self.listing = Listing(())
         self.too_large: tuple[str, ...] = ()
+        self.no_text: tuple[str, ...] = ()
+        self._foreign: dict[str, bool] = {}
 
     def refresh(self, overlay: Mapping[str, bytes | None]) -> bool:
         """Lists the files again, and forgets the texts of those that changed.
@@ -148,6 +150,7 @@ class Tree:
             if now != self._snapshots[path] or path in overlay or path in old[2]:
                 del self._snapshots[path]
                 self._bytes.pop(path, None)
+                self._foreign.pop(path, None)
         return old != (self.listing, self._snapshots, overlay)
 
     @property
@@ -165,7 +168,17 @@ class Tree:
         chosen = [n for n in names if self._preset.reads(n) and not is_archived(n)]
         large = [n for n in sorted(chosen) if n not in self._staged and self._size(n) > LARGEST]
         self.too_large = tuple(large)
-        return sorted(set(chosen) - set(large))
+        read = {*chosen} - {*large}
+        texts = read | ({self._preset.index} & names)
+        self.no_text = tuple(name for name in sorted(texts) if self.is_foreign_text(name))
+        return sorted(read - {*self.no_text})
+
+    def is_foreign_text(self, path: str) -> bool:
+        """Returns whether a file is not UTF-8; it is neither read nor written."""
+        if path not in self._foreign:
+            data = self._read(path) or b""
+            self._foreign[path] = data.decode("utf-8", "ignore").encode("utf-8") != data
+        return path not in self._staged and self._foreign[path]
 
     def _size(self, path: str) -> int:
         snapshot = Snapshot.of(self.root / path)

@@ -116,7 +116,8 @@ class UnitMemories:
         if path not in self._promises:
             self._promises = {path: IN_FORCE}
             for each, agents in readers(self._session).items():
-                lines = split_lines(self._session.tree.text(each) or "")
+                tree = self._session.tree
+                lines = split_lines(tree.text(each) or "") if each in tree.paths else []
                 self._promises[each] = replace(front_matter.promise_in(lines), readers=agents)
         return self._promises[path]
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from echoless.core import json_codec as codec
 from echoless.core.model import Json, JsonObject, Memory, digest
+from echoless.stores.expiration import promised
 
 _LENGTH: Final = 16
 _GIVEN: Final = frozenset({"id", "content", "namespace", "type"})
@@ -76,13 +77,5 @@ def memory_of(
         native: For the place it goes back to.
     """
     name, type_ = entity
-    return codec.memory_from_json(
-        {
-            "type": type_,
-            **fields,
-            "id": id_,
-            "content": text,
-            "namespace": name,
-            "native": native,
-        }
-    )
+    own: dict[str, Json] = {"id": id_, "content": text, "namespace": name, "native": native}
+    return promised(codec.memory_from_json({"type": type_, **fields, **own}))

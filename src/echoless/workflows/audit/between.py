@@ -15,6 +15,7 @@ or moved by its own program, with nobody there to notice. `import_into` brings b
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.candidates import Preference, candidates, eligible, open_vectors
 from echoless.clustering.assign import GroupingInput, fold, make_groups
+from echoless.core.expressions import lazy_pattern
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
 from echoless.core.model import Json, Judged, Memory, flipped, merges, verdict_name
@@ -46,6 +48,10 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")
     far_pairs = lazy_module("echoless.workflows.dedupe.far_pairs")
+
+_REASONS: Final = lazy_pattern(r"\n\s*\*\*(?:Why|How to apply)\b.*", re.DOTALL)
+"""What stands below a rule in a note of Claude Code: why, and how to apply it, which the same rule
+in CLAUDE.md does not say (code.claude.com/docs/en/memory)."""
 
 NOBODY: Final = ""
 """Family of memories that may meet those of any namespace."""
@@ -282,11 +288,15 @@ class _Union:
         self.tally = Tally()
 
     def add(self, memory: Memory, store: Store, *, side: str, family: str, at: int) -> None:
-        """Adds a memory of a side, as the judge reads it."""
+        """Adds a memory of a side, as the judge reads it, without the reasons of a rule."""
         id_ = _joined(at, memory.id)
         self.origin[id_] = Whereabouts(store.url, memory.namespace, memory.id, memory.content)
         self.side[id_] = side
-        self.memories[id_] = replace(in_context(store, memory), id=id_, namespace=family)
+        read = in_context(store, memory)
+        rule = _REASONS.sub("", read.content)
+        self.memories[id_] = replace(read, id=id_, namespace=family, content=rule or read.content)
+        if rule and rule != read.content:
+            self.tally.note("Of notes with **Why:** lines only the rule above them is compared.")
 
     def part_families(self) -> None:
         """Notes the namespaces that do not meet others, and leaves out those that meet nothing."""

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
-from echoless.core.model import Json
+from echoless.core.model import Json, Memory
 from echoless.core.optional import lazy_module
 from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.run_notes import Tally
+from echoless.core.secret_masking import learn
 from echoless.core.settings import Settings
 from echoless.core.versions import __version__
+from echoless.core.wording import count, number, percent
+from echoless.execution.plan import BY_CHAIN
 from echoless.workflows.audit.namespace_report import (
     HELD_KINDS,
     Page,
@@ -37,11 +40,12 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+    from echoless.core import html_fragment
     from echoless.stores.base import Store
-    from echoless.workflows import notebook_view, tables
+    from echoless.workflows import tables
 else:
-    notebook_view = lazy_module("echoless.workflows.notebook_view")  # both import this module
-    tables = lazy_module("echoless.workflows.tables")
+    html_fragment = lazy_module("echoless.core.html_fragment")  # only notebooks need it
+    tables = lazy_module("echoless.workflows.tables")  # imports this module
 
 
 FORMAT: Final = 1
@@ -204,7 +208,57 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Returns the report as a notebook shows it, without texts; secrets are masked."""
-        return notebook_view.report_html(self)
+        return self.html({})
+
+    @property
+    def answer(self) -> str:
+        """Returns how much is repetition, in one sentence."""
+        counts = self.counts
+        return (
+            f"{count(counts['redundant'], 'redundant copy', 'redundant copies')} in "
+            f"{count(counts['groups'], 'group')} among "
+            f"{count(counts['total'], 'memory', 'memories')}: {percent(self.ratio)} of what is "
+            "visible."
+        )
+
+    def html(self, memories: Mapping[str, Memory]) -> str:
+        """Returns the report as a notebook shows it; secrets are masked.
+
+        Args:
+            memories: By id. Texts, and reasons that quote them, are shown of these alone.
+        """
+        first = self.groups[: html_fragment.GROUPS]
+        learn(memories.get(id_) for g in first for id_ in g.ids[: 1 + html_fragment.MEMBERS])
+        held, left_out = self.counts["held"], self.counts["left_out"]
+        remarks = (
+            f"About {number(self.wasted_tokens)} of {number(self.tokens)} tokens are wasted.",
+            self.marked and f"Earlier runs hid {number(self.marked)}.",
+            first and "to_pandas() has every member of every group.",
+            held
+            and f'{count(held, "pair")} look alike and stay apart; to_pandas("held") has them.',
+            left_out and f"{count(left_out, 'pair')} beyond the budget, not compared",
+            *(f"Skipped, {why}: {number(each)}" for why, each in self.tally.counts.items()),
+            *self.tally.notes,
+        )
+        groups = (_group_html(group, memories) for group in first)
+        return html_fragment.document(
+            self.answer, groups, len(self.groups), [str(each) for each in remarks if each]
+        )
+
+
+def _group_html(group: ReportedGroup, memories: Mapping[str, Memory]) -> str:
+    """Returns a group as a notebook shows it, without reasons and texts where there are none."""
+    survivor = memories[group.survivor].content if group.survivor in memories else ""
+    members = [
+        (
+            each.id,
+            ", ".join(filter(None, [each.verdict or BY_CHAIN, survivor and each.evidence])),
+            each.similarity,
+            memories[each.id].content if each.id in memories else "",
+        )
+        for each in group.members
+    ]
+    return html_fragment.group(group.survivor, survivor and group.why, survivor, members)
 
 
 def audit(findings: Findings) -> Report:

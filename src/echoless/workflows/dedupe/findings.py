@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from echoless.blocking.detectors import sequence
     from echoless.blocking.vector_join import exact_join
     from echoless.matching.verifiers.consultation import Heard
-    from echoless.workflows import notebook_view, tables
+    from echoless.workflows import tables
+    from echoless.workflows.audit import report
 else:
     sequence = lazy_module("echoless.blocking.detectors.sequence")
     exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
-    notebook_view = lazy_module("echoless.workflows.notebook_view")  # both import this module
+    report = lazy_module("echoless.workflows.audit.report")  # both import this module
     tables = lazy_module("echoless.workflows.tables")
 
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
@@ -186,7 +187,7 @@ class Findings:
 
     def _repr_html_(self) -> str:
         """Returns the findings as a notebook shows them; secrets are masked."""
-        return notebook_view.findings_html(self)
+        return report.audit(self).html(self.memories)
 
 
 def totals(
