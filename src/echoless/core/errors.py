@@ -40,40 +40,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar, Final
 
-__all__ = [
-    "INTERRUPTED",
-    "NEEDS_REVIEW",
-    "TOO_MUCH_REPETITION",
-    "BadRecord",
-    "DamagedPackage",
-    "DuplicateId",
-    "EcholessError",
-    "EncoderError",
-    "ForeignStore",
-    "InputError",
-    "LedgerDamaged",
-    "LimitReached",
-    "MissingExtra",
-    "ModelError",
-    "ModelUnavailable",
-    "PlanError",
-    "PlanForeign",
-    "PlanRefused",
-    "PlanTooLarge",
-    "PlanUnreadable",
-    "PlanUsed",
-    "StoreError",
-    "StoreFull",
-    "StoreLocked",
-    "StoreNotFound",
-    "StoreReadOnly",
-    "StoreReplaced",
-    "StoreUnfinished",
-    "UndoConflict",
-    "UsageError",
-    "VerifierError",
-]
-
 NEEDS_REVIEW: Final = 9
 """Exit code of `remember` when a text was held back for a person to decide."""
 

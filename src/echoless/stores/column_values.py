@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from echoless.core import json_codec as codec
 from echoless.core.commands import command_line
-from echoless.core.errors import BadRecord
+from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 
 _TARGETS: Final = ("target", "target_id", "id")
@@ -96,6 +96,42 @@ def write(name: str, new: object, like: Json, *, link: JsonObject | None = None)
     if read(name, made) != new:
         raise BadRecord(f"{name!r} cannot be {new!r} in a column that holds {like!r}")
     return made
+
+
+def as_json(memory: Memory, name: str) -> Json:
+    """Returns a field of a memory as JSON."""
+    if name == "links":
+        return [[link.target, link.kind, link.data] for link in memory.links]
+    value: Json = getattr(memory, name)
+    return value
+
+
+def change(
+    record: dict[str, Json], key: str, name: str, memory: Memory, *, link: JsonObject | None = None
+) -> None:
+    """Writes a field of a memory under its key of a record, in the form the key has.
+
+    Raises:
+        StoreError: What stands under the key cannot be read, or has no place for the value.
+    """
+    try:
+        if key in record:
+            read(name, record[key])  # what cannot be read is not overwritten
+        made = write(name, getattr(memory, name), record.get(key), link=link)
+    except BadRecord as problem:
+        raise StoreError(
+            f"The field {name!r} of {memory.id!r} cannot be changed in its key {key!r} "
+            f"({problem}). Mend the record in its own program, and try again."
+        ) from problem
+    set_or_remove(record, key, made)
+
+
+def set_or_remove(record: dict[str, Json], key: str, value: Json) -> None:
+    """Sets a key of a record, or removes it for None."""
+    if value is None:
+        record.pop(key, None)
+    else:
+        record[key] = value
 
 
 # ------------------------------------------------------------------ reading

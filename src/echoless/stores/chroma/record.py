@@ -19,7 +19,7 @@ from echoless.core.text import unreadable
 from echoless.stores import column_values as values
 from echoless.stores.chroma.layout import FIELDS, OWN, Layout
 from echoless.stores.expiration import promised, shown
-from echoless.stores.live.mem0 import namespace_of, owners_of
+from echoless.stores.live.mem0 import namespace_of, no_owners, owners_of
 from echoless.stores.scope import Head, owned
 
 _METADATA: Final = f"{OWN}metadata"
@@ -155,7 +155,7 @@ def encode(memory: Memory, base: Record, layout: Layout) -> Record:
         raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in Chroma.")
     raw = shown(base.metadata, layout.expires)
     for name in FIELDS:
-        if canonical(_comparable(memory, name)) != canonical(_comparable(old, name)):
+        if canonical(values.as_json(memory, name)) != canonical(values.as_json(old, name)):
             _change(raw, name, memory, layout)
     _write_metadata(raw, old, memory, layout)
     if layout.digest and memory.content != old.content:
@@ -175,19 +175,13 @@ def encode(memory: Memory, base: Record, layout: Layout) -> Record:
     return Record(document if isinstance(document, str) else None, raw)
 
 
-def _comparable(memory: Memory, name: str) -> Json:
-    """Returns a field as JSON."""
-    if name == "links":
-        return [[link.target, link.kind, link.data] for link in memory.links]
-    value: Json = getattr(memory, name)
-    return value
-
-
 def _change(raw: dict[str, Json], name: str, memory: Memory, layout: Layout) -> None:
     """Writes one field into the metadata, in the form its key has."""
     key = layout.key(name)
     if name == "namespace" and layout.owners:
-        owners = _owners(memory)
+        owners = owners_of(memory.namespace)
+        if not owners:
+            raise StoreError(no_owners(memory))
         for owner in layout.owners:
             raw.pop(owner, None)
         raw.update(owners)
@@ -195,42 +189,10 @@ def _change(raw: dict[str, Json], name: str, memory: Memory, layout: Layout) -> 
     if name == "namespace" and layout.privacy:
         # a namespace that is no privacy class goes into a key of echoless
         is_class = memory.namespace in (*_CLASSES, "")
-        _set(raw, key, None if is_class else memory.namespace)
+        values.set_or_remove(raw, key, None if is_class else memory.namespace)
         raw[layout.privacy] = memory.namespace == "private"
         return
-    try:
-        if key in raw:
-            values.read(name, raw[key])  # what cannot be read is not overwritten
-        made = values.write(name, getattr(memory, name), raw.get(key), link=layout.link)
-    except BadRecord as problem:
-        raise StoreError(
-            f"The field {name!r} of {memory.id!r} cannot be changed in its metadata key {key!r} "
-            f"({problem}). Mend the record in its own program, and try again."
-        ) from problem
-    _set(raw, key, made)
-
-
-def _owners(memory: Memory) -> dict[str, str]:
-    """Returns the owners of a namespace of mem0.
-
-    Raises:
-        StoreError: It has none.
-    """
-    owners = owners_of(memory.namespace)
-    if not owners:
-        raise StoreError(
-            f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
-            "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
-        )
-    return owners
-
-
-def _set(raw: dict[str, Json], key: str, value: Json) -> None:
-    """Sets a key, or removes it for None."""
-    if value is None:
-        raw.pop(key, None)
-    else:
-        raw[key] = value
+    values.change(raw, key, name, memory, link=layout.link)
 
 
 def _write_metadata(raw: dict[str, Json], old: Memory, memory: Memory, layout: Layout) -> None:
@@ -256,7 +218,7 @@ def _write_object(raw: dict[str, Json], key: str, value: JsonObject) -> None:
     """Writes an object as JSON; a text that already holds the same object stays."""
     if canonical(values.as_object(raw.get(key))) == canonical(value):
         return
-    _set(raw, key, json_text(value) if value else None)
+    values.set_or_remove(raw, key, json_text(value) if value else None)
 
 
 def fits(key: str, value: Json) -> bool:

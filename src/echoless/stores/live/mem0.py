@@ -123,6 +123,14 @@ def owners_of(namespace: str) -> dict[str, str]:
     return owners if set(owners) <= set(SCOPES) and all(owners.values()) else {}
 
 
+def no_owners(memory: Memory) -> str:
+    """Returns what to say of a memory whose namespace names no owner of mem0."""
+    return (
+        f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
+        "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
+    )
+
+
 class Mem0Store(LiveStore):
     """Memories of mem0."""
 
@@ -352,10 +360,7 @@ def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:
     """Returns the payload mem0 would write for a memory, with the memory's own times."""
     owners, now = owners_of(memory.namespace), datetime.now(UTC).isoformat()
     if not owners:
-        raise BadRecord(
-            f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
-            "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
-        )
+        raise BadRecord(no_owners(memory))
     times = {
         "created_at": memory.created_at or _value(old, "created_at") or now,
         "updated_at": memory.updated_at or now,

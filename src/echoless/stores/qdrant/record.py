@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.core.errors import BadRecord, StoreError
+from echoless.core.errors import BadRecord
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.stores import column_values as values
 from echoless.stores.expiration import promised, shown
 from echoless.stores.live import record as records
-from echoless.stores.live.mem0 import namespace_of, owners_of
+from echoless.stores.live.mem0 import namespace_of, no_owners, owners_of
 from echoless.stores.qdrant.layout import Layout
 from echoless.stores.qdrant.points import Point
 from echoless.stores.scope import owned
@@ -189,8 +189,8 @@ def encode(
             for key in layout.derived:
                 payload.pop(key, None)
     for name, key in layout.fields.items():
-        if canonical(_plain(memory, name)) != canonical(_plain(old, name)):
-            _write(payload, name, key, memory)
+        if canonical(values.as_json(memory, name)) != canonical(values.as_json(old, name)):
+            values.change(payload, key, name, memory)
     return payload
 
 
@@ -203,31 +203,6 @@ def _change(payload: dict[str, Json], old: JsonObject, new: JsonObject) -> None:
         for key, value in new.items()
         if key not in old or canonical(old[key]) != canonical(value)
     }
-
-
-def _plain(memory: Memory, name: str) -> Json:
-    """Returns a field as JSON."""
-    if name == "links":
-        return [[link.target, link.kind, link.data] for link in memory.links]
-    value: Json = getattr(memory, name)
-    return value
-
-
-def _write(payload: dict[str, Json], name: str, key: str, memory: Memory) -> None:
-    """Writes one field under its key, in the form the key has."""
-    try:
-        if key in payload:
-            values.read(name, payload[key])  # what cannot be read is not overwritten
-        made = values.write(name, getattr(memory, name), payload.get(key))
-    except BadRecord as problem:
-        raise StoreError(
-            f"The field {name!r} of {memory.id!r} cannot be changed in its payload key {key!r} "
-            f"({problem}). Mend the record in its own program, and try again."
-        ) from problem
-    if made is None:
-        payload.pop(key, None)
-    else:
-        payload[key] = made
 
 
 def _whole(memory: Memory, layout: Layout, models: JsonObject) -> dict[str, Json]:
@@ -264,10 +239,7 @@ def _owners(memory: Memory) -> dict[str, Json]:
     """
     owners = owners_of(memory.namespace)
     if not owners and (memory.namespace or base_of(memory) is None):
-        raise BadRecord(
-            f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
-            "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
-        )
+        raise BadRecord(no_owners(memory))
     return dict(owners)
 
 
