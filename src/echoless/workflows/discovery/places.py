@@ -169,6 +169,7 @@ EXTRAS: Final[Mapping[str, str]] = {
 _HOME: Final = Base(root="home")
 _DATA: Final = Base(root="data")
 _CLAUDE: Final = Base(root="home", path=".claude", variable="CLAUDE_CONFIG_DIR")
+_HERMES: Final = Base(root="home", path=".hermes", variable="HERMES_HOME")
 _CODEX: Final = Base(root="home", path=".codex", variable="CODEX_HOME")
 _GEMINI: Final = Base(root="home", path=".gemini")
 _OPENCLAW: Final = Base(root="home", path=".openclaw", variable="OPENCLAW_STATE_DIR")
@@ -232,6 +233,7 @@ USER_PLACES: Final = (
         "docs: docs.windsurf.com/windsurf/cascade/memories",
     ),
     _user("Cline", _HOME, "Documents/Cline/Rules", "markdown", "docs: docs.cline.bot rules"),
+    _user("Hermes", _HERMES, "memories", "markdown", "hermes-agent 0.19, memory_tool.py"),
     _user("OpenClaw", _OPENCLAW, "workspace", "markdown", _OPENCLAW_DOCS),
     _user("OpenClaw", _OPENCLAW, "workspace-*", "markdown", _OPENCLAW_DOCS),
     _user("sliding-context", _OPENCLAW, "sliding-context/lancedb", "lancedb", "layout"),
