@@ -376,7 +376,7 @@ def test_a_merge_conflict_is_refused_with_its_line(tmp_path: Path) -> None:
 def test_a_text_that_is_not_utf_8_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_bytes(b"- a\n- caf\xe9\n")
     with pytest.raises(ForeignStore, match=r"Line 2 of .*CLAUDE\.md is not UTF-8"):
-        read(tmp_path)
+        read(tmp_path / "CLAUDE.md")
 
 
 def test_a_folder_that_may_not_be_read_is_refused(

@@ -15,6 +15,7 @@ from echoless.core.model import IN_FORCE, Memory, Promise
 from echoless.core.settings import Choices, resolve
 from echoless.core.text import BOXES, retired, struck
 from echoless.stores.markdown.store import MarkdownStore
+from echoless.testing.stores import plan_by_hand
 
 RULE = "Sign every release tag with the team key."
 OTHER = "Use tabs for indentation in the Makefile and in Go."
@@ -503,3 +504,46 @@ def test_a_heading_with_a_day_in_words_does_not_separate_daily_notes(
         RULE: "",
         OTHER: "May matters",
     }
+
+
+# ------------------------------------------------------------------ entries of Hermes
+
+ENTRIES = ["Uses Homebrew.", "Port 2222.\n\nThe key is in ~/.ssh.", "- one\n- two", "uses homebrew"]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("gone", [g for n in (1, 2, 3) for g in combinations(range(4), n)])
+def test_an_entry_takes_one_line_of_the_dividing_ones_with_it(
+    tmp_path: Path, gone: tuple[int, ...], end: str
+) -> None:
+    text = "\n\u00a7\n".join(ENTRIES) + end
+    path = write(tmp_path, {"MEMORY.md": text}) / "MEMORY.md"
+    stays = next(at for at in range(4) if at not in gone)
+    with open_store(f"markdown:///{path}") as store:
+        ids = [memory.id for memory in store.scan()]
+        assert [store.get([id_])[id_].content for id_ in ids] == ENTRIES
+        runs = [
+            apply(store, plan_by_hand(store, [(ids[stays], ids[at])], "mark")).id for at in gone
+        ]
+        assert sorted(memory.id for memory in store.scan()) == sorted(ids)
+        left = path.read_text().split("\n\u00a7\n")
+        left = [each.strip() for each in left if each.strip()]  # as Hermes reads it
+        assert left == [each for at, each in enumerate(ENTRIES) if at not in gone]
+        for run in reversed(runs):
+            undo(store, run)
+    assert path.read_text() == text
+
+
+def test_a_text_that_is_remembered_is_a_new_entry_and_leaves_without_trace(tmp_path: Path) -> None:
+    text = "\n\u00a7\n".join(ENTRIES)
+    path = write(tmp_path, {"USER.md": text}) / "USER.md"
+    with open_store(str(path)) as store, store.writing():
+        store.put([Memory(id="n", content="Lives in Turku.\nSince May.")])
+        assert path.read_text() == f"{text}\n\u00a7\nLives in Turku.\nSince May.\n"
+        store.remove(["n"])
+    assert path.read_text() == text
+
+
+def test_a_sign_alone_on_a_line_of_another_note_divides_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path, {"a.md": "- one\n\u00a7\n- two\n"}) / "a.md"
+    assert len(memories(path)) == 2

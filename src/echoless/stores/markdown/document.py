@@ -39,6 +39,9 @@ _BLOCKS: Final[dict[str, Kind]] = {
     "html_block": "html",
 }
 _LISTS: Final[dict[str, Kind]] = {"bullet_list_open": "bullet", "ordered_list_open": "number"}
+DIVIDER: Final = "\u00a7"
+"""Line between the entries of a memory file of Hermes (hermes-agent 0.19, `tools/memory_tool.py`,
+`ENTRY_DELIMITER`), which are plain text of any number of lines."""
 _FENCES: Final = {"---": {"---", "..."}, "+++": {"+++"}, ";;;": {";;;"}}
 """Lines that end a block of metadata, by the line that begins it (gohugo.io, front matter)."""
 _FIELD: Final = re.compile(r"(?:[A-Za-z_][\w-]*|\"[^\"]*\"):(?:\s|$)")
@@ -162,6 +165,23 @@ def _object_lines(text: str) -> int:
     rest = split_lines(text[end:])
     whole = isinstance(value, dict) and value and (not rest or is_blank(rest[0]))
     return len(split_lines(text[:end])) if whole else 0
+
+
+def is_divider(line: str) -> bool:
+    """Returns whether a line stands between two entries."""
+    return line.rstrip("\r\n") == DIVIDER
+
+
+def read_entries(lines: Sequence[str]) -> Document:
+    """Divides the lines of a text into entries, at the lines between them."""
+    dividers = [at for at, line in enumerate(lines) if is_divider(line)]
+    units = []
+    for start, end in pairwise([-1, *dividers, len(lines)]):
+        rows = [at for at in range(start + 1, end) if not is_blank(lines[at])]
+        if rows:
+            content = content_of("paragraph", lines[rows[0] : rows[-1] + 1])
+            units.append(Unit(rows[0], rows[-1] + 1, "paragraph", (), content))
+    return Document(0, tuple(units), (), _conflict(lines, ()))
 
 
 @cache

@@ -5,15 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from echoless.core.text import content_key, normalise
 from echoless.stores.markdown.document import (
+    DIVIDER,
     Document,
     Unit,
     front_lines,
     is_blank,
+    is_divider,
     read,
+    read_entries,
     split_lines,
 )
 from echoless.stores.markdown.state import (
@@ -25,6 +29,8 @@ from echoless.stores.markdown.state import (
     moved_along,
 )
 
+ENTRY_FILES: Final = frozenset({"MEMORY.md", "USER.md"})
+"""Files of Hermes whose entries have a line between them."""
 _DIGITS: Final = 12
 
 
@@ -93,8 +99,16 @@ class VirtualFile:
     def document(self) -> Document:
         """Returns the units of the visible text."""
         if self._document is None:
-            self._document = read(self.lines)
+            self._document = read_entries(self.lines) if self._has_entries else read(self.lines)
         return self._document
+
+    @property
+    def _has_entries(self) -> bool:
+        """Returns whether the file holds entries with a line between them, or held some."""
+        if self.path not in ENTRY_FILES:
+            return False
+        cut = (line for slot in self.state.slots for line in split_lines(slot.before + slot.after))
+        return any(map(is_divider, chain(self.lines, cut)))
 
     @property
     def placed(self) -> dict[str, Placed]:
@@ -221,15 +235,22 @@ class VirtualFile:
     def around(self, unit: Unit) -> tuple[int, int]:
         """Returns the lines to take out with a unit, so that what stays is divided as before.
 
-        Blank lines below go along where there are some above, or nothing.
+        Blank lines below go along where there are some above, or nothing; with an entry, the line
+        between it and the next one, or the one before.
         """
         start, end = unit.start, unit.end
         above = start == front_lines(self.lines) or is_blank(self.lines[start - 1])
         below = end
         while below < len(self.lines) and is_blank(self.lines[below]):
             below += 1
+        if self._has_entries:
+            above = True
+            if below < len(self.lines):
+                below += 1  # the line between two entries goes with the one above it
+            elif start and is_divider(self.lines[start - 1]):
+                start -= 1
         divided = any(start < slot.at < below for slot in self.state.slots)
-        return (start, below) if above and not divided else (start, end)
+        return (start, below) if above and not divided else (unit.start, end)
 
     def cut(self, start: int, end: int, slot: Slot) -> None:
         """Takes lines out of the file and puts a slot in their place.
@@ -331,7 +352,8 @@ class VirtualFile:
         at, above, mark = self._place_for(headings)
         if at and not self.lines[at - 1].endswith(("\n", "\r")):
             self._end_line(at - 1)
-        if above and at and not is_blank(above[0]) and not is_blank(self.lines[at - 1]):
+        heading = above and not (is_blank(above[0]) or is_divider(above[0]))
+        if heading and at and not is_blank(self.lines[at - 1]):
             above = [self.end, *above]
         new, starts = [*above], []
         for chunk in chunks:
@@ -367,6 +389,8 @@ class VirtualFile:
         The lines above begin with a blank one where the section is there already.
         """
         document = self.document
+        if self._has_entries:
+            return len(self.lines), [DIVIDER + self.end], ""
         units = [unit for unit in document.units if unit.headings == headings]
         if units:
             last = units[-1]
@@ -413,7 +437,7 @@ class VirtualFile:
             as_added = self.lines[max(0, start) : unit.start] == above
             if start >= 0 and as_added and self.lines[unit.end : end] == below:
                 others = [each for each in self.placed.values() if each.unit.start != unit.start]
-                heads = any(not is_blank(line) for line in above)
+                heads = any(not (is_blank(line) or is_divider(line)) for line in above)
                 section = unit.headings
                 if not heads or not any(e.unit.headings[: len(section)] == section for e in others):
                     return start, end
