@@ -88,8 +88,8 @@ class Vector:
         return hash((self.model, self.data))
 
 
-_ENDLESS: Final = 2**63
-"""Later than any time that can be written, in nanoseconds since 1970, and more than any number."""
+_ENDLESS: Final = 2**70
+"""Later than the year 9999 in nanoseconds since 1970, and more than any number of readers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 r"""Detection of secrets in a text: tokens, private keys, passwords in URLs and assignments.
 
-The issuers publish the forms of their tokens; each form below names its source. A token with a
-fixed head (`AKIA`, `ghp_`) is a secret everywhere. Any other value needs a word beside it that says
-so (`password:`, `api_key=`) *and* the shape of a random value: letters and digits in one word. So
-"password: required", a git hash, a UUID or a date is no secret.
+The issuers publish the forms of their tokens; each form in `secret_tokens.json` names its source. A
+token with a fixed head (`AKIA`, `ghp_`) is a secret everywhere. Any other value needs a word beside
+it that says so (`password:`, `api_key=`) *and* the shape of a random value: letters and digits in
+one word. So "password: required", a git hash, a UUID or a date is no secret.
 
 Every expression takes time linear in the text: each starts at a literal, and what follows is
 bounded or consumed once.
@@ -11,11 +11,13 @@ bounded or consumed once.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 from typing import Final
 
 from echoless.core.expressions import lazy_pattern
@@ -24,80 +26,10 @@ from echoless.core.secret_shapes import looks_made_up
 _WORD: Final = r"(?:(?<![A-Za-z0-9_])|(?<=\\n))"
 _END: Final = r"(?![A-Za-z0-9])"
 
-_TOKENS: Final[tuple[tuple[str, str], ...]] = (
-    # AWS, IAM user guide, "Unique identifiers": key ids begin AKIA (long-lived) or ASIA (session)
-    ("AKIA|ASIA", r"[A-Z0-9]{16}"),
-    # GitHub, "GitHub's token formats": ghp_, gho_, ghu_, ghs_, ghr_ and github_pat_
-    ("gh[pousr]_", r"[A-Za-z0-9]{36,}+"),
-    ("github_pat_", r"[A-Za-z0-9_]{22,}+"),
-    # GitLab, "Token overview", prefixes
-    ("gl(?:pat|dt|ptt|rt|cbt|soat|ft|oas|agent|imt)-", r"[A-Za-z0-9_.-]{20,}+"),
-    # Slack, "Token types"
-    ("xox[abeoprs]-", r"[A-Za-z0-9-]{10,}+"),
-    ("xapp-", r"[0-9]-[A-Za-z0-9-]{10,}+"),
-    # Stripe, "API keys": secret and restricted keys; publishable ones (pk_) are no secret
-    ("(?:sk|rk)_(?:live|test)_", r"[A-Za-z0-9]{10,}+"),
-    ("whsec_", r"[A-Za-z0-9+/]{24,}+=*+"),
-    # Anthropic and OpenAI, "API keys"; OpenRouter, Groq and xAI likewise
-    ("sk-ant-", r"[A-Za-z0-9_-]{20,}+"),
-    ("sk-(?:proj|svcacct|admin|or-v1)-", r"[A-Za-z0-9_-]{20,}+"),
-    ("sk-", r"[A-Za-z0-9]{32,}+"),
-    ("gsk_|xai-", r"[A-Za-z0-9]{40,}+"),
-    # Google Cloud, "API keys" and "OAuth 2.0": AIza and 35 characters, GOCSPX-, ya29.
-    ("AIza", r"[A-Za-z0-9_-]{35}"),
-    ("GOCSPX-", r"[A-Za-z0-9_-]{20,}+"),
-    (r"ya29\.", r"[A-Za-z0-9_-]{20,}+"),
-    # Hugging Face "User access tokens", npm "About access tokens", PyPI "API tokens" (a macaroon:
-    # base64 of a version byte and of "pypi.org", so it begins AgEI), crates.io
-    ("hf_", r"[A-Za-z0-9]{30,}+"),
-    ("npm_", r"[A-Za-z0-9]{36}"),
-    ("pypi-AgE", r"[A-Za-z0-9_-]{50,}+"),
-    # Twilio, "API keys" (an account's AC... is a name, not a secret); SendGrid, "API keys"
-    ("SK", r"[0-9a-f]{32}"),
-    (r"SG\.", r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
-    # DigitalOcean, Shopify, Databricks, HashiCorp Vault: "Token formats" of their API references
-    ("do[opr]_v1_", r"[0-9a-f]{64}"),
-    ("shp(?:at|ca|pa|ss)_", r"[0-9a-fA-F]{32}"),
-    ("dapi", r"[0-9a-f]{32}(?:-[0-9])?"),
-    (r"hvs\.", r"[A-Za-z0-9_-]{24,}+"),
-    # Docker Hub "Access tokens", Notion "Internal integrations", Linear "API keys", Supabase
-    # "Management API", Grafana "Service accounts" and "Cloud access policies", Atlassian "API
-    # tokens", Airtable "Personal access tokens", Tailscale "Key prefixes", NVIDIA NGC "API keys",
-    # Replicate "API tokens", Postman "API keys", Perplexity "API keys", Mailgun "API keys"; forms
-    # as in the rules of gitleaks 8 (MIT), as for those below
-    ("dckr_[op]at_", r"[A-Za-z0-9_-]{27,}+"),
-    ("ntn_", r"[A-Za-z0-9]{40,}+"),
-    ("lin_api_", r"[A-Za-z0-9]{40}"),
-    ("sbp_|sb_secret_", r"[A-Za-z0-9_]{30,}+"),
-    ("glsa_", r"[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
-    ("glc_", r"[A-Za-z0-9+/]{32,}+=*+"),
-    ("AT[AC]TT3", r"[A-Za-z0-9_=-]{60,}+"),
-    ("pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    ("tskey-(?:auth|api|client|scim|webhook)-", r"[A-Za-z0-9]{6,40}+(?:-[A-Za-z0-9]{10,}+)?"),
-    ("nvapi-", r"[A-Za-z0-9_-]{40,}+"),
-    ("r8_", r"[A-Za-z0-9]{30,}+"),
-    ("PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
-    ("pplx-", r"[A-Za-z0-9]{40,}+"),
-    ("key-", r"[0-9a-f]{32}"),
-    # Sentry, New Relic, Doppler, Figma, Pulumi, PlanetScale, LangSmith, Pinecone, Brevo, RubyGems,
-    # SonarQube, 1Password and Square, likewise
-    ("sntry[su]_", r"[A-Za-z0-9+/=_]{40,}+"),
-    ("NRAK-", r"[A-Z0-9]{27}"),
-    (r"dp\.(?:pt|st|ct|sa|scim|audit)\.", r"[A-Za-z0-9.]{40,}+"),
-    ("figd_", r"[A-Za-z0-9_-]{38,}+"),
-    ("pul-", r"[0-9a-f]{40}"),
-    ("pscale_(?:tkn|pw|oauth)_", r"[A-Za-z0-9_.=-]{32,}+"),
-    ("lsv2_(?:pt|sk)_", r"[0-9a-f]{32}_[0-9a-f]{10}"),
-    ("pcsk_", r"[A-Za-z0-9_]{40,}+"),
-    ("xkeysib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
-    ("rubygems_", r"[0-9a-f]{48}"),
-    ("sq[uap]_", r"[0-9a-f]{40}"),
-    ("ops_eyJ", r"[A-Za-z0-9+/_-]{100,}+=*+"),
-    ("sq0(?:atp|csp)-", r"[A-Za-z0-9_-]{22,}+"),
-    # age, C2SP specification: Bech32 with the prefix AGE-SECRET-KEY-
-    ("AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
-    # JSON Web Token, RFC 7519: base64url of an object, twice, and a signature
-    ("(?<!-)eyJ", r"[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
+_TOKENS: Final[tuple[tuple[str, str], ...]] = tuple(
+    (head, rest)
+    for each in json.loads(Path(__file__).with_name("secret_tokens.json").read_text("utf-8"))
+    for head, rest in each["tokens"]
 )
 """Heads that give a token away and are shown, and what follows and is not."""
 

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlencode
 
@@ -31,28 +32,7 @@ EXTRA: Final = "postgres"
 
 SCHEMA: Final = "echoless_jobs"
 
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS echoless_jobs.files (
-    job text NOT NULL,
-    name text NOT NULL,
-    data bytea NOT NULL,
-    PRIMARY KEY (job, name)
-);
-CREATE TABLE IF NOT EXISTS echoless_jobs.queue (
-    job text NOT NULL,
-    number integer NOT NULL,
-    memories bigint NOT NULL,
-    namespaces text NOT NULL,
-    state text NOT NULL DEFAULT 'waiting',
-    attempts integer NOT NULL DEFAULT 0,
-    worker bigint,
-    worker_name text,
-    outcome text,
-    PRIMARY KEY (job, number)
-);
-CREATE INDEX IF NOT EXISTS queue_by_state
-    ON echoless_jobs.queue (job, state, memories DESC, number);
-"""
+_TABLES: Final = Path(__file__).with_name("postgres_tables.sql").read_text("utf-8")
 """The column `job` holds the NAME of an address in `files`, and the id of a job in `queue`."""
 
 _SETTINGS: Final = """

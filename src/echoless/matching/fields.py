@@ -26,36 +26,16 @@ class Status(StrEnum):
 
 
 _MARKS: Final[dict[str, Status | None]] = {
-    "\u2705": Status.DONE,
-    "\u2714": Status.DONE,
-    "\u2611": Status.DONE,
-    "\u2713": Status.DONE,
-    "\U0001f7e2": None,
-    "\U0001f389": Status.DONE,
-    "\U0001f504": Status.ACTIVE,
-    "\U0001f6a7": Status.ACTIVE,
-    "\u23f3": Status.ACTIVE,
-    "\U0001f7e1": None,
-    "\u274c": Status.FAILED,
-    "\u2717": Status.FAILED,
-    "\u2718": Status.FAILED,
-    "\u2610": Status.OPEN,
-    "\u2b1c": Status.OPEN,
-    "\U0001f532": Status.OPEN,
-    "\U0001f534": None,
-    "\u26a0": None,
-    "\U0001f195": None,
-    "\u2b50": None,
-    "\U0001f4dd": None,
-    "\U0001f4cb": None,
-    "\U0001f527": None,
-    "\U0001f680": None,
-    "\u2728": None,
-    "\U0001f41b": None,
-    "\U0001f525": None,
-    "\U0001f4cc": None,
-    "\U0001f4a1": None,
-    "\U0001f3af": None,
+    sign: status
+    for status, signs in (
+        (Status.DONE, "\u2705\u2714\u2611\u2713\U0001f389"),
+        (Status.OPEN, "\u2610\u2b1c\U0001f532"),
+        (Status.ACTIVE, "\U0001f504\U0001f6a7\u23f3"),
+        (Status.FAILED, "\u274c\u2717\u2718"),
+        (None, "\U0001f7e2\U0001f7e1\U0001f534\u26a0\U0001f195\u2b50\U0001f4dd\U0001f4cb"),
+        (None, "\U0001f527\U0001f680\u2728\U0001f41b\U0001f525\U0001f4cc\U0001f4a1\U0001f3af"),
+    )
+    for sign in signs
 }
 """Signs that stand before a note, with the status they tell; None where they tell none.
 
@@ -63,34 +43,18 @@ A coloured circle, a star or a rocket says nothing that two writers would mean a
 """
 
 _WORDS: Final[dict[str, Status | None]] = {
-    "done": Status.DONE,
-    "completed": Status.DONE,
-    "complete": Status.DONE,
-    "fixed": Status.DONE,
-    "resolved": Status.DONE,
-    "erledigt": Status.DONE,
-    "hecho": Status.DONE,
-    "fait": Status.DONE,
-    "完了": Status.DONE,
-    "完成": Status.DONE,
-    "已完成": Status.DONE,
-    "wip": Status.ACTIVE,
-    "in progress": Status.ACTIVE,
-    "進行中": Status.ACTIVE,
-    "进行中": Status.ACTIVE,
-    "todo": Status.OPEN,
-    "to do": Status.OPEN,
-    "open": Status.OPEN,
-    "pending": Status.OPEN,
-    "planned": Status.OPEN,
-    "offen": Status.OPEN,
-    "未着手": Status.OPEN,
-    "待办": Status.OPEN,
-    "blocked": Status.FAILED,
-    "failed": Status.FAILED,
-    "new": None,
-    "note": None,
-    "important": None,
+    word: status
+    for status, words in (
+        (
+            Status.DONE,
+            "done|completed|complete|fixed|resolved|erledigt|hecho|fait|完了|完成|已完成",
+        ),
+        (Status.OPEN, "todo|to do|open|pending|planned|offen|未着手|待办"),
+        (Status.ACTIVE, "wip|in progress|進行中|进行中"),
+        (Status.FAILED, "blocked|failed"),
+        (None, "new|note|important"),
+    )
+    for word in words.split("|")
 }
 """Words that stand in capitals, brackets or before a colon, with the status they tell."""
 

@@ -17,7 +17,7 @@ from echoless.stores.scope import Head, owned
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "content": ("content", "text", "memory"),
-    "namespace": ("namespace", "project", "entity", "user_id", "userId"),
+    "namespace": ("namespace", "project", "entity"),
     "type": ("type",),
     "tags": ("tags",),
     "importance": ("importance",),

@@ -95,8 +95,9 @@ def report_table(report: Report, name: str, store: Store | None) -> Table:
     Raises:
         UsageError: There is no such table.
     """
-    pages = [(page.namespace, (*page.groups, *page.held)) for page in report.pages]
-    namespaces = {id_: namespace for namespace, items in pages for i in items for id_ in i.ids}
+    items = [(p.namespace, g.ids) for p in report.pages for g in p.groups]
+    items += [(p.namespace, pair.ids) for p in report.pages for pair in p.held]
+    namespaces = {id_: namespace for namespace, ids in items for id_ in ids}
     shown = namespaces if name in {"members", "held"} else {}
     memories = store.get(shown) if store is not None and shown else {}
     texts = {id_: memory.content for id_, memory in memories.items()}

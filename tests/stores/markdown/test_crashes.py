@@ -24,7 +24,7 @@ STRIDE = 17
 
 RULES = {
     "CLAUDE.md": "# Rules\n\n- First rule.\n- Second rule.\n\n## More\n\nA paragraph.\n\n- Last.",
-    "sub/AGENTS.md": "- Another first rule.\r\n- Another second rule.\r\n",
+    "sub/CLAUDE.md": "- Another first rule.\r\n- Another second rule.\r\n",
 }
 TOPICS = {
     "MEMORY.md": "- [A](a.md) \u2014 one\n- [B](b.md) \u2014 two\n- [C](c.md) \u2014 three\n",
@@ -45,8 +45,10 @@ def made(place: Path, world: str) -> dict[str, bytes]:
 
 def planned(place: Path, action: ActionKind) -> Plan:
     with open_store(place / "notes") as store:
-        survivor, *others = [memory.id for memory in store.scan()]
-        return plan_by_hand(store, [(survivor, *others)], action)
+        memories = list(store.scan())
+        first = max(memories, key=lambda one: sum(one.promise.covers(m.promise) for m in memories))
+        others = [m.id for m in memories if m is not first and first.promise.covers(m.promise)]
+        return plan_by_hand(store, [(first.id, *others)], action)
 
 
 def applied(place: Path, plan: Plan) -> str:

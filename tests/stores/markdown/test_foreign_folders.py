@@ -29,6 +29,7 @@ from echoless.execution.rollback import STANDING, history
 from echoless.stores.field_map import read_file
 from echoless.stores.files import place_in, read_bytes, replace_bytes
 from echoless.stores.markdown import front_matter
+from echoless.stores.markdown.presets import ARCHIVE
 from echoless.stores.markdown.state import digest_of
 from echoless.stores.markdown.store import MarkdownStore
 from echoless.testing.stores import contents, plan_by_hand
@@ -263,37 +264,37 @@ def test_a_place_below_a_folder_is_never_reached_through_a_link(linked: Path) ->
 # ------------------------------------------------------------------ links
 
 
-@pytest.mark.parametrize("target", ["../victim", ".", "nowhere", "archive"])
+@pytest.mark.parametrize("target", ["../victim", ".", "nowhere", ARCHIVE])
 def test_an_archive_that_is_a_link_is_refused(root: Path, target: str) -> None:
-    (root / "archive").symlink_to(target)
+    (root / ARCHIVE).symlink_to(target)
     before = contents(root)
-    with pytest.raises(ForeignStore, match="archive is a symbolic link, and a folder belongs"):
+    with pytest.raises(ForeignStore, match=rf"{ARCHIVE} is a symbolic link, and a folder belongs"):
         applied(root)
     assert contents(root) == before
-    assert os.readlink(root / "archive") == target
+    assert os.readlink(root / ARCHIVE) == target
     assert "Tea" in texts(root)
 
 
 @pytest.mark.parametrize("target", ["../../victim/diary.md", "../n.md", "n.md.md", "nowhere"])
 def test_a_file_of_the_archive_that_is_a_link_is_refused(root: Path, target: str) -> None:
-    (root / "archive").mkdir()
-    (root / "archive" / "n.md.md").symlink_to(target)
+    (root / ARCHIVE).mkdir()
+    (root / ARCHIVE / "n.md.md").symlink_to(target)
     with pytest.raises(ForeignStore, match=r"n\.md\.md is a symbolic link, and a file belongs"):
         applied(root)
     assert (root / "n.md").read_text() == NOTE
-    assert os.readlink(root / "archive" / "n.md.md") == target
+    assert os.readlink(root / ARCHIVE / "n.md.md") == target
 
 
 def test_an_archive_that_became_a_link_is_not_read(root: Path) -> None:
     run = applied(root)
-    (root / "archive").rename(root / "elsewhere")
-    (root / "archive").symlink_to("elsewhere")
+    (root / ARCHIVE).rename(root / "elsewhere")
+    (root / ARCHIVE).symlink_to("elsewhere")
     with pytest.raises(ForeignStore, match="symbolic link"):
         texts(root)
     with pytest.raises(ForeignStore, match="symbolic link"):
         undone(root, run)
-    (root / "archive").unlink()
-    (root / "elsewhere").rename(root / "archive")
+    (root / ARCHIVE).unlink()
+    (root / "elsewhere").rename(root / ARCHIVE)
     with open_store(root) as store:
         assert "was interrupted; it was finished" in check(store).problems[0].says
     assert (root / "n.md").read_text() == NOTE
@@ -357,7 +358,7 @@ KINDS = ["named pipe", "folder", "socket", "symbolic link"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["clone.echoless-files", "clone/archive/n.md.md"])
+@pytest.mark.parametrize("name", ["clone.echoless-files", f"clone/{ARCHIVE}/n.md.md"])
 def test_what_is_no_file_in_the_place_of_one_is_named(root: Path, name: str, kind: str) -> None:
     put(kind, root.parent / name)
     with pytest.raises(ForeignStore, match=f"is a {kind}, and a file belongs there"):
@@ -368,11 +369,11 @@ def test_what_is_no_file_in_the_place_of_one_is_named(root: Path, name: str, kin
 @pytest.mark.parametrize("kind", [*KINDS, "file"])
 def test_what_is_no_folder_in_the_place_of_the_archive_is_named(root: Path, kind: str) -> None:
     if kind == "file":
-        (root / "archive").write_text("mine")
+        (root / ARCHIVE).write_text("mine")
     elif kind == "folder":
         return
     else:
-        put(kind, root / "archive")
+        put(kind, root / ARCHIVE)
     with pytest.raises(ForeignStore, match=f"is a {kind}, and a folder belongs there"):
         applied(root)
 
@@ -470,10 +471,10 @@ def test_aliases_of_a_modest_file_are_read() -> None:
 
 
 def test_an_archive_of_many_beginnings_without_end_is_read_at_once(root: Path) -> None:
-    (root / "archive").mkdir()
+    (root / ARCHIVE).mkdir()
     line = '<!-- echoless hid {"id": "x"} -->\n'
     deep = f'<!-- echoless hid {{"id": "x", "a": {"[" * 100_000} }} -->\n'
-    (root / "archive" / "n.md.md").write_text(line * 100_000 + deep)
+    (root / ARCHIVE / "n.md.md").write_text(line * 100_000 + deep)
     (root / "n.md").write_text(NOTE + '<!-- echoless hid {"id": "x"}\n' * 20_000)
     before = contents(root)
     undone(root, applied(root))
@@ -488,8 +489,8 @@ def test_an_archive_of_many_beginnings_without_end_is_read_at_once(root: Path) -
 def test_an_archive_of_the_owner_comes_back_to_the_byte(
     root: Path, own: str, order: tuple[int, int]
 ) -> None:
-    (root / "archive").mkdir()
-    (root / "archive" / "n.md.md").write_bytes(own.encode())
+    (root / ARCHIVE).mkdir()
+    (root / ARCHIVE / "n.md.md").write_bytes(own.encode())
     (root / "n.md").write_text(NOTE + "- tea is green\n- Rain.\n- rain\n")
     before, runs = contents(root), []
     for pair in (("Port 5433 is open.", "port 5433 is open"), ("Tea is green.", "tea is green")):
@@ -515,7 +516,7 @@ def test_attributes_of_a_note_stay_while_it_is_written_and_after(root: Path) -> 
         pytest.skip("this file system has no extended attributes")
     run = applied(root)
     assert os.getxattr(root / "n.md", "user.note") == b"x"
-    assert os.getxattr(root / "archive/n.md.md", "user.note") == b"x"
+    assert os.getxattr(root / ARCHIVE / "n.md.md", "user.note") == b"x"
     undone(root, run)
     assert os.listxattr(root / "n.md") == ["user.note"]
 
@@ -527,7 +528,7 @@ def test_a_memory_file_in_the_archive_is_the_same_file(root: Path) -> None:
     (root.parent / "other.md").hardlink_to(root / "n.md")
     before, old = contents(root), (root / "n.md").stat()
     run = applied(root)
-    assert (root / "archive/n.md").stat().st_ino == old.st_ino
+    assert (root / ARCHIVE / "n.md").stat().st_ino == old.st_ino
     undone(root, run)
     new = (root / "n.md").stat()
     assert (new.st_ino, new.st_nlink, new.st_mtime_ns) == (old.st_ino, 2, old.st_mtime_ns)
@@ -560,7 +561,7 @@ def test_archive_and_lock_are_no_more_open_than_their_folder(
         run = applied(root / "n.md")
     finally:
         os.umask(old)
-    assert stat.S_IMODE((root / "archive").stat().st_mode) == mode
+    assert stat.S_IMODE((root / ARCHIVE).stat().st_mode) == mode
     assert stat.S_IMODE((root / ".n.md.lock").stat().st_mode) == lock
     undone(root / "n.md", run)
 

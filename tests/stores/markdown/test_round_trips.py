@@ -36,10 +36,12 @@ def groups_of(store: Store, random: Random) -> list[tuple[str, ...]]:
     """Returns groups over half of the memories; only what may be hidden is a duplicate."""
     assert isinstance(store, MarkdownStore)
     memories = list(store.scan())
-    free = [m.id for m in memories if not store.protected(m)]
+    free = [m for m in memories if not store.protected(m)]
     random.shuffle(free)
-    survivor, rest = free[0], free[1 : 1 + max(1, len(free) // 2)]
-    return [(survivor, *rest)] if rest else []
+    survivor = max(free, key=lambda one: sum(one.promise.covers(m.promise) for m in free))
+    behind = [m.id for m in free if m is not survivor and survivor.promise.covers(m.promise)]
+    rest = behind[: max(1, len(free) // 2)]
+    return [(survivor.id, *rest)] if rest else []
 
 
 def texts(store: Store) -> dict[str, tuple[str, str]]:

@@ -169,5 +169,4 @@ def without(text: str, gone: Iterable[Entry]) -> str | None:
             stop += 1  # the next one now stands as this one did
         del lines[start:stop]
     left = "".join(lines)
-    own = "".join(lines[front_lines(lines) :]).replace(HEADER.strip(), "")
-    return left if own.strip() else None
+    return None if "".join(lines[front_lines(lines) :]).strip() == HEADER.strip() else left

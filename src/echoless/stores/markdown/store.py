@@ -292,7 +292,7 @@ class MarkdownStore(BesideSidecar):
         """Returns a new memory as these files would give it back."""
         if isinstance(self._memories, FileMemories):
             return file_memory.shaped(memory)
-        return self._reading.shaped(memory)
+        return self._memories.shaped(memory)
 
     def united(
         self,

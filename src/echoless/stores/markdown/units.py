@@ -17,7 +17,7 @@ from echoless.stores.markdown.imports import readers
 from echoless.stores.markdown.presets import SUFFIXES
 from echoless.stores.markdown.session import Leaving, Session, about, by_path
 from echoless.stores.markdown.state import Slot, digest_of
-from echoless.stores.markdown.unit_memory import protection, united
+from echoless.stores.markdown.unit_memory import promised, protection, united
 from echoless.stores.markdown.virtual import Placed, VirtualFile
 
 
@@ -110,6 +110,13 @@ class UnitMemories:
         raw = "".join(virtual.lines[unit.start : unit.end])
         promise = self._promise(virtual.path)
         return reading.memory(placed.id, namespace, virtual.path, unit.kind, raw, promise)
+
+    def shaped(self, memory: Memory) -> Memory:
+        """Returns a new memory as the file it would be added to gives it back."""
+        reading = self._session.reading
+        made = reading.shaped(memory)
+        path, _ = reading.place(made.namespace, made.created_at)
+        return replace(made, promise=promised(self._promise(path), made.content))
 
     def _promise(self, path: str) -> Promise:
         """Returns how long, and for whom, what a file says is in force."""
