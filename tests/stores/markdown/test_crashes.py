@@ -154,5 +154,5 @@ def test_a_reader_sees_the_files_as_they_were_before_an_unfinished_write(
         assert any("edited after an unfinished write" in note for note in store.notes())
     assert edited.read_text() == "- Edited after the crash.\n"
     assert edited.with_name("CLAUDE.md.before").read_bytes() == before["CLAUDE.md"]
-    assert (folder / "sub/AGENTS.md").read_bytes() == before["sub/AGENTS.md"]
+    assert (folder / "sub/CLAUDE.md").read_bytes() == before["sub/CLAUDE.md"]
     assert not (folder / ".echoless-archive").exists()
