@@ -114,8 +114,8 @@ def test_no_pairs_are_no_error(echoless: Call) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("nowhere.jsonl",), 3, "'nowhere.jsonl' cannot be read (No such file"),
-        ((".",), 3, "cannot be read (Is a directory"),
+        (("nowhere.jsonl",), 3, "nowhere.jsonl: No such file"),
+        ((".",), 3, "is a folder, and a file belongs there"),
         (("-", "--encoder", "crystal"), 2, "Unknown encoder 'crystal'"),
         (("-", "--verifier", "oracle"), 2, "Unknown verifier 'oracle'. Known: none, anthropic"),
         (("-", "--verifier", "openai"), 2, "The verifier 'openai' needs a model"),

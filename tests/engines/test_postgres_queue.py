@@ -423,7 +423,7 @@ def test_a_worker_that_is_told_to_end_gives_its_partition_back(
 
     monkeypatch.setattr(PartitionWorker, "run", interrupted)
     with pytest.raises(ends):
-        work(address)
+        work(address, url=store.url)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     counts = "SELECT count(*), sum(attempts) FROM echoless_jobs.queue WHERE state = 'waiting'"
     assert rows(address, counts) == [(5, 0)]

@@ -666,7 +666,7 @@ def test_a_merge_lengthens_a_life_and_never_shortens_it(file: File) -> None:
     file.add("for ever", A)
     file.add("until then", A, expires_at="2999-01-01T00:00:00+00:00")
     deduplicate("--no-dry-run")
-    assert file.row("until then")["expires_at"] is None
+    assert file.row("for ever")["expires_at"] is None
 
 
 def test_a_version_number_that_is_taken_is_passed_over(star: File) -> None:

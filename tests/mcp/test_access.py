@@ -129,7 +129,7 @@ def test_a_server_on_stdio_ends_when_told_and_says_only_the_protocol(
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
-        (("--boot", "nowhere.md"), 3, "nowhere.md cannot be read"),
+        (("--boot", "nowhere.md"), 3, "nowhere.md: No such file"),
         (("--encoder", "psychic"), 2, "Unknown encoder 'psychic'"),
         (("--profile", "psychic"), 2, "psychic"),
     ],

@@ -125,7 +125,7 @@ def _opened(pairs: str) -> Iterator[BinaryIO]:
         try:
             file = stack.enter_context(open_file(Path(pairs)))
         except (StoreError, ValueError) as problem:
-            raise InputError(f"{pairs!r} cannot be read ({problem}). Check the path.") from problem
+            raise InputError(f"{pairs!r} cannot be read: {problem} Check the path.") from problem
         yield file
 
 
