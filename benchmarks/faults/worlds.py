@@ -63,12 +63,13 @@ def _owned(folder: Path) -> Iterable[tuple[str, object]]:
 def _rows(path: Path) -> dict[str, list[str]]:
     with closing(sqlite3.connect(path)) as db:
         names = db.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
-            "AND name NOT LIKE 'echoless%'"
+            "SELECT name, CASE wr WHEN 1 THEN '*' ELSE 'rowid, *' END FROM pragma_table_list "
+            "WHERE schema = 'main' AND type IN ('table', 'virtual', 'shadow') "
+            "AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'echoless%'"
         ).fetchall()
         return {
-            name: sorted(map(repr, db.execute(f'SELECT rowid, * FROM "{name}"')))
-            for (name,) in names
+            name: sorted(map(repr, db.execute(f'SELECT {columns} FROM "{name}"')))
+            for name, columns in names
         }
 
 
