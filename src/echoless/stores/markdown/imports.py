@@ -40,7 +40,7 @@ def import_remarks(session: Session) -> list[str]:
     """Returns which files are imported and which of them are missing, one sentence each."""
     if session.reading.preset.name not in _PRESETS:
         return []
-    listed = {real_path(session.tree.root / each) for each in session.tree.paths}
+    listed = {_real_path(session.tree.root / each) for each in session.tree.paths}
     return [
         f"{path} imports @{name}{_became(real, read_here=real in listed)}"
         for path, name, real in _imports(session, session.tree.paths)
@@ -55,7 +55,7 @@ def readers(session: Session) -> dict[str, frozenset[str] | None]:
         lines = split_lines(tree.text(path) or "")
         agents[path] = agents_of(tree.root, path, "".join(lines[: front_lines(lines)]))
     for link in tree.listing.inside:
-        path = _relative(tree.root, real_path(tree.root / link))
+        path = _relative(tree.root, _real_path(tree.root / link))
         agents[path] = agents.get(path, frozenset()) | agents_of(tree.root, link, "")
     if not any(agents.values()):
         return dict.fromkeys(tree.paths)
@@ -68,7 +68,7 @@ def readers(session: Session) -> dict[str, frozenset[str] | None]:
     return {**with_narrower(agents)}
 
 
-def real_path(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     """Returns where a path leads through all links; also of links in a circle."""
     return Path(os.path.realpath(path))
 
@@ -81,7 +81,7 @@ def _relative(root: Path, real: Path) -> str:
 def _imports(session: Session, paths: Collection[str]) -> Iterator[tuple[str, str, Path]]:
     """Yields files, what each imports as it is written, and where that is; from some files on."""
     root = session.tree.root
-    listed = {real_path(root / each) for each in paths}
+    listed = {_real_path(root / each) for each in paths}
     waiting = [(path, session.tree.text(path) or "") for path in paths]
     seen: set[Path] = set()
     while waiting:
@@ -89,7 +89,7 @@ def _imports(session: Session, paths: Collection[str]) -> Iterator[tuple[str, st
         for name in imports_of(text):
             target = Path(name).expanduser()
             target = target if target.is_absolute() else (root / path).parent / target
-            real = real_path(target)
+            real = _real_path(target)
             yield path, name, real
             inside = real.is_relative_to(root) and kind_of(real) == "file"
             if inside and real not in listed | seen:
