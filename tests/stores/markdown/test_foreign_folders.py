@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import json
 import os
@@ -348,8 +349,9 @@ def put(kind: str, path: Path) -> None:
     elif kind == "folder":
         path.mkdir()
     elif kind == "socket":
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(path))
+        # The address of a socket holds about 100 bytes: its bare name fits below any folder.
+        with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path.name)
     else:
         path.symlink_to(path.name)
 
