@@ -196,14 +196,15 @@ class Stage:
         """Files that are there after check and undo, and would not be without the fault.
 
         What SQLite keeps beside a database goes with the next program that closes it well, the
-        draft of a new file that a kill left behind with the next command that makes the file.
+        draft of a new file that a kill left behind with the next command that makes the file, or,
+        where it had no lock yet, with the next an hour later.
         A slow kind is a library with logs and tables of its own: there only our names count.
         """
         left = sorted(
             name
             for name in names(self.folder) - self.usual
             if not name.endswith(("-wal", "-shm", "-journal"))
-            and ".draft/" not in name
+            and not any(part in name for part in (".draft/", ".making/"))
             and ("echoless" in name or not self.scene.kind.slow)
         )
         return f"stray files: {left}" if left else None

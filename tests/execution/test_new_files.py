@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,6 +122,7 @@ def test_a_name_another_process_writes_under_is_refused(tmp_path: Path) -> None:
 
 _HOLD = """
 import sys
+import time
 from filelock import FileLock
 with FileLock(sys.argv[1]):
     print("held", flush=True)
@@ -129,6 +131,7 @@ with FileLock(sys.argv[1]):
 
 _MAKE = """
 import sys
+import time
 from pathlib import Path
 from echoless import open_store
 from echoless.core.errors import EcholessError
@@ -176,6 +179,19 @@ def test_of_several_that_make_one_file_at_once_one_wins_and_says_so(
             assert made.count() == 40
             assert check(made).problems == ()
     assert [p.name for p in tmp_path.iterdir() if "draft" in p.name or "making" in p.name] == []
+
+
+def test_a_draft_that_was_hardly_begun_goes_an_hour_later(tmp_path: Path) -> None:
+    """As a kill leaves it between the making of the folder and that of its lock."""
+    fresh, old = (tmp_path / f".new.jsonl.{name}.making" for name in ("fresh", "old"))
+    for each in (fresh, old):
+        each.mkdir()
+        (each / "alive.lock").touch()
+    os.utime(old, (time.time() - 4_000,) * 2)
+    with open_store(source(tmp_path)) as store:
+        export(store, tmp_path / "new.jsonl")
+    assert fresh.is_dir()
+    assert not old.exists()
 
 
 def mode(path: Path) -> int:

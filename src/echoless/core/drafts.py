@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,6 +36,7 @@ BESIDE: Final = (SIDECAR, "-wal", "-journal")
 _DRAFT: Final = ".draft"
 _MAKING: Final = ".making"
 _ALIVE: Final = "alive.lock"
+_HOUR: Final = 3600
 _NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _PRIVATE: Final = 0o600
 
@@ -188,10 +190,21 @@ def is_held(lock: Path) -> bool:
 
 
 def abandoned(target: Path) -> list[Path]:
-    """Returns the drafts of a file whose process is gone, sorted."""
-    pattern = f".{glob.escape(target.name)}.*{_DRAFT}"
+    """Returns the drafts of a file whose process is gone, sorted.
+
+    One that is just being made has no lock yet: it is left alone for an hour.
+    """
+    pattern, before = f".{glob.escape(target.name)}.*", time.time() - _HOUR
     try:
-        folders = sorted(p for p in target.parent.glob(pattern) if p.is_dir())
+        folders = sorted(
+            folder
+            for folder in target.parent.glob(pattern)
+            if folder.is_dir()
+            and (
+                folder.suffix == _DRAFT
+                or (folder.suffix == _MAKING and folder.stat().st_mtime < before)
+            )
+        )
     except OSError:
         return []
     return [folder for folder in folders if not is_held(folder / _ALIVE)]
