@@ -133,7 +133,7 @@ def dedup_by_engine(request: EngineRequest) -> int:
                 )
         finally:
             engine.close()
-        allowed = _is_allowed(outcome, request.limit)
+        allowed = request.limit is None or _share(outcome) <= request.limit
         runs = None
         if request.now and allowed:
             with Bar(quiet=request.as_json) as bar, writing(request.store):
@@ -218,10 +218,6 @@ def _own_jobs() -> Path:
 def _share(outcome: JobOutcome) -> float:
     """Returns the share of memories that the plans hide, 0 to 1."""
     return outcome.redundant / outcome.memories if outcome.memories else 0.0
-
-
-def _is_allowed(outcome: JobOutcome, limit: float | None) -> bool:
-    return limit is None or _share(outcome) <= limit
 
 
 def _is_whole(runs: JobRuns) -> bool:

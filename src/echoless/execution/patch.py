@@ -85,7 +85,8 @@ def make_patch(store: Store, plan: Plan, *, folder: Path) -> Patch:
             "on it first, then make the patch. Nothing was changed."
         )
     root, folder = store.root, folder.resolve()
-    base = folder if root.is_relative_to(folder) else _own_folder(root)
+    own = root if root.is_dir() else root.parent
+    base = folder if root.is_relative_to(folder) else own
     with tempfile.TemporaryDirectory(prefix="echoless-") as made:
         place = Path(made).resolve()
         before = _copy(store, place)
@@ -98,11 +99,6 @@ def make_patch(store: Store, plan: Plan, *, folder: Path) -> Patch:
             if part := _file_part(name, root.parent / each, place / each, each in before):
                 parts.append(part)
     return Patch(data=b"".join(parts), folder=base, files=len(parts), run=run)
-
-
-def _own_folder(root: Path) -> Path:
-    """Returns the folder of a store: itself, or the one its file lies in."""
-    return root if root.is_dir() else root.parent
 
 
 def _copy(store: TextFiles, place: Path) -> set[Path]:

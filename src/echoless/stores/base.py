@@ -187,14 +187,6 @@ class HoldsStores(Protocol):
 
 
 @runtime_checkable
-class Owned(Protocol):
-    """Store of a program that has tools of its own for it."""
-
-    OWNER: str
-    """Name of these tools in the entry-point group `echoless.owners`."""
-
-
-@runtime_checkable
 class Transaction(Protocol):
     """Store that can change many records at once, all or nothing."""
 

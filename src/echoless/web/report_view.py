@@ -14,7 +14,6 @@ from echoless.core.model import Memory
 from echoless.core.timestamps import instant
 from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedMember, ReportedPair
 from echoless.workflows.audit.report import Report
-from echoless.workflows.dedupe.series import Series
 
 CLASSES: Final[Mapping[str, str]] = {
     "same": "The same text",
@@ -160,7 +159,7 @@ class ReportView:
             ids.update(id_ for pair in pairs[:some] for id_ in pair.ids)
         for chain in self._chains[:some]:
             ids.update(chain.ids)
-        ids.update(_shown_of(series) for series in self._report.series[:some])
+        ids.update(series.newest or series.members[0] for series in self._report.series[:some])
         ids.update(id_ for each in self._report.overlaps[:some] for id_ in (each.a, each.b))
         return ids
 
@@ -234,11 +233,6 @@ class ReportView:
         steps = tuple((id_, self.memories.get(id_)) for id_ in shown)
         pair = chain.pairs[0] if len(chain.ids) == 2 else None
         return ChainView(steps, len(chain.ids) - len(shown), pair)
-
-
-def _shown_of(series: Series) -> str:
-    """Returns the id of the memory that is shown of a series."""
-    return series.newest or series.members[0]
 
 
 def _by_kind(report: Report) -> dict[str, Sequence[ReportedPair]]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from echoless import apply, check, history, open_store, undo
+from echoless.core.errors import StoreError
 from echoless.core.profiles import ActionKind
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import STANDING
 from echoless.stores.base import Unfinished
-from echoless.stores.files import Snapshot
-from echoless.stores.markdown import commit
+from echoless.stores.files import Snapshot, read_bytes
+from echoless.stores.markdown import commit, tree
 from echoless.stores.markdown.commit import record_of
 from echoless.stores.markdown.store import MarkdownStore
 from echoless.testing.crash import killed_at
@@ -32,11 +34,16 @@ TOPICS = {
     "b.md": "---\nname: b\nmetadata:\n  type: user\n  node: 7\n---\n\nThe second fact.\n",
     "c.md": "---\nname: c\ntags: [x]\n---\n\nThe third fact.",
 }
+FILES = {
+    ".obsidian/app.json": "{}",
+    "a.md": "- [fact] The port is 80. #x\n- [fact] The port is 80! #y\n",
+    "b.md": "- [fact] The host is alpha. #x\n- [fact] The host is alpha! #y\n",
+}
 WORLDS = {"rules": RULES, "topics": TOPICS}
 
 
 def made(place: Path, world: str) -> dict[str, bytes]:
-    for name, text in WORLDS[world].items():
+    for name, text in {**WORLDS, "two files": FILES}[world].items():
         path = place / "notes" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
@@ -102,6 +109,35 @@ def test_killed_at_every_17th_write_of_a_run_nothing_is_lost(
             break
     assert not killed, "the work has no end"
     assert step > 60
+
+
+@pytest.mark.parametrize("action", ["merge", "delete"])
+@pytest.mark.parametrize("world", ["two files", "topics"])
+def test_where_the_disk_fails_once_at_any_read_of_a_run_nothing_is_lost(
+    tmp_path: Path, world: str, action: ActionKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in range(1_000):
+        place = tmp_path / str(step)
+        before = made(place, world)
+        ids = list(texts(place))
+        with open_store(place / "notes") as store:
+            plan = plan_by_hand(store, [ids[:2], ids[2:]] if len(ids) > 3 else [ids], action)
+        reads = 0
+
+        def failing(path: Path, *, linked: bool, step: int = step) -> bytes:
+            nonlocal reads
+            reads += 1
+            if reads == step + 1:
+                raise StoreError(f"{path} cannot be read.")
+            return read_bytes(path, linked=linked)
+
+        with monkeypatch.context() as patched, suppress(StoreError):
+            patched.setattr(tree, "read_bytes", failing)
+            applied(place, plan)
+        recovers(place, before)
+        if reads <= step:
+            break
+    assert 3 < step < 999
 
 
 @pytest.mark.parametrize("world", WORLDS)

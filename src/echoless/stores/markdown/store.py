@@ -185,10 +185,11 @@ class MarkdownStore(BesideSidecar):
         undone = pending is not None and pending.token != state.token
         changed = self._tree.refresh(pending.before if pending and undone else {})
         if changed or self._side is None or written != self._state_text:
-            self._state_text = written
+            self._side = None  # until all was read
             self._session = Session(self._tree, state, self._reading, self._hiding)
             of_files = self._reading.is_of_files
             self._side = FileMemories(self._session) if of_files else UnitMemories(self._session)
+            self._state_text = written
 
     def _fresh(self) -> None:
         if not self._staging:

@@ -96,8 +96,8 @@ class FileMemories:
     def _ranges(self, virtual: VirtualFile, id_: str) -> list[tuple[int, int]]:
         """Returns the lines of the index that lead to a file, with what is indented below them."""
         if self._lines is None:
-            self._lines = {}
             files = (*self._session.tree.paths, *self._session.state.moved)
+            self._lines = {}
             for each in file_memory.index_lines(virtual.lines, files):
                 self._lines.setdefault(each.path, []).append(each)
         ranges = []

@@ -136,22 +136,23 @@ class Tree:
         Raises:
             StoreNotFound: The folder or file is gone.
         """
-        old = (self.listing, dict(self._snapshots), self._overlay)
-        self._paths = None
-        self._overlay = overlay
         if self.only:
             if not self.place(self.only).is_file() and overlay.get(self.only) is None:
                 raise StoreNotFound(f"There is no file {self.root / self.only}. Check the path.")
-            self.listing = Listing((self.only,))
+            listing = Listing((self.only,))
         else:
-            self.listing = listing_of(self.root)
-        for path in [*self._snapshots]:
-            now = Snapshot.of(self.root / path, linked=False)
-            if now != self._snapshots[path] or path in overlay or path in old[2]:
-                del self._snapshots[path]
-                self._bytes.pop(path, None)
-                self._foreign.pop(path, None)
-        return old != (self.listing, self._snapshots, overlay)
+            listing = listing_of(self.root)
+        old = {path for path in self._snapshots if path in overlay or path in self._overlay}
+        old |= {
+            p for p, s in self._snapshots.items() if Snapshot.of(self.root / p, linked=False) != s
+        }
+        changed = bool(old) or (listing, overlay) != (self.listing, self._overlay)
+        for path in old:  # from here on nothing fails: a disk that did leaves all as it was
+            del self._snapshots[path]
+            self._bytes.pop(path, None)
+            self._foreign.pop(path, None)
+        self._paths, self.listing, self._overlay = None, listing, overlay
+        return changed
 
     @property
     def paths(self) -> Mapping[str, None]:

@@ -215,11 +215,8 @@ class SideEffects:
         rows = {}
         for batch in self._table.batches(self._key(id_) for id_ in sorted(ids)):
             for row in self._table.rows(connection.execute(self._table.select(batch))):
-                rows[str(self._name(row))] = row
+                rows[str(id_of([row.cells[name] for name in self._table.key]))] = row
         return rows
-
-    def _name(self, row: Row) -> str | None:
-        return id_of([row.cells[name] for name in self._table.key])
 
     # ------------------------------------------------------------------ checking
 
