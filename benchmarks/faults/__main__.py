@@ -131,7 +131,7 @@ class Stage:
         self.scratch.mkdir()
         self.world = self._prepared()
         shutil.copytree(self.folder, self.template, symlinks=True)
-        self.usual = names(self.folder)
+        self.usual = names(self.folder) | self.world.before.files.keys()
 
     def _prepared(self) -> World:
         name, at, share = self.scene.name.partition(" killed at ")

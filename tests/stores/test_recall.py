@@ -281,7 +281,7 @@ def test_a_run_that_died_before_its_confirmation_is_finished(
     assert recall.dump() == before
 
 
-def test_an_undo_killed_at_every_write_is_finished_by_check(tmp_path: Path) -> None:
+def test_an_undo_killed_at_every_5th_write_is_finished_by_check(tmp_path: Path) -> None:
     """Killed between its two files, the store showed memories again and the ledger hid them."""
     original = tmp_path / "original"
     original.mkdir()
@@ -290,7 +290,7 @@ def test_an_undo_killed_at_every_write_is_finished_by_check(tmp_path: Path) -> N
     with made.open(original) as store:
         before = state(store)
         run = apply(store, plan_by_hand(store, [tuple(made.ids("m-1", "m-2"))], "merge")).id
-    for step in range(10_000):
+    for step in range(0, 10_000, 5):
         place = tmp_path / "crash"
         shutil.copytree(original, place)
         killed = killed_at(step, lambda place=place: _undone(made, place, run))

@@ -16,6 +16,9 @@ from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
 from tests.stores.mcp_memory.graphs import written
 
+STRIDE = 5
+"""Every so many writes the process is killed; `benchmarks.faults` kills it at every one."""
+
 DATA = written(
     [
         ("Ann", "person", ["Likes tea", "likes tea", "Lives in Oslo", "lives in oslo"]),
@@ -61,7 +64,7 @@ def _is_whole(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("part", "action"), [("", "mark"), ("", "delete"), ("#entities", "mark")])
-def test_killed_at_every_or_every_third_write_nothing_is_lost_and_undo_is_exact(
+def test_killed_at_every_5th_write_nothing_is_lost_and_undo_is_exact(
     tmp_path: Path, part: str, action: str
 ) -> None:
     original, place = tmp_path / "original", tmp_path / "crash"
@@ -69,7 +72,7 @@ def test_killed_at_every_or_every_third_write_nothing_is_lost_and_undo_is_exact(
     (original / "memory.jsonl").write_bytes(DATA)
     url = f"mcp-memory:///{place}/memory.jsonl{part}"
     outcomes: Counter[int] = Counter()
-    for step in range(0, 10_000, 3 if action == "delete" else 1):
+    for step in range(0, 10_000, STRIDE):
         shutil.copytree(original, place)
         plan = _plan(url, action)
         killed = killed_at(step, partial(_apply, url, plan))
@@ -96,7 +99,7 @@ def test_killed_at_every_or_every_third_write_nothing_is_lost_and_undo_is_exact(
 
 
 @pytest.mark.parametrize("part", ["", "#entities"])
-def test_killed_at_every_write_of_undo_it_can_be_brought_to_its_end(
+def test_killed_at_every_5th_write_of_undo_it_can_be_brought_to_its_end(
     tmp_path: Path, part: str
 ) -> None:
     original, place = tmp_path / "original", tmp_path / "crash"
@@ -106,7 +109,7 @@ def test_killed_at_every_write_of_undo_it_can_be_brought_to_its_end(
     with open_store(first) as store:
         run = apply(store, _plan(first, "mark")).id
     url = f"mcp-memory:///{place}/memory.jsonl{part}"
-    for step in range(10_000):
+    for step in range(0, 10_000, STRIDE):
         shutil.copytree(original, place)
         killed = killed_at(step, partial(_undo, url, run))
         _is_whole(place)

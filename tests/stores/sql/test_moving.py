@@ -14,10 +14,12 @@ import pytest
 from langgraph.store.base import BaseStore
 from psycopg import sql
 
-from echoless import apply, open_store, undo
+from echoless import apply, open_store, remember, undo
 from echoless.core.errors import StoreError, UsageError
 from echoless.core.model import Memory
+from echoless.core.settings import Choices, resolve
 from echoless.execution.integrity import check
+from echoless.ingest.outcomes import Admitted
 from echoless.stores.base import Remarks, Reports, Store
 from echoless.stores.visibility import owner_view, seen_elsewhere
 from echoless.testing.hiding import HidingConformance
@@ -89,6 +91,22 @@ def undone(url: str, run: str) -> None:
     with open_store(url) as store:
         assert check(store).problems == ()
         undo(store, run)
+
+
+def test_a_new_row_takes_no_number_of_a_moved_one(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, content TEXT)")
+        db.executemany("INSERT INTO notes (content) VALUES (?)", [(text,) for text in PAIR])
+    url = f"sql:///{path}?hide=move#notes"
+    run = hide_second(url)
+    with open_store(url) as store:
+        added = remember(store, "The cellar is damp.", settings=resolve(Choices(semantic=False)))
+        assert isinstance(added, Admitted)
+        assert added.id == "3"
+    undone(url, run)
+    with open_store(url) as store:
+        assert [memory.content for memory in store.scan()] == [*PAIR, "The cellar is damp."]
 
 
 # ------------------------------------------------------------------ the owners' programs

@@ -74,7 +74,7 @@ def search_text(
     _check(query, table, limit)
     hidden = set() if include_duplicates else set(store.ledger.marks())
     hits: list[Hit] = []
-    for each in _tables(table):
+    for each in (t for t in TABLES.values() if table in {None, SHORT.get(t.name, t.name)}):
         if not columns(store.connection, each.full_text):
             continue
         matches = _matches(store.connection, each, query, project, limit + len(hidden))
@@ -94,10 +94,6 @@ def _check(query: str, table: str | None, limit: int) -> None:
         raise UsageError(f'Invalid --table "{table}". Valid tables: {", ".join(NAMES)}.')
     if limit < 1:
         raise UsageError(f"--limit must be a whole number from 1, not {limit}.")
-
-
-def _tables(name: str | None) -> list[Table]:
-    return [t for t in TABLES.values() if name in {None, SHORT.get(t.name, t.name)}]
 
 
 def _active(table: Table, names: Sequence[str]) -> str:

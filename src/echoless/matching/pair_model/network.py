@@ -161,7 +161,7 @@ class PairNetwork:
         )
         self.tokenizer = Tokenizer.read(folder / "pieces.json")
         # a text stands in two or three of the pairs asked about: a fortieth of the whole time
-        self._cut = ByText(self._cut_afresh, _KNOWN)
+        self._cut = ByText(lambda text: self.tokenizer.encode(fields_of(text).sentence), _KNOWN)
         self._words: NDArray[np.int8] = np.load(folder / "words.npy", mmap_mode="r")
         with np.load(folder / "embeddings.npz") as arrays:
             self._small: dict[str, NDArray[np.float32]] = {k: arrays[k] for k in arrays.files}
@@ -172,9 +172,6 @@ class PairNetwork:
         if len(text) > LONGEST_TEXT:
             return None
         return self._cut(text)
-
-    def _cut_afresh(self, text: str) -> tuple[int, ...]:
-        return self.tokenizer.encode(fields_of(text).sentence)
 
     def fits(self, a: Sequence[int], b: Sequence[int]) -> bool:
         """Returns whether a pair is neither empty on a side nor too long."""
