@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
-from echoless.stores.sql import TableStore, postgres_backend
+from echoless.stores.sql import TableStore, postgres_backend, sqlite_backend
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
 from tests.postgres_server import Server, running
@@ -240,3 +242,23 @@ def test_a_session_that_is_ended_while_it_opens_is_no_wrong_password(
         patch.setattr(psycopg, "connect", connect_then_end)
         with pytest.raises(StoreError, match="was lost"):
             open_store(url)
+
+
+def test_where_the_disk_fails_while_a_table_is_looked_at_it_is_not_taken_for_another_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows were read as if they had no places, so that an undo gave them new ones."""
+    path = tmp_path / "notes.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE notes (id TEXT PRIMARY KEY, content TEXT)")
+        db.execute("INSERT INTO notes VALUES ('a', 'Tea is green.')")
+
+    def failing(_name: str) -> str:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite_backend, "_quoted", failing)
+        with pytest.raises(StoreError, match="disk"):
+            open_store(f"sql:///{path}#notes")
+    with open_store(f"sql:///{path}#notes") as store:
+        assert [memory.content for memory in store.scan()] == ["Tea is green."]

@@ -74,11 +74,6 @@ class FileState:
     added: list[Added] = field(default_factory=list)
     ended: str = ""
 
-    @property
-    def is_needed(self) -> bool:
-        """Returns whether there is anything to remember."""
-        return bool(self.slots or self.names or self.added or self.ended)
-
 
 @dataclass(frozen=True, slots=True)
 class Added:
@@ -162,7 +157,7 @@ class State:
                 "ended": each.ended,
             }
             for path, each in self.files.items()
-            if each.is_needed
+            if each.slots or each.names or each.added or each.ended
         }
         moved: dict[str, Json] = {id_: _plain(each) for id_, each in self.moved.items()}
         return canonical({"token": self.token, "files": files, "moved": moved})

@@ -341,7 +341,7 @@ class MarkdownStore(BesideSidecar):
         if pending is None:
             return
         if pending.token == self._known_token:
-            if not self._in_transaction:
+            if not self._sidecar.ledger.database.in_transaction:  # else a part of a larger write
                 commit.drop(self._record, self._tree.place, pending)
             return
         for path in commit.take_back(self._tree.place, self._record, pending):
@@ -418,11 +418,6 @@ class MarkdownStore(BesideSidecar):
         with self.ledger.transaction():
             self.ledger.set_fact(_FACT, state.text)
         self._settle()
-
-    @property
-    def _in_transaction(self) -> bool:
-        """Returns whether a transaction of the sidecar is open, of which a write is a part."""
-        return self._sidecar.ledger.database.in_transaction
 
     def _look_at_git(self, paths: Sequence[str]) -> None:
         tree = git.work_tree_of(self._root)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from echoless.core.errors import EcholessError, UsageError
+from echoless.core.errors import LedgerDamaged, UsageError
 from echoless.core.model import digest
 from echoless.stores.column_values import suggestion, texts_in
 from echoless.stores.field_map import FieldMap, Hiding
@@ -50,7 +50,7 @@ def completed(location: Location, sidecar: LedgerPlace, table: Table) -> Locatio
     Its `hide` is that of a column alone: `move` and `mark` are facts of their own.
     """
     location = replace(location, hide=hiding_column(location, table))
-    with suppress(EcholessError):
+    with suppress(LedgerDamaged):  # it can be read, and `check` says what is wrong
         columns, options = sidecar.ledger.fact(MAP_FACT), sidecar.ledger.fact(OPTIONS_FACT)
         if columns and not location.map:
             location = replace(location, map=FieldMap(json.loads(columns)))

@@ -211,10 +211,13 @@ class SqliteBackend:
 
     def _has_numbers(self, name: str) -> bool:
         """Returns whether the rows of a table have a `rowid`."""
-        try:
-            self.database.connection.execute(f"SELECT rowid FROM {_quoted(name)} LIMIT 0")
-        except self.database.errors:
-            return False
+        with self.speaking():
+            try:
+                self.database.connection.execute(f"SELECT rowid FROM {_quoted(name)} LIMIT 0")
+            except self.database.errors as problem:
+                if "no such column" not in str(problem):
+                    raise  # a disk that fails once must not make rows without their places
+                return False
         return True
 
     @contextmanager
