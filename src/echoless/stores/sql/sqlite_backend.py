@@ -211,7 +211,7 @@ class SqliteBackend:
 
     def _has_numbers(self, name: str) -> bool:
         """Returns whether the rows of a table have a `rowid`."""
-        with self.speaking():
+        with self.database.speaking():
             try:
                 self.database.connection.execute(f"SELECT rowid FROM {_quoted(name)} LIMIT 0")
             except self.database.errors as problem:
