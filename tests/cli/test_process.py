@@ -150,13 +150,15 @@ def test_an_interrupt_from_another_process_ends_with_130(
 ) -> None:
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(place / "cache"))
     program = (
-        "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import select, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from echoless.models.encoders import vectorizer\n"
         "whole = vectorizer.MemoryVectoriser._report\n"
         "def report(self, done, filling):\n"
         "    whole(self, done, filling)\n"
         "    print(done, flush=True)\n"
-        "    sys.stdin.readline()\n"
+        # a signal that comes just before a read without end would wait for the end of the read
+        "    while not select.select([sys.stdin], [], [], 0.05)[0]:\n        pass\n"
         "vectorizer.MemoryVectoriser._report = report\n" + PROGRAM
     )
     words = ["audit", many_texts(place), "--encoder", "use"]
