@@ -40,12 +40,12 @@ layers: $(READY) ## Top may import down, never up.
 budgets: $(READY) ## Counts of the source that may only fall: benchmarks/budgets.toml.
 	$(BIN)/python -m benchmarks.structure --check
 
-fuzz: $(READY) ## 500 damaged files and messages, other ones for each commit.
-	$(BIN)/python -m benchmarks.fuzz --inputs 500 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
+fuzz: $(READY) ## 300 damaged files and messages, other ones for each commit.
+	$(BIN)/python -m benchmarks.fuzz --inputs 300 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
 # Chroma, LanceDB and shodh-memory take about a second a point: they are left to the long run.
-faults: $(READY) ## About 2,000 failing and killed file calls, other ones for each commit.
-	$(BIN)/python -m benchmarks.faults --points 1500 --workers 2 --stores fast --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
+faults: $(READY) ## About 800 failing and killed file calls, other ones for each commit.
+	$(BIN)/python -m benchmarks.faults --points 600 --workers 2 --stores fast --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
 site: $(SITE)/.ready ## The documentation site, built strictly into build/site.
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(SITE)/bin/mkdocs build --quiet
