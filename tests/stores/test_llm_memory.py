@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from echoless import apply, check, history, open_store, undo
+from echoless import apply, check, find, history, open_store, plan, remember, undo
 from echoless.core.errors import BadRecord, ForeignStore, StoreError, StoreLocked
 from echoless.core.model import Link, Memory, Vector
+from echoless.core.settings import Choices, resolve
 from echoless.execution.plan import Plan
+from echoless.ingest.outcomes import AlreadyKnown
 from echoless.stores.llm_memory import LlmMemoryStore
 from echoless.stores.llm_memory.connection import open_with_vectors
 from echoless.testing.crash import killed_at
@@ -131,6 +133,23 @@ def test_a_value_that_stays_keeps_its_bytes(path: Path) -> None:
     row = db.execute("SELECT metadata, tags, access_count FROM memories WHERE id='m-2'").fetchone()
     assert row == ('{ "b":1, "a" : 2 }', None, 9)
     db.close()
+
+
+def test_a_memory_that_expires_hides_none_that_stays(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("UPDATE memories SET content = 'Anna is allergic to penicillin', namespace = 'proj'")
+    db.execute("UPDATE memories SET expires_at = '2031-01-01T00:00:00+00:00' WHERE id != 'm-2'")
+    db.commit()
+    db.close()
+    settings = resolve(Choices(semantic=False))
+    with open_store(path) as store:
+        apply(store, plan(find(store, settings)))
+        assert store.ledger.marks().keys() == {memory.id for memory in store.scan()} - {"m-2"}
+        known = remember(
+            store, "Anna is allergic to penicillin", settings=settings, namespace="proj"
+        )
+        assert isinstance(known, AlreadyKnown)
+        assert known.survivor == "m-2"
 
 
 def test_killed_at_every_7th_write_nothing_is_lost_and_undo_is_exact(

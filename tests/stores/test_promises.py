@@ -11,7 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 import chromadb
+import lancedb
+import pyarrow as pa
 import pytest
+from langgraph.store.postgres import PostgresStore
 from langgraph.store.sqlite import SqliteStore
 from qdrant_client import QdrantClient, models
 
@@ -76,6 +79,23 @@ def test_after_the_sweep_of_langgraph_a_copy_without_an_end_is_left(tmp_path: Pa
             assert check(store).sound
             undo(store, run.id)
         assert {item.key for item in inner.search(("users",))} == {"a", "b", "c"}
+
+
+def test_after_the_sweep_of_langgraph_on_a_server_a_copy_without_an_end_is_left(
+    database: str,
+) -> None:
+    with PostgresStore.from_conn_string(worlds.conninfo(database)) as inner:
+        inner.setup()
+        inner.put(("users", "ann"), "a", {"text": TEXT}, ttl=1)
+        inner.put(("users", "ann"), "b", {"text": SAME}, ttl=None)
+        url = f"postgresql://{database}&hide=move#store"
+        with open_store(url) as store:
+            run = apply(store, plan(find(store, words())))
+            assert [mark.survivor for mark in store.ledger.marks().values()] == ["users.ann/b"]
+        assert [item.key for item in inner.search(("users",))] == ["b"]
+        with open_store(url) as store:
+            undo(store, run.id)
+        assert {item.key for item in inner.search(("users",))} == {"a", "b"}
 
 
 # ------------------------------------------------------------------ mem0
@@ -325,6 +345,14 @@ def test_drawers_of_two_wings_or_rooms_of_a_collection_are_never_merged(tmp_path
     url = f"chroma:///{tmp_path / 'palace'}"
     assert groups(url) == [{"a", "d"}]
     assert "'room', 'wing' are never compared" in notes(url)
+
+
+def test_rows_of_two_users_of_a_lance_table_are_never_merged(tmp_path: Path) -> None:
+    rows = [{"id": str(at), "text": TEXT, "user_id": who} for at, who in enumerate("abab")]
+    lancedb.connect(tmp_path / "db").create_table("notes", pa.Table.from_pylist(rows))
+    url = f"lancedb:///{tmp_path / 'db'}#notes"
+    assert groups(url) == [{"0", "2"}, {"1", "3"}]
+    assert "'user_id' are never compared" in notes(url)
 
 
 def test_points_of_two_tenants_are_never_merged(tmp_path: Path) -> None:
