@@ -44,7 +44,7 @@ def splice(text: str, changes: Mapping[str, str | None]) -> str:
     Args:
         text: One JSON object.
         changes: JSON text of the new value by key, or None to drop the key. A key that stands
-            twice is changed in its last place, the one parsers read.
+            twice is changed in its last place, the one parsers read, and dropped in both.
 
     Returns:
         The changed text; equal to `text` when nothing changes.
@@ -52,26 +52,25 @@ def splice(text: str, changes: Mapping[str, str | None]) -> str:
     Raises:
         ValueError: The text is not a JSON object.
     """
-    members = {member.key: member for member in _members(text)}
-    edits: list[tuple[int, int, str]] = []
-    added = ""
+    members = _members(text)
+    last = {member.key: member for member in members}
+    gone = {key for key, value in changes.items() if value is None}
+    kept = [member for member in members if member.key not in gone]
     style = ": " if re.search(r'"\s*:\s', text) else ":"
-    comma = ", " if re.search(r",\s", text) or len(members) < 2 else ","
-    for key, value in changes.items():
-        member = members.get(key)
-        if member and value is not None:
-            edits.append((member.value, member.end, value))
-        elif member and member.comma is not None:
-            edits.append((member.start, member.comma, ""))
-        elif member:  # the last one goes with the comma before it
-            before = text.rfind(",", 0, member.start)
-            edits.append((before if before >= 0 else member.start, member.end, ""))
-        elif value is not None:
-            added += f"{comma}{json.dumps(key, ensure_ascii=False)}{style}{value}"
-    if added:
-        last = max((member.end for member in members.values()), default=None)
-        place = last if last is not None else text.index("{") + 1
-        edits.append((place, place, added if members else added.removeprefix(comma)))
+    comma = ", " if re.search(r",\s", text) or len(last) < 2 else ","
+    edits = [(last[k].value, last[k].end, v) for k, v in changes.items() if v and k in last]
+    new_ones = {key: value for key, value in changes.items() if value and key not in last}
+    added = comma.join(
+        f"{json.dumps(k, ensure_ascii=False)}{style}{v}" for k, v in new_ones.items()
+    )
+    # what is dropped goes with the comma behind it, and at the end with that before it
+    behind = kept[-1].end if kept else members[0].start if members else text.index("{") + 1
+    edits += [
+        (m.start, m.comma or m.end, "") for m in members if m.key in gone and m.start < behind
+    ]
+    edits.append(
+        (behind, members[-1].end if members else behind, comma * bool(kept and added) + added)
+    )
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
