@@ -1,4 +1,4 @@
-"""Members of a JSON object change in its own text; it stays JSON, and the others stay as written."""
+"""Members of a JSON object change in its text: it stays JSON, and the others stay as written."""
 
 from __future__ import annotations
 
