@@ -443,6 +443,12 @@ def _dressed(text: str, steps: Sequence[Callable[[str], str]]) -> str:
     return text
 
 
+def test_a_frame_that_is_taken_off_leaves_lines_as_they_were() -> None:
+    """With a space before it the last line was no longer known as junk."""
+    one = f"{EN} #infra #staging\nPlease continue from here."
+    assert rank([say("a", one), say("b", f"{one} #infra #staging")], "safe", set()) == ["a", "b"]
+
+
 @given(text=_TEXTS, steps=_STEPS, ids=st.permutations(["a", "b"]), trusted=st.booleans())
 def test_appended_junk_of_any_kind_never_wins(
     text: str, steps: list[Callable[[str], str]], ids: list[str], trusted: bool

@@ -79,8 +79,7 @@ def cleanliness(text: str, policy: JunkPolicy) -> Carried:
     body, found = peeled(whole, policy)
     if _is_cut(body):
         found.add(Junk.CUT_OFF)
-    printable = whole.isascii() and whole.isprintable()  # as most texts are
-    if not printable and _BROKEN.search(whole):
+    if not (whole.isascii() and whole.isprintable()) and _BROKEN.search(whole):  # few texts are so
         found.add(Junk.MOJIBAKE)
     kinds = tuple(kind for kind in policy.kinds if kind in found)
     if not kinds:
@@ -283,9 +282,8 @@ _OPENED: Final = re.compile(r"(?<![:;])(?<![:;]-)\(")
 
 def _is_cut(body: str) -> bool:
     """Checks whether a text ends in the middle of a sentence or leaves a bracket open."""
-    if _CUT.search(body, max(0, len(body) - _CUT_LENGTH)):
-        return True
-    return "(" in body and len(_OPENED.findall(body)) > body.count(")")
+    is_open = "(" in body and len(_OPENED.findall(body)) > body.count(")")
+    return is_open or _CUT.search(body, max(0, len(body) - _CUT_LENGTH)) is not None
 
 
 def peeled(text: str, policy: JunkPolicy) -> tuple[str, set[Junk]]:
@@ -320,8 +318,8 @@ def _steps(policy: JunkPolicy) -> tuple[tuple[Junk, Callable[[str], str]], ...]:
         own += rf"^{words}\s*[.:,;–—-]?\s+", rf"(?:(?<=[.!?。,;–—-])|\s)\s*{words}\s*[.]?$"
     patterns = {Junk.BOILERPLATE: own, **_PATTERNS}
     steps = (
+        (Junk.REPETITION, _unrepeated),  # first: what comes off one of two equal ends hides it
         (Junk.METADATA, lambda text: _undumped(text, fields)),
-        (Junk.REPETITION, _unrepeated),
         *((kind, _taking(each)) for kind, some in patterns.items() for each in some),
         (Junk.FRAME, _unframed),
     )
@@ -348,11 +346,10 @@ def _unframed(text: str) -> str:
     Such a time may be a date: `12.09.2025 14:00 – demo`.
     """
     flat = normalise(undress(text).replace("\n", f" {tokens.LINE} "))
-    words = languages.lexicon(languages.language_of(text))
-    inner, stamps, _ = note_wrappers.unframe(flat, words)
+    inner, stamps, _ = note_wrappers.unframe(flat, languages.lexicon(languages.language_of(text)))
     if stamps or inner == flat or count(inner) >= count(flat):
         return text
-    return inner.replace(tokens.LINE, "\n").strip()
+    return re.sub(rf" ?{tokens.LINE} ?", "\n", inner).strip()
 
 
 def count(text: str) -> int:
@@ -427,6 +424,9 @@ def _unrepeated(text: str) -> str:
     A sentence counts as repeated only directly behind itself: `Run the tests. Commit. Run the
     tests.` is an order of work and stays.
     """
+    head, _, tail = text.partition("\n")
+    if head.startswith(tail) and count(tail) >= 3:  # the second time without its end
+        return head
     parts = sentences(text)
     if len(parts) == 1:
         return text

@@ -33,7 +33,7 @@ class Stage(NamedTuple):
 
 STAGES: Final[dict[StageName, Stage]] = {
     "matching": Stage(4),
-    "noise": Stage(3, ("matching",)),
+    "noise": Stage(4, ("matching",)),
     "blocking": Stage(2),
     "audit": Stage(10, ("matching", "noise", "blocking")),
 }
