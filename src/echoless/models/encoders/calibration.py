@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -328,6 +327,6 @@ def _list(raw: object) -> Sequence[object]:
 
 
 def _number(raw: object) -> float:
-    if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or not abs(raw) < 1e300:
         raise TypeError(f"{raw!r} is not a number")
     return float(raw)
