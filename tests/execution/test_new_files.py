@@ -122,7 +122,6 @@ def test_a_name_another_process_writes_under_is_refused(tmp_path: Path) -> None:
 
 _HOLD = """
 import sys
-import time
 from filelock import FileLock
 with FileLock(sys.argv[1]):
     print("held", flush=True)
@@ -131,7 +130,6 @@ with FileLock(sys.argv[1]):
 
 _MAKE = """
 import sys
-import time
 from pathlib import Path
 from echoless import open_store
 from echoless.core.errors import EcholessError

@@ -292,9 +292,7 @@ def test_who_only_holds_connections_keeps_no_client_out(notes: Path) -> None:
     with bounded(notes, Bounds(connections=3, seconds=30)) as url, ExitStack() as held:
         for _ in range(9):
             held.enter_context(socket.create_connection(place_of(url)))
-        # in the moment of the flood one may be told to try again: those that give way still close
-        told = (httpx2.post(url, json=HELLO, headers=ACCEPT).status_code for _ in range(5))
-        assert 200 in told
+        assert httpx2.post(url, json=HELLO, headers=ACCEPT).status_code == 200
 
 
 # ------------------------------------------------------------------ what hides is destructive

@@ -49,7 +49,9 @@ class TimedProtocol(H11Protocol):
         waiting = [each for each in places if each is not self and each.waits]
         self.crowded = len(places) > self.most and not waiting
         if len(places) > self.most and waiting:
-            min(waiting, key=lambda each: each.since).transport.abort()
+            oldest = min(waiting, key=lambda each: each.since)
+            self.connections.discard(oldest)  # uvicorn counts these: its place is free at once
+            oldest.transport.abort()
         self._start()
 
     def data_received(self, data: bytes) -> None:

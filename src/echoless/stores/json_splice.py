@@ -65,12 +65,10 @@ def splice(text: str, changes: Mapping[str, str | None]) -> str:
     )
     # what is dropped goes with the comma behind it, and at the end with that before it
     behind = kept[-1].end if kept else members[0].start if members else text.index("{") + 1
-    edits += [
-        (m.start, m.comma or m.end, "") for m in members if m.key in gone and m.start < behind
-    ]
-    edits.append(
-        (behind, members[-1].end if members else behind, comma * bool(kept and added) + added)
-    )
+    end = members[-1].end if members else behind
+    dropped = (each for each in members if each.key in gone and each.start < behind)
+    edits += [(each.start, each.comma or each.end, "") for each in dropped]
+    edits.append((behind, end, comma * bool(kept and added) + added))
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
