@@ -380,6 +380,8 @@ def test_a_missing_file_of_answers_is_named(calibrate: Call) -> None:
         '{"kind": "echoless calibration", "version": 99}',
         '{"kind": "echoless calibration", "version": 1, "model": "another"}',
         KNOWN.format(more='"point": null, "shift": "much"'),
+        KNOWN.format(more=f'"point": null, "shift": {10**400}'),
+        KNOWN.format(more='"point": null, "shift": NaN'),
         KNOWN.format(more='"point": {"cosine": 7, "source": ""}'),
         KNOWN.format(more='"point": {"cosine": true, "source": ""}'),
     ],

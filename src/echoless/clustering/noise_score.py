@@ -421,6 +421,7 @@ def sentences(text: str) -> list[str]:
 def _unrepeated(text: str) -> str:
     """Returns the text without sentences or whole texts that are repeated.
 
+    A second line that begins the first one is repeated, too: its own end came off before.
     A sentence counts as repeated only directly behind itself: `Run the tests. Commit. Run the
     tests.` is an order of work and stays.
     """

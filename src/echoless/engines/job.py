@@ -236,7 +236,7 @@ def unpacked_partitions(data: bytes, place: str) -> list[Partition]:
     """
     try:
         rows = map(json.loads, data.decode("ascii").splitlines())
-        # both raise a TypeError for a value of another kind
+        # `int` and `str.__str__` refuse lists and objects
         return [Partition(int(n), tuple(map(str.__str__, names)), int(m)) for n, m, names in rows]
     except (ValueError, TypeError, RecursionError) as problem:
         raise InputError(f"The list of partitions in {place} is damaged ({problem}).") from problem

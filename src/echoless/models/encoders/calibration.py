@@ -327,6 +327,7 @@ def _list(raw: object) -> Sequence[object]:
 
 
 def _number(raw: object) -> float:
+    # NaN is below nothing, and a whole number may be too large for a float
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not abs(raw) < 1e300:
         raise TypeError(f"{raw!r} is not a number")
     return float(raw)

@@ -50,7 +50,7 @@ def completed(location: Location, sidecar: LedgerPlace, table: Table) -> Locatio
     Its `hide` is that of a column alone: `move` and `mark` are facts of their own.
     """
     location = replace(location, hide=hiding_column(location, table))
-    with suppress(LedgerDamaged):  # it can be read, and `check` says what is wrong
+    with suppress(LedgerDamaged):  # the table can be read, and `check` tells of the ledger
         columns, options = sidecar.ledger.fact(MAP_FACT), sidecar.ledger.fact(OPTIONS_FACT)
         if columns and not location.map:
             location = replace(location, map=FieldMap(json.loads(columns)))
