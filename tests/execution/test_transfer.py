@@ -98,6 +98,8 @@ def test_a_backup_that_differs_is_removed(tmp_path: Path, monkeypatch: pytest.Mo
         (simple(2, " \n"), "'m-2' has no text"),
         (simple(2, "a\0b"), "'m-2' has a NUL character at position 1"),
         (simple(2, "a\ud800"), "'m-2' has a lone surrogate at position 1"),
+        (replace(simple(2), namespace="a\ud800"), "'m-2' has a lone surrogate at position 1"),
+        (replace(simple(2), type="\ud800"), "'m-2' has a lone surrogate at position 0"),
     ],
 )
 def test_a_refused_import_names_the_id_and_leaves_nothing_behind(

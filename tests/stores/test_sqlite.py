@@ -89,6 +89,15 @@ def test_a_database_damaged_while_it_is_open_tells_no_changes_but_a_sentence(pat
             store.gone()
 
 
+def test_a_recorded_change_whose_id_is_no_text_tells_of_no_memory(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM memories")
+        db.execute("UPDATE memories_changes SET id = CAST('m-7' AS BLOB) WHERE id = 'm-1'")
+    with open_store(path) as store:
+        assert isinstance(store, SqliteStore)
+        assert list(store.gone()) == ["m-2"]
+
+
 def test_a_damaged_schema_that_is_no_text_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -64,7 +64,7 @@ def compared_blocks(compared: AuditComparison, name: str) -> Iterator[Block]:
     yield Gap()
     yield Table(
         ("figure", "before", "now", "change"),
-        tuple(_row(each) for each in compared.figures if _is_shown(each)),
+        tuple(_row(f) for f in compared.figures if f.name == "ratio" or f.change != "same"),
         frozenset({1, 2}),
     )
     yield Gap()
@@ -82,11 +82,6 @@ def _headline(share: Figure) -> Block:
         return say(f"As before: {now} of what is visible is redundant.")
     word = Span("Worse", "bad") if share.change == "worse" else Span("Better", "good")
     return say(word, f": {now} of what is visible is redundant, before it was {before}.")
-
-
-def _is_shown(figure: Figure) -> bool:
-    """Checks whether a figure is listed: the share always, another one where it changed."""
-    return figure.name == "ratio" or figure.change != "same"
 
 
 def _row(figure: Figure) -> tuple[str, ...]:

@@ -62,15 +62,11 @@ def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:
     sentence = f"Hidden already, and left in the store by --action delete: {many}."
     if not runs:
         return sentence
-    undo = "; ".join(f"`{_undo_to_find_again(typed, run)}`" for run in runs[:_RUNS])
+    undone = (command_line("undo", typed, run, "--no-keep-both") for run in runs[:_RUNS])
+    undo = "; ".join(f"`{each}`" for each in undone)
     every = command_line("history", typed)
     more = f" and {len(runs) - _RUNS} more (`{every}` names them)" if len(runs) > _RUNS else ""
     return f"{sentence} To delete such too, undo first {undo}{more}, and give this command again."
-
-
-def _undo_to_find_again(store: str, run: str) -> str:
-    """Returns the command that takes a run back and lets its pairs be found again."""
-    return command_line("undo", store, run, "--no-keep-both")
 
 
 def run_json(run: Run, store: str) -> dict[str, Json]:

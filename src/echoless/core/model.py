@@ -15,6 +15,7 @@ from enum import StrEnum
 from operator import le
 from typing import Final, Literal, TypeAlias
 
+from echoless.core.text import has_utf8, unreadable
 from echoless.core.timestamps import instant
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -203,6 +204,16 @@ def canonical(value: Json) -> str:
 def digest(value: Json) -> str:
     """Returns SHA-256 of the canonical text, first 32 hexadecimal digits (128 bits)."""
     return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()[:32]
+
+
+def unstorable(memory: Memory) -> str | None:
+    """Returns what keeps the texts of a memory out of a database, or None.
+
+    Returns:
+        A half sentence such as `a NUL character at position 7`.
+    """
+    names = (name for name in (memory.namespace, memory.type) if not has_utf8(name))
+    return next(filter(None, map(unreadable, (memory.content, memory.id, *names))), None)
 
 
 def fingerprint(memory: Memory) -> str:

@@ -92,7 +92,8 @@ def make_patch(store: Store, plan: Plan, *, folder: Path) -> Patch:
         before = _copy(store, place)
         with open_store(store.url_at(place / root.name)) as copy:
             run = apply(copy, replace(plan, store=copy.identity, url=copy.url))
-        after = {path.relative_to(place) for path in place.rglob("*") if _is_text(path)}
+        texts = (p for p in place.rglob("*") if p.is_file() and not _OWN.fullmatch(p.name))
+        after = {path.relative_to(place) for path in texts}
         parts: list[bytes] = []
         for each in sorted(before | after):
             name = (root.parent / each).relative_to(base).as_posix()
@@ -125,11 +126,6 @@ def _copy(store: TextFiles, place: Path) -> set[Path]:
             shutil.move(part, target / part.name)
         private.discard()
     return names
-
-
-def _is_text(path: Path) -> bool:
-    """Checks whether a path of the copy is a file, and none of echoless itself."""
-    return path.is_file() and not _OWN.fullmatch(path.name)
 
 
 def _file_part(name: str, old: Path, new: Path, existed: bool) -> bytes:

@@ -15,10 +15,10 @@ from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.core.masking import OUTPUT
-from echoless.core.model import JsonObject, Memory, fingerprint
+from echoless.core.model import JsonObject, Memory, fingerprint, unstorable
 from echoless.core.secret_masking import learn
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
-from echoless.core.text import is_blank, unreadable
+from echoless.core.text import is_blank
 from echoless.core.timestamps import now
 from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.execution.journal import shares_transaction
@@ -165,8 +165,7 @@ def invalid(memory: Memory) -> str | None:
     """Returns what keeps a memory from being imported (`has no text`), or None."""
     if is_blank(memory.content):
         return "has no text"
-    problem = unreadable(memory.content) or unreadable(memory.id)
-    if problem:
+    if problem := unstorable(memory):
         return f"has {problem}"
     for vector in memory.vectors:
         numbers = codec.bytes_to_floats(vector.data)

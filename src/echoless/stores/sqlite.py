@@ -26,7 +26,7 @@ from echoless.core.errors import (
     StoreReplaced,
 )
 from echoless.core.json_codec import field_to_json, json_text
-from echoless.core.model import Json, Memory
+from echoless.core.model import Json, Memory, unstorable
 from echoless.core.sqlite import (
     Database,
     application_id,
@@ -35,7 +35,7 @@ from echoless.core.sqlite import (
     open_for_writing,
     table_exists,
 )
-from echoless.core.text import has_utf8, unreadable
+from echoless.core.text import has_utf8
 from echoless.core.timestamps import instant
 from echoless.stores import full_text, schema
 from echoless.stores import ledger_schema as lineage
@@ -316,7 +316,8 @@ class SqliteStore:
             if not table_exists(self._db, schema.CHANGES):
                 return ()
             rows = self._db.execute(
-                f"SELECT id FROM {schema.CHANGES} WHERE id NOT IN (SELECT id FROM memories)"
+                f"SELECT id FROM {schema.CHANGES} WHERE typeof(id) = 'text'"
+                " AND id NOT IN (SELECT id FROM memories)"
             )
             return [id_ for (id_,) in rows]
 
@@ -379,8 +380,7 @@ class SqliteStore:
         """Replaces or adds; a removed memory goes back to its old place if it is free."""
         self._must_write()
         for memory in memories:
-            problem = unreadable(memory.content) or unreadable(memory.id)
-            if problem:
+            if problem := unstorable(memory):
                 raise BadRecord(
                     f"Memory {memory.id!r} has {problem} and cannot be stored in SQLite."
                 )

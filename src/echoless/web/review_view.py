@@ -5,12 +5,11 @@ A view holds values, no markup and no decision: who goes behind whom comes from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import EcholessError
-from echoless.core.groups import Membership
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, Judged, Memory
 from echoless.core.profiles import ActionKind
@@ -282,7 +281,8 @@ class Cards:
             return _Choice(keep, [id_ for id_ in item.ids if id_ != keep], item.verdicts)
         members = regrouped.group.members
         going = [member.id for member in members]
-        return _Choice(keep, going, _judged_of(members), regrouped.left_out)
+        judged = {each.id: each.judged for each in members if each.judged is not None}
+        return _Choice(keep, going, judged, regrouped.left_out)
 
     def _members(
         self, item: ReviewItem, choice: _Choice, draft: Draft | None
@@ -321,11 +321,6 @@ def _why(item: ReviewItem, survivor: MemberView | None, answer: Answer | None) -
     if survivor is None or (item.kind == "unsure" and not (answer and answer.survivor)):
         return ""
     return item.why if survivor.id == item.survivor else "you chose it"
-
-
-def _judged_of(members: Iterable[Membership]) -> Mapping[str, Judged]:
-    """Returns the verdicts of members, by their ids."""
-    return {member.id: member.judged for member in members if member.judged is not None}
 
 
 def _role(id_: str, choice: _Choice, going: frozenset[str]) -> Role:

@@ -266,6 +266,31 @@ def test_a_link_that_leads_out_of_the_folder_is_not_followed(folder: Path, tmp_p
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        (
+            "CREATE VIEW more AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+            "SELECT i AS id, i AS point FROM n"
+        ),
+        "CREATE TRIGGER more AFTER DELETE ON points BEGIN DELETE FROM points; END",
+        "CREATE VIRTUAL TABLE more USING fts5(point)",
+    ],
+)
+def test_a_file_of_points_with_anything_but_its_table_is_refused(
+    folder: Path, statement: str
+) -> None:
+    path = folder / "collection" / "mem0" / "storage.sqlite"
+    database = sqlite3.connect(path)
+    database.execute(statement)
+    database.commit()
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(ForeignStore, match="it holds 'more', which Qdrant never makes"):
+        opened(folder)
+    assert path.read_bytes() == before
+
+
 def test_a_pipe_in_place_of_the_settings_does_not_hang(folder: Path) -> None:
     (folder / "meta.json").unlink()
     os.mkfifo(folder / "meta.json")

@@ -180,11 +180,6 @@ def memories_of_project(event: Event, named: Sequence[Path] = ()) -> list[Path]:
         *(project / name for name in _OF_PROJECT),
         own / "CLAUDE.md",
     ]
-    there = [path for path in paths if _holds_notes(path)]
+    there = [path for path in paths if path.is_file() or next(path.rglob("*.md"), None)]
     there = [*(path for path in named if path.exists()), *there]
     return list({path.resolve(): path for path in reversed(there)}.values())[::-1]
-
-
-def _holds_notes(path: Path) -> bool:
-    """Checks whether a path is a file, or a folder with Markdown; one without any has no memory."""
-    return path.is_file() or next(path.rglob("*.md"), None) is not None

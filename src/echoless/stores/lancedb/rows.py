@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import BadRecord, DuplicateId, StoreError
-from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
-from echoless.core.text import unreadable
+from echoless.core.model import Json, JsonObject, Link, Memory, Provenance, unstorable
 from echoless.core.timestamps import instant
 from echoless.stores.expiration import promised
 from echoless.stores.lancedb import cells
@@ -263,9 +262,8 @@ def table_of(batch: Sequence[Memory], layout: Layout, schema: pa.Schema, where: 
 
 def _row(memory: Memory, layout: Layout, where: str) -> dict[str, Cell]:
     """Returns the cells of a memory by column."""
-    for each in (memory.id, memory.content):
-        if problem := unreadable(each):
-            raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in LanceDB.")
+    if problem := unstorable(memory):
+        raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in LanceDB.")
     if memory.id in {"", layout.placeholder}:
         raise StoreError(f"{where} cannot hold a memory with the id {memory.id!r}. Choose another.")
     _refuse_homeless(memory, layout, where)

@@ -12,8 +12,7 @@ from typing import Final
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import FIELDS, memory_from_json, memory_to_json
-from echoless.core.model import VOLATILE, Json, JsonObject, Memory, canonical
-from echoless.core.text import unreadable
+from echoless.core.model import VOLATILE, Json, JsonObject, Memory, canonical, unstorable
 from echoless.stores.expiration import promised
 from echoless.stores.scope import owned
 
@@ -78,8 +77,7 @@ def encode(
         BadRecord: The text or the id cannot be stored.
         StoreError: It carries vectors: the library makes its own.
     """
-    problem = unreadable(memory.content) or unreadable(memory.id)
-    if problem:
+    if problem := unstorable(memory):
         raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored here.")
     if memory.vectors:
         raise StoreError(

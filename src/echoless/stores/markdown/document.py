@@ -215,9 +215,11 @@ def read(lines: Sequence[str]) -> Document:
         while end > start and is_blank(body[end - 1]):
             end -= 1
         content = content_of(kind, body[start:end])
-        if not content.strip() or _is_comment(kind, content):
+        comment = kind == "html" and content.startswith("<!--") and content.endswith("-->")
+        if not content.strip() or comment:
             continue
-        introduces = content.endswith((":", "\uff1a")) and _introduced(after)
+        nothing_listed = after is None or after.type in {"paragraph_open", "heading_open"}
+        introduces = content.endswith((":", "\uff1a")) and not nothing_listed
         own: Kind = "introduction" if kind == "paragraph" and introduces else kind
         units.append(Unit(start, end, own, tuple(text for _, text in path), content))
     return Document(front, tuple(units), tuple(headings), _conflict(body, units))
@@ -267,15 +269,6 @@ def mark_of(line: str) -> str:
     """Returns the mark of a list at the beginning of a line, with the white space around it."""
     mark = _MARKER.match(line.rstrip("\r\n"))
     return mark.group() if mark else ""
-
-
-def _is_comment(kind: Kind, content: str) -> bool:
-    return kind == "html" and content.startswith("<!--") and content.endswith("-->")
-
-
-def _introduced(after: Token | None) -> bool:
-    """Returns whether a block may be what the paragraph before it introduces."""
-    return after is not None and after.type not in {"paragraph_open", "heading_open"}
 
 
 def _conflict(lines: Sequence[str], units: Sequence[Unit]) -> int | None:

@@ -113,7 +113,7 @@ def changed(text: str, old: Memory, new: Memory) -> str:
         first = front_blocks(lines)[0][1]
         if not first:
             bom = "\ufeff" if lines and lines[0].startswith("\ufeff") else ""
-            lines = [bom + "---\n", "---\n", "\n", *_without_bom(lines)]
+            lines = [bom + "---\n", "---\n", "\n", *split_lines(text.removeprefix(bom))]
             first = 2
         inner = front_matter.changed(lines[1 : first - 1], fields, changes)
         lines = split_lines("".join([lines[0], *inner, *lines[first - 1 :]]))
@@ -126,10 +126,6 @@ def changed(text: str, old: Memory, new: Memory) -> str:
         body = above + new.content.replace("\n", end) + below
         return "".join(lines[:front]) + body
     return "".join(lines)
-
-
-def _without_bom(lines: Sequence[str]) -> list[str]:
-    return [lines[0].removeprefix("\ufeff"), *lines[1:]] if lines else []
 
 
 def _changes(fields: FrontMatter, old: Memory, new: Memory) -> dict[str, Json]:

@@ -14,8 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from echoless.core.errors import BadRecord, StoreError
-from echoless.core.model import VOLATILE, Json, Memory, Vector, canonical
-from echoless.core.text import unreadable
+from echoless.core.model import VOLATILE, Json, Memory, Vector, canonical, unstorable
 from echoless.core.timestamps import instant
 from echoless.stores import column_values as values
 from echoless.stores.expiration import promised
@@ -313,8 +312,7 @@ class Codec:
 
     def _check(self, memory: Memory) -> None:
         """Refuses what no row can hold."""
-        problem = unreadable(memory.id) or unreadable(memory.content)
-        if problem:
+        if problem := unstorable(memory):
             raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored here.")
         if not memory.content:
             raise BadRecord(f"Memory {memory.id!r} has an empty text, which counts as none here.")
