@@ -463,7 +463,8 @@ def _mutate_rows(rng: Random, files: dict[str, bytes]) -> None:
                 rng, db.execute("SELECT id, point FROM points ORDER BY id").fetchall()
             )
             new_id, new = _other_row(rng, id_, point)
-            db.execute("UPDATE points SET id = ?, point = ? WHERE id = ?", (new_id, new, id_))
+            query = "UPDATE OR REPLACE points SET id = ?, point = ? WHERE id = ?"
+            db.execute(query, (new_id, new, id_))
         files[_ROWS] = db.serialize()
     if rng.random() < 0.1:
         files[_ROWS] = damaged_database(rng, files[_ROWS])

@@ -341,9 +341,10 @@ def test_lists_and_failures_nested_without_end_are_named(store: Store, tmp_path:
     opened.results.write(file_name(1, FAILURE), b"[" * 100_000)
     with pytest.raises(InputError, match="damaged"):
         list(failed_partitions(opened.results))
-    opened.results.write("partitions.jsonl", b"[" * 100_000)
-    with pytest.raises(InputError, match=r"partitions\.jsonl is damaged"):
-        read_job(opened.results)
+    for listed in (b"[" * 100_000, b'[1e999, 2, ["a"]]'):
+        opened.results.write("partitions.jsonl", listed)
+        with pytest.raises(InputError, match=r"partitions\.jsonl is damaged"):
+            read_job(opened.results)
 
 
 def test_a_job_keeps_its_settings_and_no_password(tmp_path: Path, store: Store) -> None:

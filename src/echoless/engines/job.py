@@ -238,5 +238,5 @@ def unpacked_partitions(data: bytes, place: str) -> list[Partition]:
         rows = map(json.loads, data.decode("ascii").splitlines())
         # `int` and `str.__str__` refuse lists and objects
         return [Partition(int(n), tuple(map(str.__str__, names)), int(m)) for n, m, names in rows]
-    except (ValueError, TypeError, RecursionError) as problem:
+    except (ValueError, TypeError, OverflowError, RecursionError) as problem:
         raise InputError(f"The list of partitions in {place} is damaged ({problem}).") from problem

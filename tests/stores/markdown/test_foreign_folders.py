@@ -242,6 +242,8 @@ def test_a_ledger_that_moved_a_file_from_or_to_outside_is_refused(root: Path, pa
         lambda data: data["files"]["n.md"]["slots"][0].update(mark=7),
         lambda data: data["files"]["n.md"]["slots"][0].update(more=7),
         lambda data: data["files"]["n.md"].update(names=7),
+        lambda data: data["files"]["n.md"].update(names={"n": ["m"]}),
+        lambda data: data["files"]["n.md"].update(added=[{"ids": [[]], "before": "", "after": ""}]),
     ],
 )
 def test_a_ledger_of_another_form_is_named_as_damaged(

@@ -178,9 +178,10 @@ def _file(data: Mapping[str, object]) -> FileState:
         for each in cast("list[dict[str, Any]]", data["slots"])
     ]
     groups = cast("list[dict[str, list[str]]]", data["added"])
-    added = [Added(tuple(g["ids"]), str(g["before"]), str(g["after"])) for g in groups]
-    names = cast("dict[str, str]", data["names"])
-    return FileState(str(data["lines"]), slots, dict(names), added, str(data["ended"]))
+    text = str.__str__  # refuses what is none
+    added = [Added(tuple(map(text, g["ids"])), str(g["before"]), str(g["after"])) for g in groups]
+    names = {name: text(id_) for name, id_ in cast("dict[str, str]", data["names"]).items()}
+    return FileState(str(data["lines"]), slots, names, added, str(data["ended"]))
 
 
 _Part = TypeVar("_Part", Slot, Moved, Mark)
@@ -208,11 +209,8 @@ def _checked(value: _Part) -> _Part:
 
 def _plain(value: Slot | Added | Moved | Mark) -> JsonObject:
     """Returns the attributes of a value, those of a mark inside too."""
-    plain: dict[str, Json] = {}
-    for each in fields(value):
-        part = getattr(value, each.name)
-        plain[each.name] = _plain(part) if isinstance(part, Mark) else part
-    return plain
+    parts = ((each.name, getattr(value, each.name)) for each in fields(value))
+    return {name: _plain(part) if isinstance(part, Mark) else part for name, part in parts}
 
 
 def digest_of(text: str) -> str:
