@@ -100,6 +100,8 @@ def test_a_backup_that_differs_is_removed(tmp_path: Path, monkeypatch: pytest.Mo
         (simple(2, "a\ud800"), "'m-2' has a lone surrogate at position 1"),
         (replace(simple(2), namespace="a\ud800"), "'m-2' has a lone surrogate at position 1"),
         (replace(simple(2), type="\ud800"), "'m-2' has a lone surrogate at position 0"),
+        (replace(simple(2), created_at="1\ud800"), "'m-2' has a lone surrogate at position 1"),
+        (replace(simple(2), last_accessed="\ud800"), "'m-2' has a lone surrogate at position 0"),
     ],
 )
 def test_a_refused_import_names_the_id_and_leaves_nothing_behind(

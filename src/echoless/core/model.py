@@ -212,8 +212,9 @@ def unstorable(memory: Memory) -> str | None:
     Returns:
         A half sentence such as `a NUL character at position 7`.
     """
-    names = (name for name in (memory.namespace, memory.type) if not has_utf8(name))
-    return next(filter(None, map(unreadable, (memory.content, memory.id, *names))), None)
+    times = (memory.created_at, memory.updated_at, memory.last_accessed)
+    plain = (t for t in (memory.namespace, memory.type, *times) if t and not has_utf8(t))
+    return next(filter(None, map(unreadable, (memory.content, memory.id, *plain))), None)
 
 
 def fingerprint(memory: Memory) -> str:

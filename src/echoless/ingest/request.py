@@ -102,8 +102,7 @@ class Request:
                 f"The text has {len(self.text):,} characters; at most {MAX_LENGTH:,} can be "
                 "compared. Remember it in parts."
             )
-        problem = unreadable(self.text)
-        if problem:
+        if problem := unreadable(self.text):
             raise InputError(f"The text has {problem} and cannot be stored. Take it out.")
         _one_of("origin", self.origin, ORIGINS)
         _one_of("unsure", self.unsure, DOUBTS)

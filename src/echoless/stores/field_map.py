@@ -176,8 +176,7 @@ def read_file(path: Path) -> FieldMap:
             f'{path} is no map: it must hold FIELD = "COLUMN" entries, alone or under [map].'
         )
     for name, column in inner.items():
-        odd = unreadable(name) or unreadable(column)
-        if odd is not None:
+        if odd := unreadable(name) or unreadable(column):
             raise InputError(f"{path}: {name!r} or its column holds {odd}. Mend the file.")
     return FieldMap(inner)
 

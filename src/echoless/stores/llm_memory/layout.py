@@ -96,7 +96,7 @@ def layout_of(db: sqlite3.Connection) -> Layout | None:
         if names:
             columns[table] = names
     own = columns.get(MEMORIES, ())
-    if not {"content", "content_type", "memory_tier"} <= set(own):
+    if not {"id", "content", "content_type", "memory_tier", "created_at", "updated_at"} <= {*own}:
         return None
     if "schema_version" in columns:
         (version,) = db.execute("SELECT max(version) FROM schema_version").fetchone()

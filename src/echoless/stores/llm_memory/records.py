@@ -310,8 +310,7 @@ def check(memory: Memory) -> None:
         BadRecord: A text cannot be stored in SQLite.
         StoreError: A field has no place; names the id and the field.
     """
-    problem = unreadable(memory.content) or unreadable(memory.id)
-    if problem:
+    if problem := unreadable(memory.content) or unreadable(memory.id):
         raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in SQLite.")
     if HOME in memory.metadata:
         raise _no_place(memory, "metadata", f"its key {HOME!r} is taken")

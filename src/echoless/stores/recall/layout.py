@@ -6,6 +6,8 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from echoless.core.sqlite import table_exists
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -61,7 +63,8 @@ def quoted(name: str) -> str:
 
 def columns(db: sqlite3.Connection, table: str) -> tuple[str, ...]:
     """Returns the columns of a table in this file, which differ by version; none without it."""
-    return tuple(row[1] for row in db.execute(f"PRAGMA table_info({quoted(table)})"))
+    query = f"PRAGMA table_info({quoted(table)})"  # not of a view, which might never end
+    return tuple(row[1] for row in (db.execute(query) if table_exists(db, table) else ()))
 
 
 _LINEAGE_TABLE: Final = (
