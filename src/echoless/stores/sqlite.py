@@ -379,11 +379,9 @@ class SqliteStore:
     def put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds; a removed memory goes back to its old place if it is free."""
         self._must_write()
-        for memory in memories:
-            if problem := unstorable(memory):
-                raise BadRecord(
-                    f"Memory {memory.id!r} has {problem} and cannot be stored in SQLite."
-                )
+        for each in memories:
+            if odd := unstorable(each):
+                raise BadRecord(f"Memory {each.id!r} has {odd} and cannot be stored in SQLite.")
         with self._database.transaction(), self._database.speaking():
             for memory in memories:
                 self._put(memory)

@@ -291,6 +291,17 @@ def test_a_file_of_points_with_anything_but_its_table_is_refused(
     assert path.read_bytes() == before
 
 
+def test_a_file_of_points_with_a_name_that_is_no_text_is_refused(folder: Path) -> None:
+    path = folder / "collection" / "mem0" / "storage.sqlite"
+    database = sqlite3.connect(path)
+    database.execute("CREATE VIEW more AS SELECT 1")
+    database.commit()
+    database.close()
+    path.write_bytes(path.read_bytes().replace(b"more", b"mor\xc8"))
+    with pytest.raises((ForeignStore, StoreError), match=r"storage\.sqlite"):
+        opened(folder)
+
+
 def test_a_pipe_in_place_of_the_settings_does_not_hang(folder: Path) -> None:
     (folder / "meta.json").unlink()
     os.mkfifo(folder / "meta.json")

@@ -244,7 +244,9 @@ def _known(database: Database) -> Database:
     Raises:
         ForeignStore: The message names the object.
     """
-    rows = database.connection.execute(f"SELECT name FROM sqlite_master WHERE {_FOREIGN}")
+    with database.speaking():
+        query = f"SELECT name FROM sqlite_master WHERE {_FOREIGN}"
+        rows = database.connection.execute(query).fetchall()
     odd = [Oddity(name, f"it holds {name!r}, which Qdrant never makes", True) for (name,) in rows]
     if odd:
         database.close()
