@@ -102,7 +102,9 @@ def cut(a: list[int], b: list[int], most: int) -> tuple[list[int], list[int]]:
     return a[:half], b[: most - half]
 
 
-def packed(base: Base, pairs: Sequence[Encoded]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def packed(
+    base: Base, pairs: Sequence[Encoded], device: torch.device | str = "cpu"
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Returns tokens, sides, shared marks, (batch, length), and targets, (batch, 3)."""
     length = max(pair.length for pair in pairs)
     tokens = np.full((len(pairs), length), base.padding, dtype=np.int64)
@@ -117,7 +119,8 @@ def packed(base: Base, pairs: Sequence[Encoded]) -> tuple[Tensor, Tensor, Tensor
         shared[row, 1:first] = [2 if piece in in_b else 1 for piece in pair.a]
         shared[row, first + 1 : second] = [2 if piece in in_a else 1 for piece in pair.b]
     targets = torch.tensor([pair.targets for pair in pairs], dtype=torch.float32)
-    return torch.from_numpy(tokens), torch.from_numpy(sides), torch.from_numpy(shared), targets
+    inputs = (torch.from_numpy(each).to(device) for each in (tokens, sides, shared))
+    return *inputs, targets.to(device)
 
 
 def draw_batches(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,22 +10,47 @@ from typing import Final
 
 from echoless.matching.fields import fields_of
 from training.bases import Base, read_e5, read_minilm, trimmed
-from training.examples import Example, lines, read_contrast, read_pairs, read_public
+from training.examples import (
+    Example,
+    lines,
+    read_across,
+    read_contrast,
+    read_pairs,
+    read_public,
+)
 from training.generated import generated
+from training.near_names import near_names
 
 HERE: Final = Path(__file__).resolve().parent
 PIECES: Final = HERE / "data" / "pieces.json"
 PROJECT: Final = HERE.parent / "benchmarks"
 
 SHARES: Final = {
-    "contrast": 0.38,
-    "project": 0.09,
-    "mutants": 0.05,
-    "notes": 0.28,
-    "generated": 0.13,
-    "public": 0.07,
+    "contrast": 0.24,
+    "people": 0.22,
+    "across": 0.04,
+    "project": 0.06,
+    "mutants": 0.03,
+    "notes": 0.26,
+    "names": 0.05,
+    "generated": 0.06,
+    "public": 0.04,
 }
 """Of what is drawn. Pairs of the field teach most; public ones keep the language wide."""
+PEOPLE: Final = (
+    "*_people",
+    "people_talk",
+    "relations",
+    "stages",
+    "subjects",
+    "user_facts",
+    "work_near",
+)
+"""Contrast sets about persons and what changes in a life; `en_people` is an earlier one."""
+PEOPLE_DEV: Final = 1_500
+"""Pairs of the sets about persons that are kept apart, `data/people_dev`."""
+NAMES: Final = 20_000
+"""Pairs of near names and slips of the pen."""
 
 GENERATED: Final = 40_000
 """Pairs made by changing texts of the contrast sets and notes."""
@@ -40,7 +66,8 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
     found: dict[str, list[Example]] = {name: [] for name in SHARES}
     for folder in (HERE / "data", *folders):
         for path in sorted((folder / "contrast").glob("*.jsonl")):
-            found["contrast"].extend(read_contrast(path))
+            found["people" if is_of_people(path) else "contrast"].extend(read_contrast(path))
+            found["across"].extend(read_across(path))
         for path in sorted((folder / "notes").glob("labelled*.jsonl")):
             found["notes"].extend(read_pairs(path, "notes"))
     for path in sorted((PROJECT / "pairs").glob("*.jsonl")):
@@ -48,9 +75,16 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
         found[name].extend(read_pairs(path, f"project/{path.stem}"))
     if public := first(folders, "pair_training/public.jsonl"):
         found["public"].extend(read_public(public))
-    found["generated"] = generated(texts_to_change(folders, found["notes"]), GENERATED, seed=1)
+    written = texts_to_change(folders, found["notes"])
+    found["generated"] = generated(written, GENERATED, seed=1)
+    found["names"] = near_names([text for _, texts in written for text in texts], NAMES, seed=1)
     told = {name: [e for e in pairs if tells_apart(e)] for name, pairs in found.items()}
     return [(pairs, SHARES[name]) for name, pairs in told.items() if pairs]
+
+
+def is_of_people(path: Path) -> bool:
+    """Returns whether a file of contrast sets is one about persons."""
+    return path.stem != "en_people" and any(path.match(f"{name}.jsonl") for name in PEOPLE)
 
 
 def tells_apart(example: Example) -> bool:
@@ -83,6 +117,10 @@ def development(folders: Sequence[Path]) -> dict[str, list[Example]]:
         for name, inner in places.items()
         if (path := first(folders, inner))
     }
+    people = [
+        e for p in sorted((HERE / "data" / "people_dev").glob("*.jsonl")) for e in read_contrast(p)
+    ]
+    found["people"] = random.Random(1).sample(people, PEOPLE_DEV)
     for path in sorted((PROJECT / "heldout").glob("*.jsonl")):
         found[f"heldout_{path.stem}"] = list(read_pairs(path, "heldout"))
     return found

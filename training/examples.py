@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from rapidfuzz import fuzz, process
 
 Target = float | None
-"""1 true, 0 false, None unknown: it gives no gradient."""
+"""1 true, 0 false, between them not certain; None unknown: it gives no gradient."""
+SURE: Final = 0.5
+"""Target from which a text holds the other, inclusive."""
+SOFT: Final = {1: 0.8, 0: 0.15}
+"""Targets of pairs of which a second reader could say otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Two texts and what is known of them."""
+    """Two texts and what is known of them.
+
+    Attributes:
+        group: Pairs of one group share texts: a split keeps them on one side.
+    """
 
     a: str
     b: str
@@ -23,7 +34,6 @@ class Example:
     conflict: Target
     source: str
     group: str
-    """Pairs of one group share texts: a split keeps them on one side."""
 
     @property
     def targets(self) -> tuple[Target, Target, Target]:
@@ -33,7 +43,9 @@ class Example:
     @property
     def mergeable(self) -> bool:
         """Whether one text holds all that the other says."""
-        return 1.0 in (self.a_entails_b, self.b_entails_a)
+        return any(
+            side is not None and side >= SURE for side in (self.a_entails_b, self.b_entails_a)
+        )
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -71,6 +83,25 @@ def read_contrast(path: Path) -> Iterator[Example]:
             yield from (pair(more, less, 1, 0, 0) for less in item["less"])
             yield from (pair(more, other, 0, 0, 1) for other in conflicts)
             yield from (pair(more, other, 0, 0, 0) for other in apart)
+
+
+NEAREST: Final = 3
+"""Texts of other sets of its story that a text is told apart from."""
+
+
+def read_across(path: Path) -> Iterator[Example]:
+    """Yields the nearest texts of two sets that tell of one story, `group`: never the same fact."""
+    stories: dict[str, list[list[str]]] = {}
+    for item in lines(path):
+        if "group" in item:
+            stories.setdefault(item["group"], []).append([item["base"], *item["same"]])
+    for story, sets in stories.items():
+        for number, own in enumerate(sets):
+            others = [text for place, each in enumerate(sets) if place != number for text in each]
+            for text in own:
+                near = process.extract(text, others, scorer=fuzz.token_set_ratio, limit=NEAREST)
+                for other, _, _ in near:
+                    yield Example(text, other, 0, 0, None, "across", f"{path.stem}:{story}")
 
 
 CLASSES: dict[str, tuple[Target, Target, Target]] = {
@@ -112,7 +143,10 @@ def read_pairs(path: Path, source: str) -> Iterator[Example]:
     for number, item in enumerate(lines(path)):
         name = item.get("class") or item.get("label") or item.get("want")
         group = item.get("base") or item.get("frame") or item.get("repo") or number
-        yield Example(item["a"], item["b"], *of_class(name, item), source, f"{path.stem}:{group}")
+        targets = of_class(name, item)
+        if item.get("hard"):
+            targets = tuple(None if each is None else SOFT[each] for each in targets)
+        yield Example(item["a"], item["b"], *targets, source, f"{path.stem}:{group}")
 
 
 def read_public(path: Path) -> Iterator[Example]:
@@ -120,3 +154,11 @@ def read_public(path: Path) -> Iterator[Example]:
     for number, item in enumerate(lines(path)):
         targets = item["ab"], item["ba"], item["c"]
         yield Example(item["a"], item["b"], *targets, f"public/{item['src']}", f"public:{number}")
+
+
+def read_unlabelled(path: Path) -> Iterator[Example]:
+    """Yields pairs without labels: fields `a` and `b`, one a line; `.xz` is opened."""
+    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            item = json.loads(line)
+            yield Example(item["a"], item["b"], None, None, None, "unlabelled", f"u:{number}")

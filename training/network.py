@@ -89,7 +89,7 @@ class PairNetwork(nn.Module):
         states = self.word(tokens) + self.position(places) + self.side(sides) + self.shared(shared)
         states = self.embedding_norm(states)
         real = tokens != self.padding
-        mask = torch.zeros(real.shape, dtype=states.dtype).masked_fill(~real, -1e4)[:, None, None]
+        mask = torch.zeros_like(real, dtype=states.dtype).masked_fill(~real, -1e4)[:, None, None]
         for layer in self.layers:
             states = layer(states, mask)
         first, of_a, of_b = states[:, 0], mean(states, sides == 1), mean(states, sides == 2)

@@ -11,7 +11,7 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,7 @@ from torch.nn import functional
 from training.bases import Base
 from training.batches import draw_batches, encode, packed
 from training.corpora import corpora, development, named_base
-from training.examples import Example
+from training.examples import Example, read_unlabelled
 from training.export import read_back
 from training.network import PairNetwork
 from training.scores import average_precision
@@ -35,13 +35,30 @@ COOLING: Final = 0.2
 OUTPUT_WEIGHTS: Final = (1.0, 1.0, 0.7)
 
 
-def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
-    """Returns the mean binary cross-entropy of the known targets."""
+LABELS: Final = 0.4
+"""Share of the labels in a student's loss; the rest is what its teachers say."""
+UNLABELLED: Final = 0.3
+"""Share of pairs without labels in a student's draw."""
+
+
+def loss_of(logits: Tensor, targets: Tensor, told: Tensor | None = None) -> Tensor:
+    """Returns the mean binary cross-entropy, of the known targets or of what the teachers say.
+
+    Args:
+        logits: Of the network, (batch, 3).
+        targets: Labels, (batch, 3); NaN where unknown.
+        told: Mean probabilities of the teachers, (batch, 3). Where a label is unknown they count
+            for all, else for what `LABELS` leaves.
+    """
+    weight = torch.tensor(OUTPUT_WEIGHTS, device=logits.device)
     known = ~targets.isnan()
-    each = functional.binary_cross_entropy_with_logits(
-        logits, targets.nan_to_num(0.0), reduction="none"
-    )
-    weight = known * torch.tensor(OUTPUT_WEIGHTS)
+    if told is None:
+        wanted, weight = targets.nan_to_num(0.0), known * weight
+    else:
+        labels = targets.nan_to_num(0.0)
+        wanted = torch.where(known, LABELS * labels + (1 - LABELS) * told, told)
+        weight = weight.expand_as(wanted)
+    each = functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
     return (each * weight).sum() / weight.sum().clamp(min=1.0)
 
 
@@ -81,8 +98,8 @@ def predict(
     out = np.zeros((len(pairs), 3), dtype=np.float32)
     for start in range(0, len(order), batch):
         chosen = order[start : start + batch]
-        *inputs, _ = packed(base, [pairs[place] for place in chosen])
-        out[chosen] = torch.sigmoid(network(*inputs)).numpy()
+        *inputs, _ = packed(base, [pairs[place] for place in chosen], device_of(network))
+        out[chosen] = torch.sigmoid(network(*inputs)).float().cpu().numpy()
     network.train()
     return out
 
@@ -101,10 +118,28 @@ def evaluate(network: PairNetwork, base: Base, sets: dict[str, list[Example]]) -
     return found
 
 
-def step_once(network: PairNetwork, optimiser: torch.optim.Optimizer, batch: tuple) -> float:
+def device_of(network: PairNetwork) -> torch.device:
+    """Returns where a network lies."""
+    return next(network.parameters()).device
+
+
+def step_once(
+    network: PairNetwork,
+    optimiser: torch.optim.Optimizer,
+    batch: tuple,
+    teachers: Sequence[PairNetwork] = (),
+) -> float:
     """Trains on one batch of each worker and returns this worker's loss."""
     *inputs, targets = batch
-    loss = loss_of(network(*inputs), targets)
+    kind = device_of(network).type
+    with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
+        told = None
+        if teachers:
+            with torch.no_grad():
+                told = sum(torch.sigmoid(each(*inputs).float()) for each in teachers)
+                told = told / len(teachers)
+        logits = network(*inputs)
+    loss = loss_of(logits.float(), targets, told)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     if distributed.is_initialized():
@@ -147,6 +182,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1, help="processes of one thread each")
     parser.add_argument("--every", type=int, default=500, help="steps between two evaluations")
+    parser.add_argument(
+        "--teacher", type=Path, nargs="*", default=[], help="networks to learn from, as for --from"
+    )
+    parser.add_argument("--unlabelled", type=Path, help="pairs that the teachers alone label")
     return parser.parse_args()
 
 
@@ -162,6 +201,44 @@ def main() -> None:
         multiprocessing.spawn(work, args=(chosen, place), nprocs=chosen.workers)
 
 
+def state_of(place: Path) -> dict[str, Tensor]:
+    """Returns the state of a network: of a checkpoint, or of a folder of exported weights."""
+    if place.is_dir():
+        return {name: torch.from_numpy(array.copy()) for name, array in read_back(place).items()}
+    state: dict[str, Tensor] = torch.load(place, map_location="cpu")["network"]
+    return state
+
+
+def layers_of(state: Mapping[str, Tensor]) -> int:
+    """Returns the number of layers of a state."""
+    return 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
+
+
+def begun(
+    state: Mapping[str, Tensor], layers: Sequence[int] | None, network: PairNetwork
+) -> dict[str, Tensor]:
+    """Returns a state for a network: all of it, or the layers that a smaller network takes."""
+    if layers_of(state) == len(network.layers) or layers is None:
+        return dict(state)
+    begun: dict[str, Tensor] = {}
+    for name, values in state.items():
+        parts = name.split(".")
+        if parts[0] == "layers":
+            if int(parts[1]) not in layers:
+                continue
+            parts[1] = str([*layers].index(int(parts[1])))
+        begun[".".join(parts)] = values
+    return begun
+
+
+def taught(place: Path, base: Base) -> PairNetwork:
+    """Returns a trained network to learn from."""
+    state = state_of(place)
+    network = PairNetwork(base, range(layers_of(state)))
+    network.load_state_dict(state)
+    return network
+
+
 def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
     """Trains as one of the workers; the first one evaluates and keeps checkpoints."""
     torch.set_num_threads(1)
@@ -170,21 +247,22 @@ def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
         distributed.init_process_group(
             "gloo", init_method=place, rank=rank, world_size=chosen.workers
         )
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     base = named_base(chosen.base)
-    network = PairNetwork(base, chosen.layers)
+    network = PairNetwork(base, chosen.layers).to(device)
     optimiser = torch.optim.AdamW(groups(network, chosen.rate), betas=(0.9, 0.98))
-    if chosen.start and chosen.start.is_dir():
-        found = read_back(chosen.start)
-        network.load_state_dict({n: torch.from_numpy(a.copy()) for n, a in found.items()})
-    elif chosen.start:
-        network.load_state_dict(torch.load(chosen.start)["network"])
+    if chosen.start:
+        network.load_state_dict(begun(state_of(chosen.start), chosen.layers, network))
+    teachers = [taught(path, base).to(device).eval() for path in chosen.teacher]
     checkpoint, done = chosen.out / "checkpoint.pt", 0
     if checkpoint.exists():
-        kept = torch.load(checkpoint)
+        kept = torch.load(checkpoint, map_location=device)
         network.load_state_dict(kept["network"])
         optimiser.load_state_dict(kept["optimiser"])
         done = kept["step"]
     sources = corpora(chosen.data)
+    if teachers and chosen.unlabelled:
+        sources.append((list(read_unlabelled(chosen.unlabelled)), UNLABELLED / (1 - UNLABELLED)))
     sets = development(chosen.data) if rank == 0 else {}
     share = rank, chosen.workers
     batches = draw_batches(base, sources, batch=chosen.batch, seed=chosen.seed + done, share=share)
@@ -193,7 +271,7 @@ def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
     for step in range(done, chosen.steps):
         for group in optimiser.param_groups:
             group["lr"] = chosen.rate * group["scale"] * rate_at(step, chosen.steps)
-        losses.append(step_once(network, optimiser, packed(base, next(batches))))
+        losses.append(step_once(network, optimiser, packed(base, next(batches), device), teachers))
         if math.isnan(losses[-1]):
             raise FloatingPointError(f"The loss of step {step} is not a number.")
         if rank == 0 and ((step + 1) % chosen.every == 0 or step + 1 == chosen.steps):
