@@ -7,9 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from training.examples import lines, read_contrast, read_pairs
+from training.examples import lines, read_across, read_contrast, read_pairs
 
-SETS = sorted(Path(__file__).parents[2].glob("training/data/contrast/*.jsonl"))
+DATA = Path(__file__).parents[2] / "training" / "data"
+SETS = [p for kind in ("contrast", "people_dev") for p in sorted((DATA / kind).glob("*.jsonl"))]
 
 ITEM = {
     "base": "base",
@@ -45,6 +46,39 @@ def test_the_side_that_says_more_entails_the_other(tmp_path: Path) -> None:
     rows = [{"a": "x", "b": "y", "class": "subsumes", "superset": side} for side in ("a", "b")]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     assert [pair.targets for pair in read_pairs(path, "s")] == [(1, 0, 0), (0, 1, 0)]
+
+
+def test_a_label_that_another_reader_could_give_otherwise_is_a_soft_target(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    rows = [{"a": "x", "b": "y", "label": label, "hard": True} for label in ("D", "Sa", "C", "V")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    told = [(pair.targets, pair.mergeable) for pair in read_pairs(path, "notes")]
+    assert told == [
+        ((0.8, 0.8, 0.15), True),
+        ((0.8, 0.15, 0.15), True),
+        ((0.15, 0.15, None), False),
+        ((0.15, 0.15, 0.8), False),
+    ]
+
+
+def test_the_nearest_texts_of_two_sets_of_one_story_are_never_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "sets.jsonl"
+    sets = [
+        {"base": f"{who} {does}.", "same": [f"It is {who} who {does}."], **more}
+        for who, does, more in (
+            ("Ann", "sings", {"group": "choir"}),
+            ("Ben", "sings", {"group": "choir"}),
+            ("Cem", "rows", {"group": "boat"}),
+            ("Dora", "rows", {}),
+        )
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in sets), "utf-8")
+    made = list(read_across(path))
+    assert {(pair.a, pair.targets) for pair in made} == {
+        (text, (0, 0, None))
+        for text in ("Ann sings.", "It is Ann who sings.", "Ben sings.", "It is Ben who sings.")
+    }
+    assert all("Ann" in pair.a + pair.b and "Ben" in pair.a + pair.b for pair in made)
 
 
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
