@@ -42,7 +42,8 @@ def test_each_pair_gets_one_json_line_in_order(echoless: Call, pairs: str) -> No
     assert result.exit_code == 0
     assert result.stderr == ""
     same, value, apart = answers(result)
-    keys = ["id", "verdict", "merge", "similarity", "difference", "evidence", "superset", "newer"]
+    keys = ["id", "verdict", "merge", "similarity", "chance", "difference", "evidence"]
+    keys += ["superset", "newer"]
     assert list(same) == list(value) == list(apart) == keys
     assert (same["id"], same["verdict"], same["merge"]) == ("same", "duplicate", True)
     assert (value["id"], value["merge"], value["difference"]) == ("value", False, "number")

@@ -1,10 +1,21 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echoless.clustering.grouping import Bonds, gather
-from echoless.core.model import Duplicate, Evidence, Judged, Subsumes, Verdict, flipped
+from echoless.clustering.grouping import Bonds, gather, joined_by_thirds
+from echoless.core.model import (
+    Duplicate,
+    Evidence,
+    Judged,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    flipped,
+    merges,
+)
 
 EVIDENCE = Evidence("test", "lexical", 0.9)
 SAME = Duplicate(EVIDENCE)
@@ -130,3 +141,55 @@ def test_ties_of_closeness_go_by_the_number_in_the_id() -> None:
     judged = [close("m#2", "m#10", 0.95), close("m#9", "m#10", 0.95)]
     (found,) = gather("closest", Bonds(judged, {}), [*ids], set())
     assert (found.survivor, [m.id for m in found.members]) == ("m#2", ["m#10"])
+
+
+def unsure(one: str, other: str, rule: str = "similar-in-meaning") -> Judged:
+    return bond(one, other, Unsure(Evidence(rule, "lexical", 0.5)))
+
+
+def test_what_the_judge_is_unsure_of_is_settled_by_a_third_that_both_agree_with() -> None:
+    judged = [says_more("r", "b"), bond("b", "c"), unsure("c", "r")]
+    told = joined_by_thirds(judged)
+    assert told[:2] == judged[:2]
+    verdict = told[2].verdict
+    assert isinstance(verdict, Subsumes)
+    assert verdict.superset == "b"  # side b is r
+    assert (verdict.evidence.rule, verdict.evidence.note) == ("same-by-a-third", "b says the same")
+
+
+def test_two_duplicates_of_a_third_are_duplicates_where_the_judge_is_unsure() -> None:
+    told = joined_by_thirds([bond("a", "b"), bond("b", "c"), unsure("a", "c")])
+    assert isinstance(told[2].verdict, Duplicate)
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [
+        [says_more("r", "b"), says_more("c", "b"), unsure("c", "r")],  # both hold b, each its own
+        [says_more("b", "r"), says_more("b", "c"), unsure("c", "r")],  # b holds both
+        [says_more("r", "b"), bond("b", "c"), unsure("c", "r", "status-told-once")],
+        [
+            says_more("r", "b"),
+            bond("b", "c"),
+            bond("c", "r", Update(Evidence("number-differs", "lexical", 0.5), "a")),
+        ],
+        [says_more("r", "b"), bond("b", "c")],  # never compared
+    ],
+)
+def test_nothing_else_is_settled_by_a_third(judged: list[Judged]) -> None:
+    assert joined_by_thirds(judged) == judged
+
+
+@given(st.data())
+def test_a_third_never_adds_a_pair_nor_changes_one_the_judge_was_sure_of(
+    data: st.DataObject,
+) -> None:
+    ids = "abcd"
+    verdicts = st.sampled_from([SAME, Subsumes(SAME.evidence, "a"), Subsumes(SAME.evidence, "b")])
+    maybe = st.just(Unsure(Evidence("similar-in-meaning", "lexical", 0.5)))
+    pairs = [(x, y) for x in ids for y in ids if x < y]
+    judged = [Judged(*pair, data.draw(verdicts | maybe)) for pair in pairs]
+    told = joined_by_thirds(judged)
+    assert [(j.a, j.b) for j in told] == pairs
+    for before, after in zip(judged, told, strict=True):
+        assert after == before or (isinstance(before.verdict, Unsure) and merges(after.verdict))

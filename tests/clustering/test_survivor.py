@@ -14,7 +14,16 @@ from echoless.clustering.noise_score import Grade, adds_only, cleanliness, level
 from echoless.clustering.survivor import composite, rank, why
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Duplicate, Evidence, Judged, Subsumes, Verdict
+from echoless.core.model import (
+    Difference,
+    DifferenceKind,
+    Duplicate,
+    Evidence,
+    Judged,
+    Subsumes,
+    Unsure,
+    Verdict,
+)
 from echoless.core.noise_policy import Junk, JunkPolicy
 from tests.clustering.noisy_groups import ADDED, DE, DE2, EN, EN2, JA, JA2, MORE, WORN
 
@@ -585,8 +594,10 @@ def test_any_text_can_be_read(text: str) -> None:
     assert (read.grade == Grade.CLEAN) == (not read.found)
 
 
-def test_an_addition_that_narrows_is_left_to_a_person() -> None:
-    narrowing = Subsumes(Evidence("adds-only", "lexical", 0.9), "a", narrows=True)
-    pair = {"a": say("a", f"{EN} (auto-saved)"), "b": say("b", EN)}
-    judged = Judged("a", "b", narrowing)
-    assert levelled([judged], pair, JUNK) == [judged]
+def test_an_addition_that_no_rule_merges_is_level_where_it_is_junk() -> None:
+    added = Difference(DifferenceKind.DETAIL, ("auto", "saved"))
+    texts = {"a": f"{EN} (auto-saved)", "b": EN, "c": f"{EN} At night."}
+    pair = {id_: say(id_, text) for id_, text in texts.items()}
+    for more, verdict in (("a", Duplicate), ("c", Unsure)):
+        judged = Judged(more, "b", Unsure(Evidence("adds-only", "lexical", 0.9, (added,))))
+        assert [type(each.verdict) for each in levelled([judged], pair, JUNK)] == [verdict]

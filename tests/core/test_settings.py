@@ -79,7 +79,7 @@ def test_a_bare_threshold_is_for_every_similarity_detector() -> None:
 @pytest.mark.parametrize(
     ("choices", "says"),
     [
-        (Choices(profile="wild"), "Unknown profile 'wild'. Known profiles: safe, wt-memory"),
+        (Choices(profile="wild"), "Unknown profile 'wild'. Known profiles: safe, unattended"),
         (Choices(threshold=("abc",)), "threshold 'abc' is not a similarity"),
         (Choices(threshold=("0",)), "threshold '0' is not a similarity"),
         (Choices(threshold=("1.01",)), "threshold '1.01' is not a similarity"),

@@ -102,7 +102,6 @@ def test_a_stranger_s_file_sends_nothing_and_the_refusal_says_what_it_would_send
         'encoder = "model2vec:./model"',
         'encoder = "sentence-transformers:./model"',
         'encoder = "of-a-plug-in"',
-        'verifier = "cross-encoder:./model"',
         'verifier = "anthropic:some-model"',
         'detector = ["lexical", "of-a-plug-in"]',
         "questions = 100000",

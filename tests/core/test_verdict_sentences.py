@@ -72,7 +72,7 @@ def verdicts(evidence: Evidence) -> list[Verdict]:
     return [
         Duplicate(evidence),
         Subsumes(evidence, "a"),
-        Subsumes(evidence, "b", narrows=True),
+        Subsumes(evidence, "b"),
         Update(evidence, "a"),
         Update(evidence, "b"),
         Contradiction(evidence),
@@ -126,7 +126,7 @@ def judged(one: str, other: str) -> Verdict:
         (
             "Deploys go through GitHub Actions.",
             "Deploys go through GitHub Actions in staging.",
-            "p2 says more, which limits it: staging",
+            "p2 adds: staging",
         ),
         ("The launch is in March.", "The launch is in May.", "newer value: May, not March"),
         ("The user eats meat.", "The user never eats meat.", 'newer: p2 adds "never"'),

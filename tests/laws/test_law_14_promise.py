@@ -150,8 +150,8 @@ def test_the_permanent_copy_stays_and_the_reason_says_why(end: JsonObject) -> No
 
 def test_a_copy_that_says_more_and_expires_leaves_the_other_and_is_told() -> None:
     told = [
-        Memory(id="a", content=TEXTS[2], metadata={"expires_at": "2030-01-01"}),
-        Memory(id="b", content="Anna is allergic to penicillin"),
+        Memory(id="a", content="It rings after 30 s.", metadata={"expires_at": "2030-01-01"}),
+        Memory(id="b", content="It rings after 30."),
     ]
     with world("jsonl", told) as store:
         findings = find(store, safe())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 SAME: Final = {
+    "horas": ("O backup roda a cada 2 horas", "O backup roda a cada 2 h"),
+    "minutes-fr": ("La copie dure 3 heures", "La copie dure 180 min"),
     "contraction": ("It doesn't work", "It does not work."),
     "thousands": ("The limit is 1,000 rows", "The limit is 1k rows"),
     "hours": ("A restore takes 2 h", "A restore takes 120 minutes"),
@@ -31,10 +33,10 @@ ADDS: Final = {
     "reason": ("The API is slow", "The API is slow because the cache is cold"),
     "sentence": ("決済は東京で動く。", "決済は東京で動く。担当は森さん。"),
     "german": ("Das Backup läuft jede Nacht", "Das Backup läuft jede Nacht im Keller"),
-    "name": ("Her sister lives in Rome", "Her sister Ada lives in Rome"),
 }
 
 APART: Final = {
+    "each": ("Give 5 ml to the cat, daily", "Give 5 ml each to the cat, daily"),
     "number": ("The service listens on port 8080", "The service listens on port 8081"),
     "version-zero": ("Version 1.1 of the tool is out", "Version 1.10 of the tool is out"),
     "unit": ("The import takes 30 s", "The import takes 30 min"),
@@ -108,19 +110,11 @@ APART: Final = {
 }
 
 LEFT_TO_THE_MODEL: Final = {
-    "clauses": ("Because it rained, we stayed home", "We stayed home because it rained"),
     "slip": ("The integration tests are slow", "The integraiton tests are slow"),
     "slip-in-a-rule": ("Tests must keep coverage above 95%", "Tests must keep cverage above 95%"),
-    "hyphen": ("The webhook handler is slow", "The web-hook handler is slow"),
     "identity": ("Our landlord is Mr Okafor.", "Mr Okafor is our landlord."),
     "port": ("The port is 5432.", "5432 is the port."),
-    "reason-first": (
-        "The API is slow because the cache is cold.",
-        "Because the cache is cold, the API is slow.",
-    ),
     "log-directory": ("Logs are written to /var/log/app", "Log directory: /var/log/app"),
-    "labels": ("Owner: Anna. Reviewer: Ben.", "Reviewer: Ben. Owner: Anna."),
-    "rooms": ("Ana, room 12; Bo, room 14", "Bo, room 14; Ana, room 12"),
     "login": (
         "Docs: https://x.io/docs (login: guest)",
         "Docs (login: guest): https://x.io/docs",
@@ -129,3 +123,15 @@ LEFT_TO_THE_MODEL: Final = {
     "to-do": ("User wrote a to do list app", "User wrote a to-do list app"),
 }
 """What rules alone leave apart or to a person, and the judge of the road merges."""
+
+IN_ANOTHER_ORDER: Final = {
+    "clauses": ("Because it rained, we stayed home", "We stayed home because it rained"),
+    "hyphen": ("The webhook handler is slow", "The web-hook handler is slow"),
+    "reason-first": (
+        "The API is slow because the cache is cold.",
+        "Because the cache is cold, the API is slow.",
+    ),
+    "labels": ("Owner: Anna. Reviewer: Ben.", "Reviewer: Ben. Owner: Anna."),
+    "rooms": ("Ana, room 12; Bo, room 14", "Bo, room 14; Ana, room 12"),
+}
+"""The same in another order or spelling, which no judge merges yet."""

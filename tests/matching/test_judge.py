@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from echoless.core.model import Memory, Pair, Subsumes, Update, flipped, merges, verdict_name
+from echoless.core.model import (
+    Contradiction,
+    Duplicate,
+    Memory,
+    Pair,
+    Subsumes,
+    Unsure,
+    Update,
+    flipped,
+    merges,
+    richer,
+    verdict_name,
+)
+from echoless.core.profiles import MergeUse
 from echoless.core.run_notes import Tally
 from echoless.core.verdict_sentences import sentence
 from echoless.matching import LEFT_OUT, VALUES_APART
@@ -16,8 +29,9 @@ from echoless.matching import judge as judge_module
 from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, open_learned
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.scoring import open_scores
-from echoless.matching.rule_judge import RuleJudge
-from tests.matching.rule_pairs import LEFT_TO_THE_MODEL
+from echoless.matching.rule_judge import RuleJudge, with_status
+from echoless.matching.rules import forbidden
+from tests.matching.rule_pairs import IN_ANOTHER_ORDER, LEFT_TO_THE_MODEL
 
 
 def pair(a: str, b: str, *, at: tuple[str | None, str | None] = (None, None)) -> Pair:
@@ -179,6 +193,34 @@ def test_the_order_of_pairs_does_not_matter_to_whom_is_asked_about() -> None:
     assert [verdict_name(v) for v in forth] == [verdict_name(v) for v in back]
 
 
+def test_a_text_that_adds_is_merged_by_the_model_alone() -> None:
+    adds = pair("The API is slow", "The API is slow because the cache is cold")
+    same = pair("The limit is 1,000 rows", "The limit is 1k rows")
+    ruled = RuleJudge().judge(adds)
+    assert isinstance(ruled, Unsure)
+    assert richer(ruled) == "b"
+    judged = learned().judge(adds)
+    assert isinstance(judged, Subsumes)
+    assert judged.superset == "b"
+    tally = Tally()
+    verdicts = learned(tally, most=0).judge_all([adds, same])
+    assert [merges(each) for each in verdicts] == [False, True]
+    assert tally.counts[LEFT_OUT] == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "barred"),
+    [("release.md", False), ("./docs/topics/release.md", False), ("docs/old/release.md", True)],
+)
+def test_one_path_written_from_two_folders_bars_no_merge(path: str, barred: bool) -> None:
+    said = (
+        "Release steps are listed in docs/topics/release.md",
+        f"Release steps are listed in {path}",
+    )
+    verdict = RuleJudge().judge(pair(*said))
+    assert forbidden(verdict.evidence, letters=0.9) is barred
+
+
 def test_pairs_that_cannot_be_merged_take_no_question_from_those_that_may_be() -> None:
     values = [
         (
@@ -337,7 +379,71 @@ def test_a_person_is_asked_about_a_word_that_may_be_a_name(judge: LearnedJudge) 
     assert "a word that may be a name: prisma, not prism" in sentence(verdict)
 
 
+@pytest.mark.parametrize(("a", "b"), IN_ANOTHER_ORDER.values(), ids=IN_ANOTHER_ORDER.keys())
+def test_the_same_words_in_another_order_are_never_called_a_conflict(
+    judge: LearnedJudge, a: str, b: str
+) -> None:
+    assert not isinstance(judge.judge(pair(a, b)), Update | Contradiction)
+
+
 @pytest.mark.parametrize(("a", "b"), LEFT_TO_THE_MODEL.values(), ids=LEFT_TO_THE_MODEL.keys())
 def test_the_pair_model_finds_what_rules_leave(judge: LearnedJudge, a: str, b: str) -> None:
     assert not merges(judge.rules.judge(pair(a, b)))
     assert merges(judge.judge(pair(a, b)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Anna speaks English.", "Anna speaks French."),
+        ("Anna spricht Englisch.", "Anna spricht Französisch."),
+        ("Tom owns a red bicycle.", "Tom owns a small boat."),
+    ],
+)
+def test_what_one_may_have_several_of_is_no_conflict(a: str, b: str) -> None:
+    assert not isinstance(learned().judge(pair(a, b)), Update | Contradiction)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (
+            "On a choisi Redis plutôt que Memcached pour la persistance",
+            "On a choisi Memcached plutôt que Redis pour la persistance",
+        ),
+        ("The trawler ran into the ferry.", "The ferry ran into the trawler."),
+    ],
+)
+def test_two_words_that_changed_places_make_another_fact(a: str, b: str) -> None:
+    assert not merges(learned().judge(pair(a, b)))
+
+
+def test_two_denials_of_one_thing_are_compared_by_the_model() -> None:
+    both = pair("(none configured yet)", "(not configured yet)")
+    assert not merges(RuleJudge().judge(both))
+    assert merges(learned().judge(both))
+
+
+def test_a_pair_in_which_the_model_doubts_a_conflict_goes_to_a_person() -> None:
+    must = "Squash merging is mandatory on main."
+    may = "On main people are free to pick any merge style, squashing or not."
+    assert isinstance(learned().judge(pair(must, may)), Unsure)
+
+
+USES: tuple[MergeUse, ...] = ("unattended", "thorough")
+
+
+def test_how_sure_a_merge_has_to_be_follows_from_its_use() -> None:
+    tea = pair("Anna prefers tea over coffee.", "Anna likes tea more than she likes coffee.")
+    told = [open_learned(Tally(), use=use).judge(tea) for use in USES]
+    assert [type(each) for each in told] == [Unsure, Duplicate]
+    assert told[0].evidence.chance == told[1].evidence.chance
+
+
+def test_a_date_in_front_of_one_text_is_never_lost() -> None:
+    dated, plain = "2026-05-02: kit installed and recipes moved", "kit installed and recipes moved"
+    judged = RuleJudge().judge(pair(plain, dated))
+    assert isinstance(judged, Subsumes)
+    assert judged.superset == "b"
+    both = with_status(pair(f"{plain} upstairs", dated), Subsumes(judged.evidence, "a"))
+    assert isinstance(both, Unsure)

@@ -63,7 +63,7 @@ verdicts: st.SearchStrategy[Verdict] = st.one_of(
         st.builds(kind, evidence)
         for kind in (Duplicate, Contradiction, Sibling, Related, Distinct, Unsure)
     ),
-    st.builds(Subsumes, evidence, sides, st.booleans()),
+    st.builds(Subsumes, evidence, sides),
     st.builds(Update, evidence, sides),
 )
 

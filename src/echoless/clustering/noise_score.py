@@ -16,7 +16,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from echoless.core.model import Duplicate, Json, Judged, Memory, Subsumes, merges
+from echoless.core.model import Duplicate, Json, Judged, Memory, richer
 from echoless.core.noise_policy import Junk, JunkPolicy
 from echoless.core.optional import lazy_module
 from echoless.core.text import normalise, undress
@@ -139,9 +139,10 @@ def levelled(
     verdicts: list[Judged] = []
     for each in judged:
         verdict, added = each.verdict, tuple[Junk, ...]()
-        if isinstance(verdict, Subsumes) and merges(verdict):
+        side = richer(verdict)
+        if side is not None:
             a, b = memories[each.a].content, memories[each.b].content
-            more, less = (a, b) if verdict.superset == "a" else (b, a)
+            more, less = (a, b) if side == "a" else (b, a)
             added = adds_only(more, less, policy)
         if added:
             note = f"adds only {', '.join(added)}"

@@ -304,8 +304,8 @@ class Choices:
     verifier: str | None = declare(
         Setting(
             help="Ask this model about pairs the judge is unsure of and nothing stands against: "
-            "openai:MODEL, openai:MODEL@URL or anthropic:MODEL (texts go to that server), or "
-            "cross-encoder:MODEL. None by default.",
+            "openai:MODEL, openai:MODEL@URL or anthropic:MODEL (texts go to that server). None by "
+            "default.",
             metavar="NAME[:ARG]",
             default="none",
             built_in=frozenset({"none"}),

@@ -410,13 +410,10 @@ class Subsumes:
 
     Attributes:
         superset: The side that says more and has to survive.
-        narrows: What it adds limits where or when the rest holds (`only in staging`, `unless …`).
-            Both may have been meant; such a pair is shown to a person and never merged by itself.
     """
 
     evidence: Evidence
     superset: Side
-    narrows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,13 +475,21 @@ def verdict_name(verdict: Verdict) -> str:
 
 def merges(verdict: Verdict) -> bool:
     """Returns whether the verdict by itself lets one memory be hidden behind the other."""
-    match verdict:
-        case Duplicate():
-            return True
-        case Subsumes(narrows=narrows):
-            return not narrows
-        case _:
-            return False
+    return isinstance(verdict, Duplicate | Subsumes)
+
+
+ADDS: Final = "adds-only"
+"""Rule of a pair of which one states all of the other and adds to it; the pair model may merge it,
+rules alone do not."""
+
+
+def richer(verdict: Verdict) -> Side | None:
+    """Returns the side that says all the other says, and more; None if there is none."""
+    if isinstance(verdict, Subsumes):
+        return verdict.superset
+    if verdict.evidence.rule != ADDS:
+        return None
+    return "a" if any(each.a for each in verdict.evidence.differences) else "b"
 
 
 def flipped(verdict: Verdict) -> Verdict:
@@ -493,8 +498,8 @@ def flipped(verdict: Verdict) -> Verdict:
     exchanged = tuple(Difference(d.kind, d.b, d.a) for d in old.differences)
     evidence = replace(old, differences=exchanged)
     match verdict:
-        case Subsumes(superset=side, narrows=narrows):
-            return Subsumes(evidence, "b" if side == "a" else "a", narrows)
+        case Subsumes(superset=side):
+            return Subsumes(evidence, "b" if side == "a" else "a")
         case Update(newer=side):
             return Update(evidence, "b" if side == "a" else "a")
         case _:
@@ -520,7 +525,7 @@ class Judged:
         match self.verdict:
             case Duplicate():
                 return {member, survivor} == {self.a, self.b}
-            case Subsumes(superset=side, narrows=False):
+            case Subsumes(superset=side):
                 return survivor == (self.a if side == "a" else self.b) and member != survivor
             case _:
                 return False

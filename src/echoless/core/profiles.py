@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import attrgetter
 from typing import Final, Literal
@@ -15,6 +15,7 @@ from echoless.core.noise_policy import JunkPolicy
 ActionKind = Literal["mark", "merge", "delete"]
 Grouping = Literal["star", "clique", "transitive", "closest"]
 Folding = Literal["bytes", "loose"]
+MergeUse = Literal["unattended", "default", "thorough"]
 
 ACTIONS: Final[tuple[ActionKind, ...]] = ("mark", "merge", "delete")
 GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive", "closest")
@@ -47,6 +48,9 @@ class Profile:
         detectors: What looks for candidates.
         judge: `full`, `guards` (similarity decides unless a number, a negation or a value differs),
             `guards+containment` (and unless one text holds the other whole), `bare`.
+        use: How sure the judge `full` has to be: for runs at which nobody looks, for the usual, or
+            for plans that somebody reads. Of 100 merged pairs of the labelled notes 95, 90 and 86
+            are right (`docs/quality.md`).
         grouping: How pairs become groups.
         survivor: Order of survivors, see `clustering/survivor.py`.
         action: What a plan does with the others.
@@ -71,6 +75,7 @@ class Profile:
     summary: str
     detectors: tuple[DetectorUse, ...]
     judge: str = "full"
+    use: MergeUse = "default"
     grouping: Grouping = "star"
     survivor: str = "safe"
     action: ActionKind = "mark"
@@ -139,6 +144,20 @@ SAFE: Final = Profile(
     ),
 )
 
+UNATTENDED: Final = replace(
+    SAFE,
+    name="unattended",
+    summary="As safe, but merges only what is surest: for runs at which nobody looks.",
+    use="unattended",
+)
+
+THOROUGH: Final = replace(
+    SAFE,
+    name="thorough",
+    summary="As safe, but merges more: for plans that somebody reads before they are applied.",
+    use="thorough",
+)
+
 WT_MEMORY: Final = Profile(
     name="wt-memory",
     summary="Sequence ratio above 0.75 with guards, clusters by transitivity.",
@@ -203,7 +222,18 @@ ENTITY_NAMES: Final = Profile(
 )
 
 PROFILES: Final[Mapping[str, Profile]] = {
-    p.name: p for p in (SAFE, WT_MEMORY, RECALL, LLM_MEMORY, EGO, SLIDING_CONTEXT, ENTITY_NAMES)
+    p.name: p
+    for p in (
+        SAFE,
+        UNATTENDED,
+        THOROUGH,
+        WT_MEMORY,
+        RECALL,
+        LLM_MEMORY,
+        EGO,
+        SLIDING_CONTEXT,
+        ENTITY_NAMES,
+    )
 }
 
 APART_WHEN_UNDONE: Final = frozenset(

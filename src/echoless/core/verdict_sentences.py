@@ -23,6 +23,7 @@ from echoless.core.model import (
     Unsure,
     Update,
     Verdict,
+    richer,
 )
 from echoless.core.secrets import shortened
 
@@ -75,6 +76,7 @@ _SAME: Final[Mapping[str, str]] = MappingProxyType(
         "similar-enough": "similar enough to count as the same",
         "adds-junk": "the same, with additions that say nothing",
         "verifier-says-same": "the same",
+        "same-by-a-third": "the same, as a third memory shows",
         "asked-for": "the same, as it was asked for",
         "by-hand": "the same, as a person said",
     }
@@ -86,6 +88,7 @@ _UNDECIDED: Final[Mapping[str, str]] = MappingProxyType(
         "nothing-to-compare": "nothing in them to compare",
         "not-compared": "not compared",
         "passages-left-over": "alike as a whole, but not passage by passage",
+        "dated-once": "the one that says less tells when",
         "status-told-once": "the same words, but only one says in what state it is",
         "struck-out": "the same words, but not the same ones are struck out",
     }
@@ -110,8 +113,8 @@ def sentence(verdict: Verdict, a: str = "the first", b: str = "the second") -> s
     match verdict:
         case Duplicate():
             said = _SAME.get(evidence.rule, "the same in other words")
-        case Subsumes(superset=side, narrows=narrows):
-            said = _more(verdict, names, side, narrows=narrows)
+        case Subsumes(superset=side):
+            said = _more(verdict, names, side)
         case Update(newer=side):
             said = _newer(evidence.differences, names, side)
         case Contradiction():
@@ -131,7 +134,7 @@ def sentence(verdict: Verdict, a: str = "the first", b: str = "the second") -> s
     return said
 
 
-def _more(verdict: Subsumes, names: tuple[str, str], side: Side, *, narrows: bool) -> str:
+def _more(verdict: Subsumes, names: tuple[str, str], side: Side) -> str:
     longer, shorter = names if side == "a" else names[::-1]
     rule = verdict.evidence.rule
     if rule == "more-exact":
@@ -139,7 +142,7 @@ def _more(verdict: Subsumes, names: tuple[str, str], side: Side, *, narrows: boo
     if rule == "passages-contained":
         return f"{longer} says all that {shorter} says, and more"
     added = _only(verdict.evidence.differences, side)
-    said = f"{longer} says more" + (", which limits it" if narrows else "")
+    said = f"{longer} says more"
     return f"{said}: {_list(added)}" if added else said
 
 
@@ -173,6 +176,9 @@ def _other_thing(rule: str, differences: Sequence[Difference], names: tuple[str,
 
 def _undecided(verdict: Unsure, names: tuple[str, str]) -> str:
     evidence = verdict.evidence
+    side = richer(verdict)
+    if side is not None:
+        return f"{names[side == 'b']} adds: {_list(_only(evidence.differences, side))}"
     if evidence.rule in _UNDECIDED:
         return _UNDECIDED[evidence.rule]
     differs = _what_differs(evidence.rule, evidence.differences, names)

@@ -29,6 +29,7 @@ class Match:
         evidence: Why, in one line.
         difference: Kind of the named difference (`number`, `date`, ...), or None.
         text: Its text.
+        chance: Probability that both say the same, 0 to 1; None where the decision was not asked.
         sentence: The verdict as a clause for a person; not in JSON.
     """
 
@@ -39,6 +40,7 @@ class Match:
     evidence: str
     difference: str | None
     text: str
+    chance: float | None = None
     sentence: str = field(default="", compare=False)
 
     def to_json(self) -> dict[str, Json]:

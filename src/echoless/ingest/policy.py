@@ -17,6 +17,7 @@ from echoless.core.model import (
     Update,
     Verdict,
     merges,
+    richer,
     verdict_name,
 )
 from echoless.core.timestamps import instant
@@ -38,11 +39,6 @@ VALUES: Final = frozenset(
     }
 )
 """A text that has one of these and the memory has not brings news, however alike the two are."""
-
-LIKELY: Final = 0.6
-"""Chance from which a doubt holds a text back; doubts of the judge begin at .40. From .60 on 40 of
-the 43 texts held back in the replay (`benchmarks/results/replay.md`) say again what is there; from
-.40 on it were 67 of 76, and 4 of 275 conflicting values were held back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +67,7 @@ class Compared:
             " ".join(evidence.line().split()),
             evidence.difference.value if evidence.difference else None,
             self.memory.content,
+            evidence.chance,
             sentence(self.verdict, "the new text", self.memory.id),
         )
 
@@ -165,23 +162,19 @@ def is_updated(each: Compared) -> bool:
             return True
         case Update(newer=side):
             return side == "a"
-        case Subsumes(superset=side):
-            return side == "a"
         case _:
-            return False
+            return richer(each.verdict) == "a"
 
 
 def _is_doubtful(verdict: Verdict) -> bool:
     """Returns whether the memory is likely, not surely, to say the text, which has no new value."""
-    match verdict:
-        case Subsumes(superset=side, narrows=narrows):
-            return narrows and side == "b"
-        case Unsure(evidence=evidence):
-            brings = any(each.kind in VALUES and each.a for each in evidence.differences)
-            likely = evidence.chance is None or evidence.chance >= LIKELY
-            return likely and not evidence.veto and not brings
-        case _:
-            return False
+    evidence = verdict.evidence
+    brings = any(each.kind in VALUES and each.a for each in evidence.differences)
+    return (
+        isinstance(verdict, Unsure)
+        and not (evidence.veto or brings)
+        and richer(verdict) != "a"  # it adds what the memory does not say
+    )
 
 
 def _closeness(each: Compared) -> tuple[float, int, str]:

@@ -15,7 +15,8 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
-from echoless.core.model import Subsumes, Verdict
+from echoless.core.model import Verdict, richer
+from echoless.core.profiles import MergeUse
 from echoless.core.shipped import shipped_json
 from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.scoring import Scores
@@ -58,9 +59,7 @@ class Decision:
         same: Whether one text holds all that the other says.
         conflict: Whether the two tell another value or state of one thing.
         ask: Probability of `prior` from which the pair model is asked.
-        merge: Probability of `same` from which two memories are merged.
-        merge_clear: The same where the pair model sees no conflict.
-        clear: Logit of the model's conflict below which it sees none, exclusive.
+        merge: Probability of `same` from which two memories are merged, as `Profile.use` says.
         review: Probability of `same` from which a person is asked.
         alarm: Probability of `conflict` from which a conflict is reported.
     """
@@ -70,18 +69,8 @@ class Decision:
     conflict: Logistic
     ask: float
     merge: float
-    merge_clear: float
-    clear: float
     review: float
     alarm: float
-
-    def merges_from(self, conflict: float) -> float:
-        """Returns the probability of `same` from which a pair is merged.
-
-        Args:
-            conflict: Logit of the pair model.
-        """
-        return self.merge_clear if conflict < self.clear else self.merge
 
     def shifted(self, by: float) -> Decision:
         """Returns the decision with so many log odds added to every `same`."""
@@ -89,8 +78,11 @@ class Decision:
 
 
 @cache
-def shipped_decision() -> Decision:
+def shipped_decision(use: MergeUse = "default") -> Decision:
     """Returns the weights that ship with echoless.
+
+    Args:
+        use: See `Profile.use`; it sets `merge`.
 
     Raises:
         DamagedPackage: The file is not as it was installed.
@@ -100,8 +92,8 @@ def shipped_decision() -> Decision:
         Logistic(stored[name]["weights"], stored[name]["bias"])
         for name in ("prior", "same", "conflict")
     )
-    names = ("ask", "merge", "merge_clear", "clear", "review", "alarm")
-    return Decision(prior, same, conflict, *(float(stored[name]) for name in names))
+    ask, review, alarm = (float(stored[name]) for name in ("ask", "review", "alarm"))
+    return Decision(prior, same, conflict, ask, float(stored["merge"][use]), review, alarm)
 
 
 @ByText
@@ -137,7 +129,7 @@ def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
         "left_most": float(min(left[1], 12)),
         "left_none": float(left[1] == 0),
         "left_one_side": float(left[0] == 0 < left[1]),
-        "superset": float(isinstance(verdict, Subsumes)),
+        "superset": float(richer(verdict) is not None),
         "held": float(held),
         "order": float(evidence.rule == "order-differs"),
     }

@@ -187,7 +187,7 @@ def _read(judge: LearnedJudge, pair: Pair, plain: dict[str, float]) -> Reading |
         b_holds_a=ba,
         conflict=decision.conflict.probability(features(plain, whole)),
         same=same,
-        merge=decision.merges_from(whole.conflict),
+        merge=decision.merge,
         alarm=decision.alarm,
         words=tuple(left for left in words if abs(left.same - same) >= _TOLD),
     )

@@ -38,42 +38,12 @@ _NUMBER: Final = lazy_pattern(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = lazy_pattern(r"\w+(?:'\w+)*")
 _NEGATIONS: Final = frozenset(
     {
-        "not",
-        "never",
-        "no",
-        "none",
-        "neither",
-        "nor",
-        "cannot",
-        "without",
-        "nicht",
-        "kein",
-        "keine",
-        "keinen",
-        "keinem",
-        "keiner",
-        "keines",
-        "nie",
-        "niemals",
-        "weder",
-        "ohne",
-        "cant",
-        "wont",
-        "dont",
-        "doesnt",
-        "didnt",
-        "shouldnt",
-        "wouldnt",
-        "couldnt",
-        "isnt",
-        "arent",
-        "wasnt",
-        "werent",
-        "hasnt",
-        "havent",
-        "hadnt",
+        "not", "never", "no", "none", "neither", "nor", "cannot", "without", "nicht", "kein",
+        "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "weder", "ohne",
+        "cant", "wont", "dont", "doesnt", "didnt", "shouldnt", "wouldnt", "couldnt", "isnt",
+        "arent", "wasnt", "werent", "hasnt", "havent", "hadnt",
     }
-)
+)  # fmt: skip
 
 
 @lru_cache(maxsize=65_536)

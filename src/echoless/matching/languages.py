@@ -19,6 +19,7 @@ from echoless.core.shipped import shipped_json
 
 LANGUAGES: Final = ("en", "de", "ja")
 _KANA: Final = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa]")
+_EAST: Final = lazy_pattern("[\u3041-\u30ff\u4e00-\u9fff]")
 _HAN: Final = lazy_pattern("[\u4e00-\u9fff]")
 _WORDS: Final = lazy_pattern(r"[^\W\d_]+")
 _UMLAUTS: Final = frozenset("äöüßÄÖÜ")
@@ -191,6 +192,7 @@ _SETS: Final = (
     "bland",
     "qualifiers",
     "update",
+    "outdated",
     "significant",
     "weak",
     "relative_days",
@@ -198,7 +200,6 @@ _SETS: Final = (
     "boilerplate",
     "frame_weak",
     "reversers",
-    "hard_qualifiers",
     "stative",
 )
 _AS_WRITTEN: Final = ("retracting",)
@@ -256,6 +257,30 @@ def lexicon(language: str) -> Lexicon:
         times={fold(word, language): value for word, value in raw["times"].items()},
         phrases=tuple(sorted(phrases, key=lambda phrase: (-len(phrase), phrase))),
     )
+
+
+SEVERAL: Final = "several"
+
+
+@cache
+def _relations() -> Mapping[str, re.Pattern[str]]:
+    """Returns what tells each relation that has one value at a time, and `SEVERAL`."""
+    raw: dict[str, list[str]] = shipped_json("matching/lexicon/relations.json")
+    made = {}
+    for name, words in raw.items():
+        whole = "|".join(re.escape(word) for word in words if not _EAST.search(word))
+        parts = "|".join(word for word in words if _EAST.search(word))
+        made[name] = re.compile(rf"\b(?:{whole})\b|{parts}", re.IGNORECASE)
+    return made
+
+
+@lru_cache(maxsize=65_536)
+def relations_of(text: str) -> frozenset[str]:
+    """Returns the relations with one value at a time that a text tells: `residence`, `work`.
+
+    `SEVERAL` stands for all that have several at once: `speaks`, `likes`, `owns`.
+    """
+    return frozenset(name for name, words in _relations().items() if words.search(text))
 
 
 @cache

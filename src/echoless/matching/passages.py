@@ -146,8 +146,8 @@ def _b_holds_a(verdict: Verdict) -> bool:
     match verdict:
         case Duplicate():
             return True
-        case Subsumes(superset=side, narrows=narrows):
-            return side == "b" and not narrows
+        case Subsumes(superset=side):
+            return side == "b"
         case _:
             return False
 
@@ -434,8 +434,7 @@ def _is_plain(headings: Sequence[str], text: str) -> bool:
         return False
     pair = Pair(Memory(id="a", content=headed), Memory(id="b", content=text), {"lexical": 1.0})
     verdict = RuleJudge().judge(pair)
-    narrows = isinstance(verdict, Subsumes) and verdict.narrows
-    return not narrows and all(each.kind in _PLAIN for each in verdict.evidence.differences)
+    return all(each.kind in _PLAIN for each in verdict.evidence.differences)
 
 
 def _closest(one: Note, other: Note, settled: AbstractSet[int]) -> Iterator[tuple[int, int]]:

@@ -4,7 +4,7 @@
 equal texts, equal normal forms ........................ Duplicate
 too long, nothing to compare ........................... Unsure
 the same tokens in one order, no rule holds ............ Duplicate, or Subsumes (a more exact value)
-one text states all of the other and adds to it ........ Subsumes
+one text states all of the other and adds to it ........ Unsure: what it adds may turn the rest
 the same tokens, and a rule holds ...................... Unsure
 one word differs, and both are spelled alike ........... Unsure
 another value or state of one thing, in like words ..... Update or Contradiction
@@ -24,6 +24,7 @@ import rapidfuzz
 from rapidfuzz import fuzz
 
 from echoless.core.model import (
+    ADDS,
     Contradiction,
     Difference,
     DifferenceKind,
@@ -42,11 +43,13 @@ from echoless.core.model import (
     flipped,
     later,
     merges,
+    richer,
 )
 from echoless.core.versions import edition
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
+from echoless.matching.languages import SEVERAL, relations_of
 from echoless.matching.rules import FIRM, VALUES, Finding, Force, findings
 
 SETTLED: Final = frozenset(
@@ -83,6 +86,13 @@ VALUES_OF_ONE: Final = frozenset(
 """Kinds of difference that one thing can have at two times."""
 _THINGS: Final = frozenset({DifferenceKind.NAME, DifferenceKind.IDENTIFIER, DifferenceKind.PATH})
 """Kinds of difference that make another thing of it."""
+_SUBJECT_AND_MORE: Final = 2
+"""Words and values in common from which two texts may be of one thing. Of 703 conflicts about
+persons that a model named 33 had fewer, and 18 of 110 that were none."""
+_STATED: Final = 3
+"""Words that two texts have in common from which they make one statement, inclusive."""
+_PART: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
+"""Words, and characters of scripts that do not part them."""
 _COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})
 _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 """Kinds that need no more of a subject than what the texts share anyway."""
@@ -142,8 +152,7 @@ def _judged(pair: Pair) -> Verdict:
             return Subsumes(_evidence(pair, "more-exact"), found.superset)
         return Duplicate(_evidence(pair, "same-facts"))
     if found.superset is not None:
-        rule = "narrows" if found.narrows else "adds-only"
-        return Subsumes(_evidence(pair, rule, *differences), found.superset, found.narrows)
+        return Unsure(_evidence(pair, ADDS, *differences))
     return _apart(pair, found, told)
 
 
@@ -176,7 +185,7 @@ def _apart(pair: Pair, found: Comparison, told: Sequence[Finding]) -> Verdict:
         veto = kind in VALUES or opposed
         vetoing = _evidence(pair, told[0].rule.name, *differences, veto=veto)
         if in_one_slot(pair, differences):
-            newer = _newer(pair, found.a, found.b)
+            newer = newer_of(pair)
             return Contradiction(vetoing) if newer is None else Update(vetoing, newer)
         return Sibling(vetoing)
     if fuzz.token_set_ratio(one, other) >= 100 * TOPIC:
@@ -225,6 +234,38 @@ def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
     )
 
 
+def may_conflict(pair: Pair, differences: Sequence[Difference]) -> bool:
+    """Returns whether two texts that a model calls a conflict speak of one thing.
+
+    They have a subject and more in common, or tell one relation of one subject (`lives in`, `moved
+    to`). Where all that differs stands before a statement that both make, the subjects differ.
+
+    Args:
+        pair: Both memories.
+        differences: Of the two, the deciding one first.
+    """
+    if in_one_slot(pair, differences):
+        return True
+    if differences and differences[0].kind is DifferenceKind.ORDER:
+        return False  # the same words in another order: no value differs
+    a, b = _facts(pair.a, pair.b)
+    told = relations_of(a.body) & relations_of(b.body)
+    if told == {SEVERAL} and not (a.update or b.update or a.outdated or b.outdated):
+        return False  # whoever speaks English may speak French
+    one, other = (_PART.findall(each.body.casefold()) for each in (a, b))
+    least = min(len(one), len(other))
+    shared = len(a.counts.keys() & b.counts.keys())
+    alike = len({*one} & {*other})
+    stated = alike >= _STATED and 2 * alike > least
+    if shared < _SUBJECT_AND_MORE and not stated and not (alike and told - {SEVERAL}):
+        return False
+    before = next((n for n in range(least) if one[n] != other[n]), least)
+    behind = next(
+        (n for n in range(least - before) if one[-1 - n] != other[-1 - n]), least - before
+    )
+    return not (before < behind >= _STATED and before + behind < least)
+
+
 _ORDER: Final = {Status.OPEN: 0, Status.DONE: 2, "cancelled": 2}
 """How far a task is; any other state is between."""
 _QUIET: Final = frozenset({Status.OPEN, Status.ACTIVE, Status.DONE})
@@ -235,11 +276,19 @@ def with_status(pair: Pair, verdict: Verdict) -> Verdict:
     """Returns an update where two texts say the same and their marks tell another status.
 
     Where other words of them are struck out, or only one tells a status that matters, the pair is
-    undecided.
+    undecided. A date in front of one of them says more, and is not lost.
     """
     one, other = (fields_of(memory.content) for memory in (pair.a, pair.b))
     a, b = one.status, other.status
-    if (a == b and one.struck == other.struck) or not merges(verdict):
+    if not merges(verdict):
+        return verdict
+    side: Side = "a" if one.date else "b"
+    dated, plain = (one, other) if one.date else (other, one)
+    if dated.date and not plain.date and dated.date not in plain.sentence:
+        if richer(verdict) not in {None, side}:
+            return Unsure(replace(verdict.evidence, rule="dated-once"))
+        verdict = Subsumes(verdict.evidence, side)
+    if a == b and one.struck == other.struck:
         return verdict
     evidence = verdict.evidence
     if one.struck != other.struck:
@@ -264,10 +313,22 @@ def with_status(pair: Pair, verdict: Verdict) -> Verdict:
     return Update(evidence, newer or ("a" if one_order > other_order else "b"))
 
 
-def _newer(pair: Pair, a: Facts, b: Facts) -> Side | None:
-    """Returns the side that replaces the other, if the texts or their times say so."""
-    if a.stage is not None and b.stage is not None and a.stage != b.stage:
-        return "a" if a.stage > b.stage else "b"
-    if a.update != b.update:
-        return "a" if a.update else "b"
-    return later(pair.a, pair.b)
+def newer_of(pair: Pair) -> Side | None:
+    """Returns the side that replaces the other: as words say, else their times; None if unknown.
+
+    Words of a stage come first (`planned`, `done`), then words of change (`now`, `no longer`) and
+    of the past (`used to`), then `created_at`, then dates in front of the texts.
+    """
+    a, b = _facts(pair.a, pair.b)
+    ranks = [
+        (each.stage if None not in (a.stage, b.stage) else None, each.update - each.outdated)
+        for each in (a, b)
+    ]
+    for one, other in zip(*ranks, strict=True):
+        if one != other:
+            return "a" if one > other else "b"
+    dates = [fields_of(memory.content).date for memory in (pair.a, pair.b)]
+    told = later(pair.a, pair.b)
+    if told is None and all(dates) and dates[0] != dates[1]:
+        return "a" if dates[0] > dates[1] else "b"
+    return told

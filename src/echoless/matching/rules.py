@@ -321,7 +321,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _between("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),
     _between("order-differs", DifferenceKind.ORDER, Force.IN_ONE_WORDING, _order),
     _between("tense-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _tense, "en"),
-    _between("small-words-differ", DifferenceKind.DETAIL, Force.IN_ONE_WORDING, _small_words),
+    _between("small-words-differ", DifferenceKind.DETAIL, Force.HOLDS, _small_words),
     _between("signs-differ", DifferenceKind.DETAIL, Force.HOLDS, _signs),
     # No model sees these well, so none overrules them.
     _between("vowel-signs-differ", DifferenceKind.DETAIL, Force.VETOES, _vowels),
@@ -345,6 +345,8 @@ FIRM_IN_ONE_WORDING: Final = frozenset(
     rule.name for rule in RULES if rule.between and rule.force is Force.IN_ONE_WORDING
 )
 """Those that no model overrules in nearly one wording."""
+_OPEN: Final = {DifferenceKind.NAME: (False,), DifferenceKind.NEGATION: (True,)}
+"""Differences that forbid no merge in one wording, by whether both sides have one."""
 ONE_WORDING: Final = 0.85
 """Share of letters in common (`rapidfuzz.fuzz.ratio`, 0 to 1) from which two texts are nearly one
 wording, inclusive."""
@@ -370,6 +372,23 @@ def findings(found: Comparison) -> list[Finding]:
     return made
 
 
+def _one_place(difference: Difference) -> bool:
+    """Returns whether the paths of both sides end alike: `docs/topics/x.md`, `./x.md`, `x.md/`."""
+    if difference.kind is not DifferenceKind.PATH or len(difference.a) != len(difference.b):
+        return False
+    sides = ([f"/{path.strip('./')}" for path in side] for side in (difference.a, difference.b))
+    return all(a.endswith(b) or b.endswith(a) for a, b in zip(*sides, strict=True))
+
+
+def _exchanged(evidence: Evidence) -> bool:
+    """Returns whether two words changed places and nothing else: `A, not B` and `B, not A`."""
+    if len(evidence.differences) != 1 or evidence.rule not in FIRM_IN_ONE_WORDING:
+        return False
+    (told,) = evidence.differences
+    moved = [(x, y) for x, y in zip(told.a, told.b, strict=False) if x != y]
+    return len(moved) == 2 and moved[0] == moved[1][::-1]
+
+
 def forbidden(evidence: Evidence, letters: float) -> bool:
     """Returns whether what the rules found forbids a merge whatever the pair model says.
 
@@ -378,11 +397,14 @@ def forbidden(evidence: Evidence, letters: float) -> bool:
         letters: Share of letters in common, 0 to 1.
     """
     near = letters >= ONE_WORDING
-    if evidence.rule in FIRM or (near and evidence.rule in FIRM_IN_ONE_WORDING):
+    if evidence.rule in FIRM or _exchanged(evidence):
+        return True
+    if near and evidence.rule in FIRM_IN_ONE_WORDING:
         return True
     # A denial or a duty on one side tells two texts apart; a value or a name has to stand on both.
+    # Two denials of one thing (`none configured`, `not configured`) are the model's to compare.
     return any(
-        (d.kind in VALUES and d.a and d.b)
-        or (d.kind in WORDED and near and ((d.a and d.b) or d.kind is not DifferenceKind.NAME))
+        (d.kind in VALUES and d.a and d.b and not _one_place(d))
+        or (d.kind in WORDED and near and bool(d.a and d.b) not in _OPEN.get(d.kind, ()))
         for d in evidence.differences
     )

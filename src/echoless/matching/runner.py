@@ -69,7 +69,8 @@ def open_judge(
     if profile.judge != "full" or vectors is None or vectors.encoder is None:
         return guards.judge_named(profile.judge)
     shift = calibration.decision_shift(vectors.encoder.model)
-    return road.open_learned(tally, cache=vectors.cache is not None, most=most, shift=shift)
+    kept = vectors.cache is not None
+    return road.open_learned(tally, cache=kept, most=most, shift=shift, use=profile.use)
 
 
 def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> CachedVerdicts | None:

@@ -72,6 +72,7 @@ class GroupMember(TypedDict):
     id: str
     verdict: str | None
     similarity: float | None
+    chance: float | None
     action: str
     evidence: NotRequired[str]
 
@@ -92,6 +93,7 @@ class HeldShown(TypedDict):
     verdict: str
     difference: str | None
     similarity: float
+    chance: float | None
     evidence: str
 
 
@@ -243,6 +245,7 @@ class PairShown(TypedDict):
     text_b: str
     namespace: str
     similarity: float
+    chance: float | None
     how: str
     verdict: str
     evidence: str

@@ -172,6 +172,7 @@ class MatchShown(TypedDict):
     evidence: str
     difference: str | None
     text: str
+    chance: float | None
 
 
 class RememberAnswer(TypedDict):

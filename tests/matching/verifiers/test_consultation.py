@@ -338,10 +338,10 @@ def test_verifier_and_questions_are_settings_and_part_of_the_digest(tmp_path: Pa
     assert (plain.verifier, plain.questions) == ("none", 200)
     assert resolve(Choices(verifier="openai:m")).digest != plain.digest
     assert resolve(Choices(questions=7)).digest != plain.digest
-    (tmp_path / "echoless.toml").write_text('verifier = "cross-encoder:m"\nquestions = 9\n')
+    (tmp_path / "echoless.toml").write_text('verifier = "anthropic:m"\nquestions = 9\n')
     trust(tmp_path / "echoless.toml", (tmp_path / "echoless.toml").read_bytes())
     chosen = resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_QUESTIONS": "8"}))
-    assert (chosen.verifier, chosen.questions) == ("cross-encoder:m", 8)
+    assert (chosen.verifier, chosen.questions) == ("anthropic:m", 8)
     with pytest.raises(UsageError, match="--questions must be a whole number from 1, not 0"):
         resolve(Choices(questions=0))
 

@@ -28,11 +28,11 @@ from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
 from tests.laws.worlds import KINDS, picture, safe, world
 from tests.workflows.stored_vectors import embedded
 
-PORT = "The staging database listens on port 5432."
-MORE = "The staging database listens on port 5432 and is backed up every night."
+PORT = "The staging database answers on port 5432 after 30."
+MORE = "The staging database answers on port 5432 after 30 s."
 TEA = "Anna does not drink green tea in the morning."
 TEA_TOO = "anna does not drink green tea in the morning"
-WRITTEN = "The staging database is backed up every night; it listens on port 5432."
+WRITTEN = "After 30 s the staging database answers on port 5432."
 
 
 class Writer:

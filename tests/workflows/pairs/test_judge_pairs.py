@@ -19,8 +19,8 @@ from tests.laws.worlds import quick
 
 PORT = "The staging database listens on port 5432."
 OTHER_PORT = "The staging database listens on port 5433."
-KEY = "The spare key hangs in the hallway."
-NAIL = "The spare key hangs in the hallway, on a nail."
+KEY = "The spare alarm of the hallway rings after 30."
+NAIL = "The spare alarm of the hallway rings after 30 s."
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +64,7 @@ def test_the_same_text_is_a_duplicate_that_would_be_merged() -> None:
         "verdict": "duplicate",
         "merge": True,
         "similarity": 1.0,
+        "chance": None,
         "difference": None,
         "evidence": "same text",
         "superset": None,

@@ -46,8 +46,8 @@ _SIDES: Final[dict[object, Side]] = {"a": "a", "b": "b"}
 def packed(verdict: Verdict) -> bytes:
     """Returns a verdict without what the detectors measured: that belongs to the run."""
     match verdict:
-        case Subsumes(superset=side, narrows=narrows):
-            letter = ("n" if narrows else "s") + side
+        case Subsumes(superset=side):
+            letter = "s" + side
         case Update(newer=side):
             letter = "w" + side
         case _:
@@ -88,7 +88,7 @@ def _of(letter: str, evidence: Evidence) -> Verdict:
     side = _SIDES[letter[1:]]
     if letter[0] == "w":
         return Update(evidence, side)
-    return Subsumes(evidence, side, {"s": False, "n": True}[letter[0]])
+    return {"s": Subsumes}[letter[0]](evidence, side)
 
 
 def _strings(side: list[object]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Comparison: two texts side by side, token by token.
 
-`alignment.py` says what is shared and what is left over on either side, `containment.py` whether
-one text states all of the other and only adds to it.
+`alignment.py` says what is shared, what is left over on either side, and whether one text states
+all of the other and only adds to it.
 """
 
 from __future__ import annotations

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, pairwise
 from typing import Final
 
 from echoless.core.model import Side
-from echoless.matching.comparison.containment import View, contained
 from echoless.matching.comparison.forms import PLAIN, VALUES, forms_of, representative, spelling
 from echoless.matching.facts import Facts
+from echoless.matching.facts.surface import small_words
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values.equivalence import (
     same_instant,
@@ -52,7 +54,6 @@ class Comparison:
         only_b: Tokens of b without a counterpart, in order.
         ordered: Whether nothing is left over and both say it in one order.
         superset: The side that states all of the other and adds to it.
-        narrows: Whether what it adds limits the rest.
         opposites: Words of a and of b that are opposites of each other.
     """
 
@@ -62,7 +63,6 @@ class Comparison:
     only_b: tuple[Token, ...]
     ordered: bool
     superset: Side | None
-    narrows: bool
     opposites: tuple[tuple[str, str], ...]
 
     def relation(self, kind: Kind) -> Relation:
@@ -79,19 +79,18 @@ def compare(a: Facts, b: Facts) -> Comparison:
     """Returns the comparison of what two texts say."""
     only_a, only_b = _left_over(a, b), _left_over(b, a)
     stands_for = _match_forms(a, b, only_a, only_b) if only_a and only_b else {}
-    ordered, superset, narrows = False, None, False
+    ordered = False
+    superset: Side | None = None
     if not only_a and not only_b:
         # words of one meaning may stand in each other's place: `price - cost`, `cost - price`
         texts, texts_too = ([token.text.casefold() for token in f.tokens] for f in (a, b))
         exchanged = texts != texts_too and sorted(texts) == sorted(texts_too)
-        ordered = _view(a, {}).values == _view(b, stands_for).values and not exchanged
+        ordered = _values(a, {}) == _values(b, stands_for) and not exchanged
         superset = _more_exact(b, stands_for) if ordered else None
     elif not only_b:
-        added = contained(_view(b, stands_for), _view(a, {}))
-        superset, narrows = "a" if added else None, added == "narrows"
+        superset = "a" if _added(a, b, _values(a, {}), _values(b, stands_for)) else None
     elif not only_a:
-        added = contained(_view(a, {}), _view(b, stands_for))
-        superset, narrows = "b" if added else None, added == "narrows"
+        superset = "b" if _added(b, a, _values(b, stands_for), _values(a, {})) else None
     return Comparison(
         a,
         b,
@@ -99,7 +98,6 @@ def compare(a: Facts, b: Facts) -> Comparison:
         tuple(only_b),
         ordered,
         superset,
-        narrows,
         _opposites(a, b, only_a, only_b),
     )
 
@@ -175,10 +173,45 @@ def _same_form(one: Token, other: Token, lex: Lexicon) -> bool:
     return same_otherwise(one, other)
 
 
-def _view(facts: Facts, stands_for: Mapping[int, Value]) -> View:
-    """Returns the tokens of a text with the values that the other text uses for them."""
-    values = [stands_for.get(token.index, token.value) for token in facts.tokens]
-    return View(facts, facts.tokens, tuple(values))
+def _values(facts: Facts, stands_for: Mapping[int, Value]) -> list[Value]:
+    """Returns the values of a text, those the other text uses where they are one."""
+    return [stands_for.get(token.index, token.value) for token in facts.tokens]
+
+
+_TURNING: Final = ("reversers", "retracting")
+"""Lists of words that take back what they are added to."""
+
+
+def _added(more: Facts, less: Facts, larger: list[Value], smaller: list[Value]) -> bool:
+    """Returns whether one text states all of the other, in order, and adds what cannot turn it.
+
+    A denial or a duty that is added may turn it. So may a word in the place of a function word
+    (`has`, `needs`), or between two words that belong together.
+    """
+    rest = iter(enumerate(larger))
+    places = [next((at for at, held in rest if held == value), -1) for value in smaller]
+    if not places or -1 in places:
+        return False
+    tokens, known = more.tokens, set(places)
+    seams = (
+        token
+        for before, token in pairwise(tokens[places[0] : places[-1] + 1])
+        if (before.index in known) != (token.index in known)
+    )
+    if not all(t.mark or t.glue or t.kind in {Kind.RELATION, Kind.DATE} for t in seams):
+        return False
+    said, said_too = (Counter(chain(*small_words(facts))) for facts in (less, more))
+    added = (token for token in tokens if token.index not in known)
+    return said <= said_too and not any(_turns(token, more.lexicon) for token in added)
+
+
+def _turns(token: Token, lex: Lexicon) -> bool:
+    if token.kind in {Kind.NEGATION, Kind.MODALITY}:
+        return True
+    if lex.language == "ja" and len(token.text) > 1:  # an ending may be cut off: 間違, of 間違い
+        return any(entry.startswith(token.text) for name in _TURNING for entry in lex.sets[name])
+    written = {token.text.casefold(), token.value if isinstance(token.value, str) else ""}
+    return any(lex.has(name, word) for name in _TURNING for word in written)
 
 
 _SAYS_MORE: Final = frozenset({(Quantity, Number), (ClockTime, Number), (ClockTime, DialTime)})

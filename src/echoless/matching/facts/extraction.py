@@ -32,6 +32,7 @@ MAX_CODE_MARKS: Final = 1_000
 _CODE: Final = lazy_pattern(r"`([^`\n]{1,80})`")
 _CODE_WORD: Final = lazy_pattern(r"[^\W\d_]+")
 _HIDDEN: Final = lazy_pattern("(?<=\\w)[\u200b\u2060](?=.)|[\u202a-\u202e\u2066-\u2069]")
+_NAMES: Final = lazy_pattern(r"[A-Z]\w+(?: [A-Z]\w+)+")
 _ENUMERATOR: Final = lazy_pattern(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
 _RULE: Final = lazy_pattern(r"^[ \t|:=+-]{3,}$", re.MULTILINE)
 
@@ -57,6 +58,7 @@ class Facts:
         stamps: Capture times that stood in a frame around the text.
         stative: The text states what is, not what happened.
         update: It says that something is new or has changed.
+        outdated: It says that something was so before, and not that anything has changed.
         stage: 0 planned, 1 under way, 2 done; None where it does not say.
         capped: Only the first `MAX_LENGTH` characters were looked at.
         kept: What was read out of it since, see `remembered`.
@@ -72,6 +74,7 @@ class Facts:
     stamps: tuple[str, ...]
     stative: bool
     update: bool
+    outdated: bool
     stage: int | None
     capped: bool
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -131,9 +134,10 @@ def facts_of(text: str) -> Facts:
     coded = frozenset(w for span in spans for w in _CODE_WORD.findall(span))
     reader = Reader(lex, coded)
     tokens = tuple(reader.read(spell(list(scan(body, lex)), lex)))
-    low = body.casefold()
+    low = _NAMES.sub(" ", body).casefold()  # `New York` is nothing new
     spoken = [w if w.isascii() else fold(w, lex.language) for w in _CODE_WORD.findall(low)]
     words = set(spoken)
+    update = _has(words, low, "update", lex)
     return Facts(
         normal=text if quoted else normal,
         body=body,
@@ -144,7 +148,8 @@ def facts_of(text: str) -> Facts:
         trailing=reader.trailing,
         stamps=stamps,
         stative=_stative(spoken, lex),
-        update=_has(words, low, lex),
+        update=update,
+        outdated=not update and _has(words, low, "outdated", lex),
         stage=_stage(words, body, lex),
         capped=capped,
     )
@@ -206,17 +211,17 @@ def _stative(spoken: list[str], lex: Lexicon) -> bool:
     return lex.language == "ja"
 
 
-def _has(words: set[str], low: str, lex: Lexicon) -> bool:
-    """Returns whether there is a word or a phrase of change."""
-    entries = lex.sets["update"]
-    if lex.language == "ja":
-        return any(entry in low for entry in entries)
-    return bool(words & entries) or any(entry in low for entry in _phrases_of_change(lex))
+def _has(words: set[str], low: str, name: str, lex: Lexicon) -> bool:
+    """Returns whether a word or phrase of a list is there."""
+    entries = lex.sets[name]
+    inside = entries if lex.language == "ja" else _inside(name, lex)
+    return bool(words & entries) or any(entry in low for entry in inside)
 
 
 @cache
-def _phrases_of_change(lex: Lexicon) -> tuple[str, ...]:
-    return tuple(sorted(entry for entry in lex.sets["update"] if " " in entry))
+def _inside(name: str, lex: Lexicon) -> tuple[str, ...]:
+    """Returns the entries that are no word between spaces: phrases, and Chinese."""
+    return tuple(sorted(entry for entry in lex.sets[name] if not entry.isascii() or " " in entry))
 
 
 def _stage(words: set[str], body: str, lex: Lexicon) -> int | None:

@@ -12,7 +12,7 @@ from echoless.core.expressions import lazy_pattern
 from echoless.core.text import undress
 from echoless.matching.facts.extraction import Facts, remembered
 from echoless.matching.languages import Lexicon
-from echoless.matching.values.tokens import Kind, Token
+from echoless.matching.values.tokens import Kind
 
 _PARTING: Final = lazy_pattern(
     r"[.,;:!…]+(?=\s|$)|(?<!\d)[\"'“”„«»‘’「」『』]|[。、，；：！・–—]|(?<=\w)[’'](?=\w)"
@@ -75,20 +75,15 @@ def silent(lex: Lexicon) -> frozenset[str]:
     return (lex.sets["articles"] | _HELPING) - lex.persons.keys() - _POINTING - _CASES
 
 
-def telling(token: Token, lex: Lexicon) -> tuple[str, ...]:
-    """Returns the function words before a token that say something: `to`, `from`, `was`."""
-    return tuple(word for word in token.glue.split() if word not in silent(lex))
-
-
 @remembered
 def small_words(facts: Facts) -> tuple[tuple[str, ...], ...]:
     """Returns the function words before each token and at the end: `to`, `from`, `was`, `his`.
 
     Articles say nothing and are left out.
     """
-    lex = facts.lexicon
-    trailing = tuple(word for word in facts.trailing if word not in silent(lex))
-    return (*(telling(token, lex) for token in facts.tokens), trailing)
+    still = silent(facts.lexicon)
+    said = (*(token.glue.split() for token in facts.tokens), facts.trailing)
+    return tuple(tuple(word for word in some if word not in still) for some in said)
 
 
 @remembered

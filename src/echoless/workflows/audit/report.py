@@ -308,6 +308,7 @@ def groups_json(groups: Iterable[ReportedGroup], action: str) -> list[dict[str, 
                     "id": member.id,
                     "verdict": member.verdict,
                     "similarity": member.similarity,
+                    "chance": member.chance,
                     "action": action,
                     **({} if member.evidence is None else {"evidence": member.evidence}),
                 }
@@ -327,6 +328,7 @@ def held_json(pairs: Iterable[ReportedPair]) -> list[dict[str, Json]]:
             "verdict": pair.verdict,
             "difference": pair.difference,
             "similarity": pair.similarity,
+            "chance": pair.chance,
             "evidence": pair.evidence,
         }
         for pair in pairs

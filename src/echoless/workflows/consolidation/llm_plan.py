@@ -219,8 +219,8 @@ def _stands_for(verdict: Verdict) -> bool:
     match verdict:
         case Duplicate():
             return True
-        case Subsumes(superset=side, narrows=narrows):
-            return side == "b" and not narrows
+        case Subsumes(superset=side):
+            return side == "b"
         case Unsure(evidence=evidence):
             return not evidence.veto
         case _:

@@ -30,6 +30,7 @@ from echoless.core.model import (
     Verdict,
     flipped,
     later,
+    richer,
     verdict_name,
 )
 from echoless.core.secrets import uncut
@@ -97,6 +98,7 @@ class Offer:
             "text_b": self.b.content[: _end(self.b.content, characters)],
             "namespace": self.a.namespace,
             "similarity": self.similarity,
+            "chance": verdict.evidence.chance,
             "how": self.how,
             "verdict": verdict_name(verdict),
             "evidence": verdict.evidence.line(),
@@ -233,12 +235,14 @@ def _survivor(findings: Findings, pair: Pairing) -> tuple[str | None, str]:
     profile = findings.settings.profile
     memories, protected = findings.memories, findings.protected
     (judged,) = levelled([Judged(pair.a, pair.b, pair.verdict)], memories, profile.junk)
-    match judged.verdict:
-        case Subsumes(superset=side) | Update(newer=side):
-            keep, other = (pair.a, pair.b) if side == "a" else (pair.b, pair.a)
-            if other in protected:
-                return None, f"{other} is to stay visible: {protected[other]}"
-            return keep, _SAYS[type(judged.verdict)]
+    verdict = judged.verdict
+    side = verdict.newer if isinstance(verdict, Update) else richer(verdict)
+    if side is not None:
+        keep, other = (pair.a, pair.b) if side == "a" else (pair.b, pair.a)
+        if other in protected:
+            return None, f"{other} is to stay visible: {protected[other]}"
+        return keep, _SAYS[Update if isinstance(verdict, Update) else Subsumes]
+    match verdict:
         case Contradiction() if written := later(memories[pair.a], memories[pair.b]):
             keep, other = (pair.a, pair.b) if written == "a" else (pair.b, pair.a)
             if other not in protected:
@@ -264,10 +268,8 @@ _SAYS: Final[Mapping[type, str]] = {
 def advice_on(verdict: Verdict) -> Advice:
     """Returns what a verdict suggests to do."""
     match verdict:
-        case Duplicate():
+        case Duplicate() | Subsumes():
             return "merge"
-        case Subsumes(narrows=narrows):
-            return "look" if narrows else "merge"
         case Sibling() | Related() | Distinct():
             return "keep_both"
         case Update() | Contradiction() | Unsure():

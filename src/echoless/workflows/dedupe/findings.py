@@ -14,7 +14,6 @@ from echoless.core.model import (
     Judged,
     Memory,
     Sibling,
-    Subsumes,
     Unsure,
     Update,
     Verdict,
@@ -53,7 +52,7 @@ def held(verdict: Verdict) -> bool:
     chance = verdict.evidence.chance
     if isinstance(verdict, Sibling) and chance is not None and chance < LIKELY:
         return False
-    return isinstance(verdict, HELD) or (isinstance(verdict, Subsumes) and verdict.narrows)
+    return isinstance(verdict, HELD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

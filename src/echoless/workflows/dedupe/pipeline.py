@@ -24,6 +24,7 @@ from echoless.clustering.assign import (
     make_groups,
     protected_among,
 )
+from echoless.clustering.grouping import joined_by_thirds
 from echoless.clustering.survivor import Standing
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
@@ -335,6 +336,7 @@ def _decide(
     judged, settled = consult(consultation, run.read, signals, judged, tally)
     if compared is not None:
         judged = sorted([*judged, *compared.further(judged)], key=dense_blocks.BY_IDS)
+    judged = joined_by_thirds(judged)
     protected = protected_among(store, memories, run.prior)
     given = GroupingInput(memories, run.copies, run.apart, run.prior, protected)
     standing = Standing(settings.profile.survivor, run.prior, settings.profile.junk, run.readings)
@@ -345,7 +347,7 @@ def _decide(
         more = ask(beside(memories, centres, settings, run.vectors)) if centres else []
         if not more:
             break
-        judged = sorted([*judged, *more], key=dense_blocks.BY_IDS)
+        judged = joined_by_thirds(sorted([*judged, *more], key=dense_blocks.BY_IDS))
         groups, reasons = make_groups(judged, given, settings, tally, standing)
     return _Decision(
         judged=judged,

@@ -100,6 +100,7 @@ class Ruling:
             "verdict": verdict_name(self.verdict),
             "merge": self.merge,
             "similarity": self.similarity,
+            "chance": self.verdict.evidence.chance,
             "difference": difference.value if difference else None,
             "evidence": self.evidence,
             "superset": self.superset,

@@ -1,0 +1,107 @@
+"""Another value of one thing is told, with the side that is newer."""
+
+from __future__ import annotations
+
+import pytest
+
+from echoless.core.model import Contradiction, Memory, Pair, Update, Verdict, merges
+from echoless.matching.judge import LearnedJudge
+from tests.matching.test_judge import learned
+
+OLD, NEW = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def judge() -> LearnedJudge:
+    return learned()
+
+
+def told(
+    judge: LearnedJudge, a: str, b: str, at: tuple[str | None, str | None] = (None, None)
+) -> Verdict:
+    one, other = (
+        Memory(id=i, content=c, created_at=t) for i, c, t in zip("ab", (a, b), at, strict=True)
+    )
+    return judge.judge(Pair(one, other, {"lexical": 0.5}))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user lives in New York City.", "The user lives in San Francisco."),
+        ("User lives in New York City", "User moved to San Francisco"),
+        ("Alice works at Google", "Alice works at Anthropic now"),
+        ("The CEO of Apple is Tim Cook.", "The CEO of Apple is John Ternus."),
+        ("The tech lead is Marta", "The tech lead is Jonas"),
+        ("Anna is vegetarian", "Anna is no longer vegetarian and eats meat"),
+        ("We use PostgreSQL", "We switched from PostgreSQL to MySQL"),
+        ("My name is Li Guoyu", "My name is Li Guosong"),
+        ("Tests are run with pytest", "Tests are run with unittest"),
+        ("The staging database lives in eu-west-1", "The staging database lives in us-east-1"),
+    ],
+)
+def test_the_newer_value_is_an_update_by_the_time_it_was_written(
+    judge: LearnedJudge, older: str, newer: str
+) -> None:
+    verdict = told(judge, older, newer, (OLD, NEW))
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "b"
+    back = told(judge, newer, older, (NEW, OLD))
+    assert isinstance(back, Update)
+    assert back.newer == "a"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Alice works at Google", "Alice works at Anthropic now"),
+        ("We use PostgreSQL", "We switched from PostgreSQL to MySQL"),
+        ("Anna used to live in Rome.", "Anna lives in Milan."),
+        ("Tobias wohnt in Leipzig.", "Tobias ist nach Halle gezogen."),
+        ("Julie habite à Lyon.", "Julie a déménagé à Nantes."),
+        ("Clara vive en Sevilla.", "Clara ya no vive en Sevilla, se mudó a Bilbao."),
+        ("小邱住在成都。", "小邱搬到了重庆。"),
+        ("森田さんは仙台に住んでいる。", "森田さんは函館に引っ越した。"),
+    ],
+)
+@pytest.mark.parametrize("at", [(None, None), (NEW, OLD)], ids=["no dates", "dates say otherwise"])
+def test_words_of_change_tell_the_newer_side_before_any_date(
+    judge: LearnedJudge, older: str, newer: str, at: tuple[str | None, str | None]
+) -> None:
+    verdict = told(judge, older, newer, at)
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "b"
+
+
+@pytest.mark.parametrize("at", [(None, None), (OLD, OLD), (OLD, None), ("soon", NEW)])
+def test_where_nothing_tells_the_newer_side_it_is_a_contradiction(
+    judge: LearnedJudge, at: tuple[str | None, str | None]
+) -> None:
+    verdict = told(judge, "The tech lead is Marta", "The tech lead is Jonas", at)
+    assert isinstance(verdict, Contradiction)
+
+
+def test_a_date_in_front_tells_the_newer_side_where_the_store_has_none(judge: LearnedJudge) -> None:
+    verdict = told(
+        judge, "2026-03-01: The tech lead is Jonas", "2025-03-01: The tech lead is Marta"
+    )
+    assert not isinstance(verdict, Update) or verdict.newer == "a"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Umberto Eco is a citizen of Italy.", "Anna Freud is a citizen of Italy."),
+        ("Karl Marx was born in the city of Trier.", "Anna Kern was born in the city of Trier."),
+        ("Vera likes tea.", "Vera likes long walks."),
+        ("Otto owns a bike.", "Otto owns a boat."),
+        ("Noor is a lawyer.", "Noor is vegetarian."),
+        ("Deploys run on Tuesday.", "Backups run on Friday."),
+    ],
+)
+def test_another_subject_and_a_further_value_are_no_update(
+    judge: LearnedJudge, a: str, b: str
+) -> None:
+    verdict = told(judge, a, b, (OLD, NEW))
+    assert not merges(verdict)
+    assert not isinstance(verdict, Update | Contradiction)
