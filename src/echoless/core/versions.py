@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(8),
+    "matching": Stage(9),
     "noise": Stage(4, ("matching",)),
     "blocking": Stage(2),
     "audit": Stage(14, ("matching", "noise", "blocking")),

@@ -386,7 +386,7 @@ def _exchanged(evidence: Evidence) -> bool:
         return False
     (told,) = evidence.differences
     moved = [(x, y) for x, y in zip(told.a, told.b, strict=False) if x != y]
-    return len(moved) == 2 and moved[0] == moved[1][::-1]
+    return len(told.a) > len(moved) == 2 and moved[0] == moved[1][::-1]
 
 
 def forbidden(evidence: Evidence, letters: float) -> bool:
