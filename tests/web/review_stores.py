@@ -47,9 +47,9 @@ def household() -> Iterator[Memory]:
         yield memory(f"lamp-{room}-1", text)
         yield memory(f"lamp-{room}-2", text.lower().replace(".", "!"), day=2)
     for room in ROOMS[:7]:
-        text = f"Heating of the {room} was repaired by Olga"
+        text = f"Heating of the {room} was repaired by Olga of Graz after 30"
         yield memory(f"heat-{room}-1", f"{text}.")
-        yield memory(f"heat-{room}-2", f"{text} from Graz with a new brass valve.", day=3)
+        yield memory(f"heat-{room}-2", f"{text} min.", day=3)
     for number, end in enumerate((".", "!", "")):
         text = f"Our boiler code is 4711 and Wanda keeps it in the drawer{end}"
         yield memory(f"boiler-{number}", text, day=number + 1)

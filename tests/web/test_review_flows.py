@@ -118,13 +118,11 @@ def test_a_text_that_loses_a_fact_is_refused_and_stays_in_its_field(
     key = page.key
     field = page.edit()
     whole = field.input_value()
-    field.fill("Heating of the cellar was repaired by Olga with a new brass valve.")
+    field.fill("Heating of the cellar was repaired by Olga after 30 min.")
     page.card(key).get_by_role("button", name="Accept").first.click()
     expect(page.card(key)).to_contain_text("Graz")
     expect(page.card(key).locator("[role=alert]")).to_be_visible()
-    expect(field).to_have_value(
-        "Heating of the cellar was repaired by Olga with a new brass valve."
-    )
+    expect(field).to_have_value("Heating of the cellar was repaired by Olga after 30 min.")
     assert key not in answers(store)
     field.fill(whole.replace("was repaired", "has been repaired"))
     page.card(key).get_by_role("button", name="Accept").first.click()
@@ -156,7 +154,7 @@ def test_what_was_kept_apart_can_be_taken_back(page: ReviewPage, store: str) -> 
     key = page.answer("d")
     page.open("apart")
     row = page.page.locator("article", has_text="Heating of the garage")
-    expect(row).to_contain_text("from Graz with a new brass valve")
+    expect(row).to_contain_text("of Graz after 30")
     row.get_by_role("button", name="Take back").click()
     expect(row).to_have_count(0)
     assert ("heat-garage-1", "heat-garage-2") not in apart(store)

@@ -38,8 +38,8 @@ def _memories() -> Iterator[Memory]:
     for number, end in enumerate((".", "!", "")):
         text = f"Our boiler code is 4711 and Wanda keeps it in the drawer{end}"
         yield memory(f"boiler-{number}", text, day=number + 1)
-    yield memory("heat-1", "Heating of the hall was repaired by Olga.")
-    yield memory("heat-2", "Heating of the hall was repaired by Olga from Graz.", day=3)
+    yield memory("heat-1", "Heating of the hall was repaired by Olga of Graz after 30.")
+    yield memory("heat-2", "Heating of the hall was repaired by Olga of Graz after 30 min.", day=3)
     for step, port in enumerate((5432, 6000, 7100)):
         yield memory(f"port-{step}", f"Postgres listens on port {port}.", day=step + 1)
     yield memory("water-1", "Always water the plants before Tom leaves town.")
@@ -283,7 +283,7 @@ def test_a_survivor_is_chosen_and_a_member_left_out(review: Review) -> None:
 def test_a_refused_text_stays_in_its_field_with_the_reason(review: Review) -> None:
     key = review.key("Heating hall")
     draft = review.fragment("/card", key=key, edit="1", back="/same").text
-    assert "from Graz." in draft[draft.index("<textarea") :]
+    assert "after 30 min." in draft[draft.index("<textarea") :]
     text = "Heating of the hall was repaired by Olga <b>."
     response = review.post("/answer", key=key, choice="accept", text=text, back="/same")
     assert response.status_code == 422
@@ -294,14 +294,14 @@ def test_a_refused_text_stays_in_its_field_with_the_reason(review: Review) -> No
 
 def test_lines_of_a_new_text_end_as_they_were_written(review: Review) -> None:
     key = review.key("Heating hall")
-    text = "Heating of the hall\r\nwas repaired by Olga from Graz."
+    text = "Heating of the hall\r\nwas repaired by Olga of Graz after 30 min."
     assert review.answer(key, "accept", text=text).status_code == 200
     assert review.session.answers[key].text == text.replace("\r\n", "\n")
 
 
 def test_a_text_that_was_not_changed_is_no_new_text(review: Review) -> None:
     key = review.key("Heating hall")
-    same = "Heating of the hall was repaired by Olga from Graz."
+    same = "Heating of the hall was repaired by Olga of Graz after 30 min."
     assert review.answer(key, "accept", text=same).status_code == 200
     assert review.session.answers[key].text is None
 
@@ -436,11 +436,13 @@ def test_a_plan_is_previewed_applied_and_undone(own: Review) -> None:
     assert "nothing to do" in own.get("/plan")
     own.answer(own.key("lamp"), "accept")
     key = own.key("Heating")
-    own.answer(key, "accept", text="Heating of the hall was repaired by Olga, from Graz.")
+    own.answer(
+        key, "accept", text="Heating of the hall was repaired by Olga, of Graz, after 30 min."
+    )
     own.answer(own.key("Postgres", "newer"), "accept")
     page = own.get("/plan")
     assert "What your agent will see after" in page
-    assert "Olga, from Graz." in page
+    assert "Olga, of Graz, after 30 min." in page
     assert "1 memory would be merged" in page.replace("\u00a0", " ")
     digest = re.findall(r'name="digest" value="([^"]+)"', page)[0]
     done = _finished(own, own.post("/apply", digest=digest))
