@@ -24,7 +24,7 @@ def survivor(path: Path, *texts: str) -> tuple[str, str]:
     ]
     path.write_text("\n".join(lines) + "\n", "utf-8")
     with open_store(path) as store:
-        found = find(store, encoder="none")
+        found = find(store, encoder="fast")
     (group,) = found.groups
     text, why = found.memories[group.survivor].content, found.reasons[group.survivor]
     print(f"{text}\n    {why}")
