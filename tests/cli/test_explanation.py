@@ -51,6 +51,21 @@ def test_what_is_told_to_be_enough_is_what_decided(a: str, b: str) -> None:
     assert told["merge"] == (told["model"]["same"] >= told["model"]["merge_from"])
 
 
+def test_a_conflict_that_the_model_doubts_is_told_to_hold_the_merge() -> None:
+    told = json.loads(
+        explain(
+            "Squash merging is mandatory on main.",
+            "On main people are free to pick any merge style, squashing or not.",
+            "--json",
+        ).stdout
+    )
+    assert told["model"]["same"] >= told["model"]["merge_from"]
+    (sentence,) = told["would_change"]
+    assert "merged if" in sentence
+    assert "conflict" in sentence
+    assert "0.30" in sentence
+
+
 def test_without_an_encoder_words_alone_decide_and_no_model_is_told() -> None:
     told = json.loads(
         explain("It rains in Bern.", "Rain falls on Bern.", "--encoder", "none", "--json").output

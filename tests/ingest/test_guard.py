@@ -213,6 +213,11 @@ def test_a_retry_under_one_key_is_told_the_same_and_counts_nothing(store: Store)
     assert say(store, STAGING, key="turn-7") == first
     known = say(store, STAGING, key="turn-8")
     assert [say(store, STAGING, key="turn-8") for _ in range(3)] == [known] * 3
+    asked = resolve(Choices(encoder="fast"))
+    newer = remember(store, LARGER, settings=asked, key="turn-9")
+    assert isinstance(newer, Updates)
+    assert newer.match.chance is not None
+    assert remember(store, LARGER, settings=asked, key="turn-9") == newer
     assert store.ledger.confirmations(first.id) == 1
     with pytest.raises(UsageError, match="'turn-7'"):
         say(store, TEA, key="turn-7")

@@ -251,6 +251,7 @@ def answer_from_json(data: JsonObject, texts: Mapping[str, str]) -> Remembered:
 def _match(data: JsonObject, texts: Mapping[str, str]) -> Match:
     id_, similarity, difference = str(data["id"]), data["similarity"], data["difference"]
     assert isinstance(similarity, int | float)
+    chance = data.get("chance")  # of an earlier version there is none
     return Match(
         id_,
         similarity,
@@ -259,6 +260,7 @@ def _match(data: JsonObject, texts: Mapping[str, str]) -> Match:
         str(data["evidence"]),
         None if difference is None else str(difference),
         texts.get(id_, ""),
+        chance if isinstance(chance, float) else None,
     )
 
 

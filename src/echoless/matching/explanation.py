@@ -13,7 +13,7 @@ from echoless.core.run_notes import Tally
 from echoless.matching.base import Judge
 from echoless.matching.comparison import Comparison, Relation
 from echoless.matching.decision import features, rule_features
-from echoless.matching.judge import LearnedJudge
+from echoless.matching.judge import DOUBTED, LearnedJudge
 from echoless.matching.rule_judge import RuleJudge, compared
 from echoless.matching.rules import Finding, Force, findings, forbidden
 from echoless.matching.values.tokens import Kind
@@ -219,18 +219,26 @@ def _would_change(
         if not against:
             yield f"The rule `{verdict.evidence.rule}` decides; a person may judge otherwise."
         return
-    if against:
-        if reading.same >= reading.merge:
-            yield "Without that they would be merged."
-        return
+    if not against:
+        yield _missing(reading)
+    elif reading.same >= reading.merge and reading.conflict < DOUBTED:
+        yield "Without that they would be merged."
+
+
+def _missing(reading: Reading) -> str:
+    """Returns what a merge lacks that no rule forbids."""
+    if reading.same >= reading.merge and reading.conflict >= DOUBTED:
+        return (
+            f"They would be merged if the probability of a conflict, {reading.conflict:.2f}, were "
+            f"below {DOUBTED:.2f}."
+        )
     joining = [left for left in reading.words if left.same >= reading.merge]
     if joining:
-        yield f"They would be merged if {joining[0].side} did not say `{joining[0].word}`."
-    else:
-        yield (
-            f"The probability of the same is {reading.same:.2f}; memories are merged from "
-            f"{reading.merge:.2f} on. No single word makes the difference."
-        )
+        return f"They would be merged if {joining[0].side} did not say `{joining[0].word}`."
+    return (
+        f"The probability of the same is {reading.same:.2f}; memories are merged from "
+        f"{reading.merge:.2f} on. No single word makes the difference."
+    )
 
 
 def _told(rule: str, difference: Difference) -> str:

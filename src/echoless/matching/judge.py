@@ -71,7 +71,7 @@ OTHER_VALUES: Final = 16
 was asked about, 62 proved to be one (ADR 0027)."""
 _LEAST_HELD: Final = -1.0
 """Logit below which the model finds neither text in the other; only the rules merge then."""
-_DOUBTED: Final = 0.3
+DOUBTED: Final = 0.3
 """Probability of a conflict from which a pair goes to a person, inclusive: one that the rules call
 a conflict, and one that would be merged. The latter cost no right merge of six labelled sets and
 stopped two wrong ones."""
@@ -232,7 +232,7 @@ class LearnedJudge:
         barred = not merges(verdict) and forbidden(verdict.evidence, plain["letters"])
         agreed = merges(verdict) or richer(verdict) is not None
         found = agreed or max(scores.a_holds_b, scores.b_holds_a) >= _LEAST_HELD
-        if same >= self.decision.merge and conflict < _DOUBTED and found and not barred:
+        if same >= self.decision.merge and conflict < DOUBTED and found and not barred:
             return with_status(pair, _merged(verdict, evidence, scores))
         if conflict >= self.decision.alarm and conflict > same:
             if verdict.evidence.rule in FIRM:
@@ -244,7 +244,7 @@ class LearnedJudge:
             if barred:
                 return replace(verdict, evidence=evidence)
             return Unsure(replace(evidence, rule="similar-in-meaning", veto=False))
-        if isinstance(verdict, Update | Contradiction) and conflict >= _DOUBTED:
+        if isinstance(verdict, Update | Contradiction) and conflict >= DOUBTED:
             return Unsure(evidence)
         return self._unlike(verdict, plain)
 

@@ -260,6 +260,7 @@ def lexicon(language: str) -> Lexicon:
 
 
 SEVERAL: Final = "several"
+"""Name in the registry of what tells a relation with several values at once."""
 
 
 @cache
@@ -268,9 +269,8 @@ def _relations() -> Mapping[str, re.Pattern[str]]:
     raw: dict[str, list[str]] = shipped_json("matching/lexicon/relations.json")
     made = {}
     for name, words in raw.items():
-        whole = "|".join(re.escape(word) for word in words if not _EAST.search(word))
-        parts = "|".join(word for word in words if _EAST.search(word))
-        made[name] = re.compile(rf"\b(?:{whole})\b|{parts}", re.IGNORECASE)
+        told = (re.escape(w) if _EAST.search(w) else rf"\b{re.escape(w)}\b" for w in words)
+        made[name] = re.compile("|".join(told), re.IGNORECASE)
     return made
 
 

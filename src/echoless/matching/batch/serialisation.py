@@ -38,6 +38,7 @@ _PLAIN: Final[dict[str, type[_Plain]]] = {
     "i": Distinct,
     "u": Unsure,
 }
+_SIDED: Final[dict[str, type[Subsumes | Update]]] = {"s": Subsumes, "w": Update}
 _LETTERS: Final = {kind: letter for letter, kind in _PLAIN.items()}
 _KINDS: Final = {kind.value: kind for kind in DifferenceKind}
 _SIDES: Final[dict[object, Side]] = {"a": "a", "b": "b"}
@@ -86,9 +87,7 @@ def _of(letter: str, evidence: Evidence) -> Verdict:
     if plain is not None:
         return plain(evidence)
     side = _SIDES[letter[1:]]
-    if letter[0] == "w":
-        return Update(evidence, side)
-    return {"s": Subsumes}[letter[0]](evidence, side)
+    return _SIDED[letter[0]](evidence, side)
 
 
 def _strings(side: list[object]) -> tuple[str, ...]:
