@@ -221,7 +221,7 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--merge", type=float, nargs=3, default=MERGE, metavar=USES)
-    parser.add_argument("--review", type=float, default=0.5)
+    parser.add_argument("--review", type=float, default=0.55)
     parser.add_argument("--alarm", type=float, default=0.7)
     chosen = parser.parse_args()
     sets = development(chosen.data)

@@ -69,6 +69,30 @@ def test_an_audit_that_is_taken_over_tells_the_same_series(place: Path, echoless
     assert first["series"] == second["series"] != []
 
 
+MOODS = [f"Mood of the day: {mood}" for mood in ("calm", "tired", "cheerful", "worried", "bored")]
+HEADERS = [
+    f'{{"message_id": "{580 + n}", "sender": "Olga", "timestamp": "Mon 2026-03-30 13:2{n} GMT+10"}}'
+    for n in range(5)
+]
+
+
+@pytest.mark.parametrize("texts", [MOODS, HEADERS], ids=["status lines", "headers of a chat"])
+def test_lines_of_one_label_and_headers_of_a_chat_are_one_line(
+    texts: list[str], place: Path, echoless: Call
+) -> None:
+    name = store(place, texts)
+    told = json.loads(echoless("audit", name, "--encoder", "fast", "--json").stdout)
+    assert told["series"] == [{"members": [f"m-{n:02}" for n in range(5)], "newest": "m-04"}]
+    assert told["held"] == []
+
+
+def test_three_values_of_one_label_are_told_one_by_one(place: Path, echoless: Call) -> None:
+    name = store(place, MOODS[:3])
+    told = json.loads(echoless("audit", name, "--encoder", "fast", "--json").stdout)
+    assert told["series"] == []
+    assert told["held"]
+
+
 @pytest.mark.parametrize(
     ("text", "kept"),
     [

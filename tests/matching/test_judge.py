@@ -13,6 +13,7 @@ from echoless.core.model import (
     Duplicate,
     Memory,
     Pair,
+    Sibling,
     Subsumes,
     Unsure,
     Update,
@@ -26,9 +27,10 @@ from echoless.core.run_notes import Tally
 from echoless.core.verdict_sentences import sentence
 from echoless.matching import LEFT_OUT, VALUES_APART
 from echoless.matching import judge as judge_module
+from echoless.matching.decision import features, rule_features
 from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, open_learned
 from echoless.matching.pair_model import PairScorer, open_network
-from echoless.matching.pair_model.scoring import open_scores
+from echoless.matching.pair_model.scoring import Scores, open_scores
 from echoless.matching.rule_judge import RuleJudge, with_status
 from echoless.matching.rules import forbidden
 from tests.matching.rule_pairs import IN_ANOTHER_ORDER, LEFT_TO_THE_MODEL
@@ -428,6 +430,45 @@ def test_a_pair_in_which_the_model_doubts_a_conflict_goes_to_a_person() -> None:
     must = "Squash merging is mandatory on main."
     may = "On main people are free to pick any merge style, squashing or not."
     assert isinstance(learned().judge(pair(must, may)), Unsure)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "merged"),
+    [
+        ("Check the deployment before release.", "Check the deployement before release.", True),
+        ("Anna asked for a new schedule.", "Anna asked for a new schedual.", True),
+        ("The client is built on prisma.", "The client is built on prism.", False),
+        ("Use podman for the nightly job.", "Use postman for the nightly job.", False),
+    ],
+)
+def test_a_slip_of_the_pen_is_the_same_and_a_near_name_is_not(a: str, b: str, merged: bool) -> None:
+    assert merges(learned().judge(pair(a, b))) is merged
+
+
+def test_texts_that_begin_with_each_others_names_are_merged_by_a_sure_model_only() -> None:
+    gives = "Mira supports Jonas in his new job."
+    takes = "Jonas values Mira's support in the new job."
+    told = learned().judge(pair(gives, takes))
+    assert isinstance(told, Unsure)
+    assert (told.evidence.chance or 0) >= learned().decision.merge
+    boss, more = "Ulrike Sander is Amara's boss.", "Amara's boss is Ulrike Sander, a chemist."
+    assert merges(learned().judge(pair(boss, more)))
+
+
+def test_a_subject_in_common_is_a_topic_for_a_model_only_that_is_sure_of_a_conflict() -> None:
+    both = pair(
+        "Nadia can't go to the allotment since her operation last spring.",
+        "Nadia sells beans, herbs and flowers from her allotment.",
+    )
+    judge, verdict = learned(), RuleJudge().judge(both)
+    plain = rule_features(both.a.content, both.b.content, verdict)
+    told: dict[bool, set[type]] = {True: set(), False: set()}
+    for conflict in range(-2, 8):
+        scores = Scores(-5.0, -5.0, conflict)
+        chance = judge.decision.conflict.probability(features(plain, scores))
+        if chance >= judge.decision.alarm:
+            told[chance >= 0.9].add(type(judge.decide(both, verdict, plain, scores)))
+    assert told == {True: {Update}, False: {Sibling}}
 
 
 USES: tuple[MergeUse, ...] = ("unattended", "thorough")

@@ -264,7 +264,7 @@ def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> I
     if not report.series:
         return
     yield Heading(f"Series: {number(len(report.series))}")
-    yield say("Not duplicates: one sentence with other figures, written again and again.")
+    yield say("Not duplicates: one sentence or label with other values, written again and again.")
     for each in report.series[: extent.pairs]:
         shown = each.newest or each.members[0]
         learn((memories.get(shown),))

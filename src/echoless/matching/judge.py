@@ -6,7 +6,8 @@ too unlike for any model to merge ....................... Related or Distinct, n
 beyond the pairs a namespace may ask about .............. as the rules say; no alarm; counted
 another value, unit, date, version, identifier, path .... never merged
 same, with other status marks ........................... Update
-same at or above `merge`, and no doubt of a conflict .... Duplicate or Subsumes
+same at or above `merge`, and no doubt of a conflict .... Duplicate or Subsumes; `.85` where each
+                                                          text begins with a name of the other
 conflict at or above `alarm`, of one thing .............. Update or Contradiction
 same at or above `review` ............................... Unsure
 anything else ........................................... Sibling, Related or Distinct
@@ -47,6 +48,7 @@ from echoless.matching.rule_judge import (
     SETTLED,
     TOPIC,
     RuleJudge,
+    exchanged_subjects,
     may_conflict,
     newer_of,
     with_status,
@@ -75,6 +77,11 @@ DOUBTED: Final = 0.3
 """Probability of a conflict from which a pair goes to a person, inclusive: one that the rules call
 a conflict, and one that would be merged. The latter cost no right merge of six labelled sets and
 stopped two wrong ones."""
+SURE_OF_CONFLICT: Final = 0.9
+"""Probability of a conflict from which texts with little but a subject in common conflict."""
+SURE_OF_ROLES: Final = 0.85
+"""Probability of the same from which two texts are merged that begin with each other's names. From
+`merge` to here 6 of 10 such pairs about persons are the same, and 1 of 9 observations read."""
 _ALIKE: Final = 0.5
 """Share of letters in common from which a pair that the rules call a sibling stays one."""
 Progress = Callable[[int, int], None]
@@ -229,15 +236,19 @@ class LearnedJudge:
         same = self.decision.same.probability(values)
         conflict = self.decision.conflict.probability(values)
         evidence = replace(verdict.evidence, chance=same)
-        barred = not merges(verdict) and forbidden(verdict.evidence, plain["letters"])
+        barred = not merges(verdict) and forbidden(evidence, plain["letters"])
         agreed = merges(verdict) or richer(verdict) is not None
         found = agreed or max(scores.a_holds_b, scores.b_holds_a) >= _LEAST_HELD
-        if same >= self.decision.merge and conflict < DOUBTED and found and not barred:
+        enough = self.decision.merge
+        if exchanged_subjects(pair):
+            enough = max(enough, SURE_OF_ROLES)
+        if same >= enough and conflict < DOUBTED and found and not barred:
             return with_status(pair, _merged(verdict, evidence, scores))
         if conflict >= self.decision.alarm and conflict > same:
             if verdict.evidence.rule in FIRM:
                 return replace(verdict, evidence=evidence)  # two names, or a slip of the pen
-            if may_conflict(pair, verdict.evidence.differences):
+            sure = conflict >= SURE_OF_CONFLICT or isinstance(verdict, Update | Contradiction)
+            if may_conflict(pair, verdict.evidence.differences, sure=sure):
                 return _conflict(pair, verdict, evidence)
             return Sibling(replace(evidence, veto=True))
         if same >= self.decision.review:

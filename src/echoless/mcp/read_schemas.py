@@ -98,7 +98,7 @@ class HeldShown(TypedDict):
 
 
 class SeriesShown(TypedDict):
-    """One sentence that was written again and again with other figures."""
+    """One sentence or label that was written again and again with other values."""
 
     members: Annotated[list[str], Field(description="Ids, oldest first.")]
     newest: Annotated[str, Field(description="Empty where times do not tell.")]

@@ -1,7 +1,9 @@
-"""Finds series: one sentence written again and again with other figures, such as a heartbeat.
+"""Finds series: one sentence with other figures, or one label with other values, again and again.
 
 `242 tests pass`, `286 tests pass`, … are neither copies nor conflicts a person has to settle one by
-one. A report needs one line for them: how many there are, and which one is the newest.
+one; nor are `Mood: calm`, `Mood: tired`, … at the head of each day of a diary, or what a chat
+program writes above each message. A report needs one line for them: how many there are, and which
+one is the newest.
 """
 
 from __future__ import annotations
@@ -11,7 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from echoless.core.model import Contradiction, DifferenceKind, Judged, Memory, Sibling, Update
+from echoless.core.model import (
+    Contradiction,
+    DifferenceKind,
+    Judged,
+    Memory,
+    Sibling,
+    Unsure,
+    Update,
+)
 from echoless.core.timestamps import instant
 
 LEAST: Final = 4
@@ -19,12 +29,15 @@ LEAST: Final = 4
 _LETTERS: Final = 3
 """Letters beside the figures that a sentence has at least."""
 _FIGURE: Final = re.compile(r"(?<![\w#/.-])[+-]?\d+(?:[.,:/-]\d+)*(?![\w#/-])")
+_LABEL: Final = re.compile(r"[\W_]*([^\W\d_][^:：\n]{0,39})[:：]")
+_DAY: Final = re.compile(r"\b(?:mon|tue|wed|thu|fri|sat|sun)\b")
+"""Days of the week as programs write them in English before a date."""
 _VALUES: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.DATE, DifferenceKind.UNIT})
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Memories of one sentence with other figures.
+    """Memories of one sentence with other figures, or of one label with other values.
 
     Attributes:
         members: Their ids, oldest first; by id where times do not tell.
@@ -35,21 +48,23 @@ class Series:
     newest: str
 
 
-def series_of(pairs: Iterable[Judged], memories: Mapping[str, Memory]) -> list[Series]:
+def series_of(
+    pairs: Iterable[Judged], memories: Mapping[str, Memory], *, labels: bool = True
+) -> list[Series]:
     """Returns the series among pairs that stay apart, largest first.
 
     Args:
         pairs: Of one namespace.
         memories: By id.
+        labels: Whether one label with other values is a series too.
     """
-    by_sentence: dict[str, set[str]] = {}
+    by_frame: dict[str, set[str]] = {}
     for pair in pairs:
-        if is_step(pair):
-            one, other = sentence(memories[pair.a].content), sentence(memories[pair.b].content)
-            if one == other and sum(map(str.isalpha, one)) >= _LETTERS:
-                by_sentence.setdefault(one, set()).update((pair.a, pair.b))
+        frame = _frame(pair, memories[pair.a].content, memories[pair.b].content, labels)
+        if frame:
+            by_frame.setdefault(frame, set()).update((pair.a, pair.b))
     series = []
-    for ids in by_sentence.values():
+    for ids in by_frame.values():
         if len(ids) < LEAST:
             continue
         times = {id_: instant(memories[id_].created_at) for id_ in ids}
@@ -61,25 +76,52 @@ def series_of(pairs: Iterable[Judged], memories: Mapping[str, Memory]) -> list[S
     return sorted(series, key=lambda each: (-len(each.members), each.members))
 
 
+def _frame(pair: Judged, one: str, other: str, labels: bool) -> str:
+    """Returns what two texts have in common that makes them one series; empty if nothing does."""
+    said, head = sentence(one), label(one) if labels else ""
+    step = is_step(pair) and said == sentence(other) and sum(map(str.isalpha, said)) >= _LETTERS
+    if head and head == label(other) and (step or _is_status(pair)):
+        return f"{head}:"
+    return said if step else ""
+
+
 def is_step(pair: Judged) -> bool:
     """Checks whether nothing but one figure, or dates and one figure, keeps two memories apart.
 
     Two figures are two places: `gate 3 has code 403` and `gate 4 has code 404` are two gates.
     """
     differences = pair.verdict.evidence.differences
-    if not isinstance(pair.verdict, Update | Contradiction | Sibling) or not differences:
+    if not isinstance(pair.verdict, Update | Contradiction | Sibling | Unsure) or not differences:
         return False
     counted = [each for each in differences if each.kind is not DifferenceKind.DATE]
     sides = (sum(len(each.a) for each in counted), sum(len(each.b) for each in counted))
     return all(each.kind in _VALUES for each in differences) and max(sides) <= 1
 
 
+def _is_status(pair: Judged) -> bool:
+    return isinstance(pair.verdict, Update | Contradiction)
+
+
 def sentence(text: str) -> str:
     """Returns a text with a sign in the place of each figure; identifiers and versions stay."""
-    return " ".join(_FIGURE.sub("0", text.casefold()).split())
+    return " ".join(_DAY.sub("0", _FIGURE.sub("0", text.casefold())).split())
+
+
+def label(text: str) -> str:
+    """Returns what stands before the first colon of a text, in small letters; empty without one.
+
+    A label has no line end and at most 40 characters, and begins with a letter.
+    """
+    found = _LABEL.match(text)
+    return found[1].strip("*_` ").casefold() if found else ""
 
 
 def outside(pairs: Sequence[Judged], series: Sequence[Series]) -> list[Judged]:
     """Returns the pairs whose two memories are not of one series."""
     of = {id_: place for place, each in enumerate(series) for id_ in each.members}
-    return [p for p in pairs if not (p.a in of and of[p.a] == of.get(p.b) and is_step(p))]
+    return [
+        pair
+        for pair in pairs
+        if not (pair.a in of and of[pair.a] == of.get(pair.b))
+        or not (is_step(pair) or _is_status(pair))
+    ]

@@ -113,7 +113,8 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     left out, as in an audit.
     """
     behind = {m.id: group.survivor for group in findings.groups for m in group.members}
-    apart = outside(findings.held, series_of(findings.held, findings.memories))
+    series = series_of(findings.held, findings.memories, labels=False)
+    apart = outside(findings.held, series)
     updates = [pair for pair in apart if isinstance(pair.verdict, Update)]
     others = [pair for pair in apart if not isinstance(pair.verdict, Update)]
     groups = sorted(
