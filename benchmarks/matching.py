@@ -90,7 +90,7 @@ def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]
             (f"heldout_{lang}", "dev", HERE / "heldout" / f"{lang}.jsonl")
             for lang in ("en", "de", "ja")
         ),
-        *((path.stem, "never", path) for path in never),
+        *((f"{path.parent.name}_{path.stem}".strip("_"), "never", path) for path in never),
     ]
     return {name: (role, list(read(path))) for name, role, path in places if path.is_file()}
 

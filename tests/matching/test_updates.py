@@ -105,3 +105,47 @@ def test_another_subject_and_a_further_value_are_no_update(
     verdict = told(judge, a, b, (OLD, NEW))
     assert not merges(verdict)
     assert not isinstance(verdict, Update | Contradiction)
+
+
+FUTURE = "2199-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("at", [(NEW, FUTURE), (FUTURE, FUTURE), (None, FUTURE), ("", FUTURE)])
+def test_a_date_in_the_future_is_a_date_like_any_other(
+    judge: LearnedJudge, at: tuple[str | None, str | None]
+) -> None:
+    verdict = told(judge, "The tech lead is Marta", "The tech lead is Jonas", at)
+    assert isinstance(verdict, Update if at[0] == NEW else Contradiction)
+    assert not isinstance(verdict, Update) or verdict.newer == "b"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Anna lives in Rome and Ben lives in Oslo.", "Ben lives in Rome and Anna lives in Oslo."),
+        ("Anna works at the bank, Ben at the port.", "Anna works at the port, Ben at the bank."),
+        ("Anna is vegan. Ben eats meat.", "Anna eats meat. Ben is vegan."),
+    ],
+)
+def test_two_subjects_that_exchange_their_values_are_not_merged(
+    judge: LearnedJudge, a: str, b: str
+) -> None:
+    assert not merges(told(judge, a, b))
+    assert not merges(told(judge, a, b, (OLD, NEW)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("Anna lives in Rome.", "Anna wohnt in Rom.", True),
+        ("The backup runs every night at 3.", "Das Backup läuft jede Nacht um 3.", True),
+        ("The backup runs every night at 3.", "Das Backup läuft jede Nacht um 4.", False),
+        ("Anna lives in Rome.", "Anna wohnt in Oslo.", False),
+    ],
+)
+def test_memories_in_two_languages_are_never_merged_where_a_value_differs(
+    judge: LearnedJudge, a: str, b: str, same: bool
+) -> None:
+    verdict = told(judge, a, b, (OLD, NEW))
+    assert same or not merges(verdict)
+    assert not same or not isinstance(verdict, Update | Contradiction)
